@@ -1,0 +1,3 @@
+//! The `cotter` command.
+
+fn main() {}

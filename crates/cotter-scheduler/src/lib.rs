@@ -1,0 +1,1 @@
+//! Cron in the Quartz dialect, and scheduled jobs that run once across all replicas.

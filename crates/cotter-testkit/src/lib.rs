@@ -1,0 +1,1 @@
+//! Holder processes, faults and the history checker that the tests share.

@@ -1,0 +1,1 @@
+//! Distributed locks with fencing tokens and an honest loss signal.
