@@ -1,1 +1,71 @@
-//! Distributed locks with fencing tokens and an honest loss signal.
+//! Distributed locks for Rust: one API over the stores that teams already run, an embedded default that needs no
+//! server, and one property everywhere: **every guard carries a fencing token and says, on time, when it is no longer
+//! valid.**
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+//! let client = cotter::Client::connect("memory:").await?;
+//! let guard = client.mutex("orders:cleanup").lock().await?;
+//! tokio::select! {
+//!     lost = guard.lost() => eprintln!("stop: {lost}"),
+//!     () = clean_up(guard.token()) => {}
+//! }
+//! guard.release().await?;
+//! # Ok(()) }
+//! # async fn clean_up(_: cotter::FencingToken) {}
+//! ```
+//!
+//! # When not to use it
+//! - The work happens in one database anyway: use its transactions and row locks.
+//! - The work must never be done twice, whatever happens: no lock with a lease can promise that. Give the
+//!   [fencing token](FencingToken) to the resource and let it refuse stale holders ([`Fence`]).
+//! - All contenders are tasks of one process: use `tokio::sync::Mutex`.
+//!
+//! What each store promises, and what that assumes, stands in `docs/guarantees.md`.
+//!
+//! # Features
+//! `file` (default): locks in a directory of this host. `conformance`: the cases that every backend must pass.
+
+mod builder;
+mod client;
+mod clock;
+mod engine;
+mod error;
+mod fence;
+mod guard;
+mod lease;
+mod loss;
+mod mutex;
+mod name;
+mod op;
+mod owner;
+mod record;
+mod session;
+mod token;
+mod url;
+
+pub mod backend;
+pub mod memory;
+pub mod poll;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "file")]
+pub mod file;
+
+pub use backend::{ClaimId, Info, Level, Mode};
+pub use builder::Builder;
+pub use client::Client;
+pub use clock::{Clock, Idle, ManualClock, Moment, Sleep};
+pub use error::{Error, ErrorKind, Result};
+pub use fence::{Fence, Stale};
+pub use guard::{Guard, Released};
+pub use lease::Lease;
+pub use loss::{LossCause, LossSignal, Lost};
+pub use mutex::Mutex;
+pub use name::Name;
+pub use op::Op;
+pub use owner::Owner;
+pub use record::{Eviction, Filter, Finding, Holder, Note, Record, Records, Severity};
+pub use session::Session;
+pub use token::FencingToken;

@@ -1,0 +1,163 @@
+//! Choices before connecting.
+
+use crate::backend::Connect;
+use crate::client::crashed;
+use crate::engine::{Core, Drift, Engine, Settings};
+use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Choices before connecting; every one has a default.
+///
+/// ```
+/// # use cotter::{Client, Lease};
+/// # use std::time::Duration;
+/// # fn main() -> cotter::Result<()> {
+/// let client = Client::builder()
+///     .url("memory:")
+///     .lease(Lease::renewed(Duration::from_secs(10)))
+///     .label("deploy")
+///     .connect()
+///     .wait()?;
+/// # let _ = client; Ok(()) }
+/// ```
+#[derive(Debug)]
+#[must_use = "a builder does nothing until it connects"]
+pub struct Builder {
+    store: Result<Arc<dyn Connect>>,
+    lease: Lease,
+    label: Option<String>,
+    local_turns: bool,
+    drift: Drift,
+    clock: Option<Arc<dyn Clock>>,
+    in_this_runtime: bool,
+    give_up: Duration,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            store: Err(Error::new(ErrorKind::Config, "no store was named; call url() or backend() first")),
+            lease: Lease::default(),
+            label: None,
+            local_turns: true,
+            drift: Drift { ppm: 10_000, fixed: Duration::from_millis(2) },
+            clock: None,
+            in_this_runtime: false,
+            give_up: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Builder {
+    /// The store of this URL; see [`Client::connect`].
+    pub fn url(mut self, url: impl AsRef<str>) -> Self {
+        self.store = url::parse(url.as_ref());
+        self
+    }
+
+    /// A store that was made by hand.
+    pub fn backend(mut self, store: impl Connect) -> Self {
+        self.store = Ok(Arc::new(store));
+        self
+    }
+
+    /// The lease of locks that do not choose their own. Default: renewed, 30 s.
+    pub fn lease(mut self, lease: Lease) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// What others read about the holder, beside host and process.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Whether tasks of this process that want the same name pass the lock on among themselves, for up to 5 ms, before
+    /// other processes get it. Default: yes. Without, every acquisition stands in the store's queue for itself, and a
+    /// lock whose guard was just dropped may still be busy for the next `try_lock`.
+    pub fn local_turns(mut self, yes: bool) -> Self {
+        self.local_turns = yes;
+        self
+    }
+
+    /// How far the clock rates of this host and the store may be apart: `ppm` of every lease, and `fixed` on top, are
+    /// not relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm.
+    pub fn drift(mut self, ppm: u32, fixed: Duration) -> Self {
+        self.drift = Drift { ppm, fixed };
+        self
+    }
+
+    /// Another clock, for tests. The client gets an engine thread of its own.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Puts everything into the runtime that polls [`connect`](Self::connect), for tests with paused time.
+    ///
+    /// Not for production: when that runtime is busy, nothing is renewed.
+    pub fn in_this_runtime(mut self) -> Self {
+        self.in_this_runtime = true;
+        self
+    }
+
+    /// How long [`Mutex::lock`](crate::Mutex::lock) goes on without any answer from the store. Default: 30 s.
+    pub fn give_up(mut self, after: Duration) -> Self {
+        self.give_up = after;
+        self
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for a choice that cannot work.
+    pub fn connect(self) -> Op<Client> {
+        Op::detached(async move {
+            let engine = self.engine()?;
+            let store = self.store?;
+            let clock = engine.clock().clone();
+            let connecting = engine.spawn(async move { store.connect(&clock).await });
+            let backend = connecting.await.unwrap_or_else(|e| Err(crashed(&e)))?;
+            self.lease.check(Duration::ZERO)?;
+            let settings = Settings {
+                lease: self.lease,
+                label: label(self.label.as_deref())?.into(),
+                local_turns: self.local_turns,
+                drift: self.drift,
+                give_up: self.give_up,
+            };
+            Ok(Client::new(Core::new(engine, backend, settings)))
+        })
+    }
+
+    fn engine(&self) -> Result<Arc<Engine>> {
+        if self.in_this_runtime {
+            let handle = tokio::runtime::Handle::try_current().map_err(|e| {
+                let why = "in_this_runtime() needs a tokio runtime around connect()";
+                Error::new(ErrorKind::Misuse, why).with_source(e)
+            })?;
+            return Ok(Engine::in_runtime(handle));
+        }
+        match &self.clock {
+            Some(clock) => Engine::on_clock(clock.clone()),
+            None => Engine::process(),
+        }
+    }
+}
+
+/// The longest label that stores are asked to keep, in bytes.
+const LABEL: usize = 256;
+
+/// `host/pid`, and what the user adds in brackets.
+fn label(text: Option<&str>) -> Result<String> {
+    let text = text.unwrap_or_default();
+    if text.len() > LABEL || text.chars().any(char::is_control) {
+        let why = format!("a label has at most {LABEL} bytes and no control characters");
+        return Err(Error::new(ErrorKind::InvalidInput, why));
+    }
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let who = format!("{host}/{}", std::process::id());
+    Ok(if text.is_empty() { who } else { format!("{who} ({text})") })
+}

@@ -1,0 +1,165 @@
+//! A connected store.
+
+use crate::backend::{EvictOrder, Info};
+use crate::engine::Core;
+use crate::record::{Records, admin};
+use crate::{Builder, Error, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A connected store. Cheap to clone; all clones share one connection and one queue per name.
+///
+/// ```
+/// # fn main() -> cotter::Result<()> {
+/// let client = cotter::Client::connect("memory:").wait()?;
+/// let guard = client.mutex("orders:cleanup").lock().wait()?;
+/// println!("held with token {}", guard.token());
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client(Arc<Core>);
+
+impl Client {
+    pub(crate) fn new(core: Core) -> Self {
+        Self(Arc::new(core))
+    }
+
+    /// Connects to the store of this URL, with the defaults of [`Builder`].
+    ///
+    /// | URL | store |
+    /// |---|---|
+    /// | `memory:` | this client; nobody else sees it |
+    /// | `file:` | a directory of this user on this host |
+    /// | `file:///DIR` | that directory |
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part of the URL that is wrong; otherwise whatever
+    /// keeps the store from being used.
+    pub fn connect(url: impl AsRef<str>) -> Op<Self> {
+        Self::builder().url(url).connect()
+    }
+
+    /// More choices before connecting.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The exclusive lock of this name. A bad name is told by the first operation, before any I/O.
+    pub fn mutex(&self, name: impl AsRef<str>) -> Mutex {
+        Mutex::new(self.0.clone(), name.as_ref())
+    }
+
+    /// What the store is and can do.
+    pub fn info(&self) -> &Info {
+        self.0.backend.info()
+    }
+
+    /// The locks that match, read page by page.
+    pub fn list(&self, filter: Filter) -> Records {
+        Records::new(self.0.backend.clone(), filter)
+    }
+
+    /// Who holds a name now; `None` when nobody does.
+    ///
+    /// # Errors
+    /// The store did not answer, or cannot look.
+    pub fn holder(&self, name: impl AsRef<str>) -> Op<Option<Record>> {
+        let (core, name) = (self.0.clone(), Name::new(name));
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let page = admin(&core.backend)?.list(&Filter::exactly(&name?), None).await?;
+            Ok(page.records.into_iter().next())
+        })
+    }
+
+    /// Takes the lock away: its holder is told at its next renewal, and it passes on when the lease ends.
+    ///
+    /// # Errors
+    /// The store did not answer, or cannot do it.
+    pub fn evict(&self, name: impl AsRef<str>) -> Op<Eviction> {
+        self.evict_with(name, EvictOrder::default())
+    }
+
+    /// The same, only for the holder with a certain token, or at once, which voids the exclusion: the holder may go
+    /// on working for up to its ttl.
+    ///
+    /// # Errors
+    /// As [`evict`](Self::evict).
+    pub fn evict_with(&self, name: impl AsRef<str>, order: EvictOrder) -> Op<Eviction> {
+        let (core, name) = (self.0.clone(), Name::new(name));
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            admin(&core.backend)?.evict(&name?, order).await
+        })
+    }
+
+    /// The note beside a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes.
+    pub fn note(&self, name: impl AsRef<str>) -> Op<Option<Note>> {
+        let (core, name) = (self.0.clone(), Name::new(name));
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let scheme = core.backend.info().scheme;
+            let notes = core.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", scheme))?;
+            notes.load(&name?, "").await
+        })
+    }
+
+    /// The store's clock, where it has one.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub fn time(&self) -> Op<Option<SystemTime>> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move { core.backend.time().await })
+    }
+
+    /// What is worth knowing about this store: what it promises, and what in its set-up voids that.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub fn diagnose(&self) -> Op<Vec<Finding>> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move { admin(&core.backend)?.diagnose().await })
+    }
+
+    /// Takes no more work, waits up to `grace` until the guards of all clones are given back and what runs in the
+    /// background is settled, then ends the connection. Guards that are left are lost, with the cause
+    /// [`Closed`](crate::LossCause::Closed), and their locks are given back.
+    ///
+    /// A process that ends without this may leave its last releases unsent; those leases run out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) when the store did not answer all releases in time.
+    pub fn close(&self, grace: Duration) -> Op<()> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            let engine = core.engine.clone();
+            engine.spawn(core.close(grace)).await.unwrap_or_else(|e| Err(crashed(&e)))
+        })
+    }
+}
+
+pub(crate) fn crashed(e: &tokio::task::JoinError) -> Error {
+    Error::new(crate::ErrorKind::Unavailable, format!("a task of the engine ended early: {e}"))
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("store", &self.0.backend.info().instance).finish_non_exhaustive()
+    }
+}
+
+#[allow(dead_code, reason = "it only has to compile")]
+fn assert_shapes() {
+    fn shared<T: Send + Sync + 'static>() {}
+    fn owned<T: Send + Unpin + 'static>() {}
+    shared::<Client>();
+    shared::<Mutex>();
+    shared::<crate::Guard>();
+    owned::<Op<crate::Guard>>();
+    owned::<crate::LossSignal>();
+}

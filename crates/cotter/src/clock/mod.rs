@@ -1,0 +1,101 @@
+//! Time as cotter sees it.
+//!
+//! Deadlines are kept on a clock that goes on while the machine is suspended, because the lease in the store does:
+//! on Linux `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it, or suspend.
+
+mod manual;
+mod runtime;
+mod system;
+
+pub use manual::ManualClock;
+pub(crate) use runtime::RuntimeClock;
+pub(crate) use system::{SystemClock, Timers};
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::ops::{Add, Sub};
+use std::pin::Pin;
+use std::time::{Duration, SystemTime};
+
+/// A point on a [`Clock`], in nanoseconds since its origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// The origin of the clock.
+    pub const ZERO: Self = Self(0);
+    /// A moment that never comes.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The moment `nanos` nanoseconds after the origin.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the origin.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Saturates at [`Moment::NEVER`].
+impl Add<Duration> for Moment {
+    type Output = Self;
+    fn add(self, d: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Saturates at [`Moment::ZERO`]; [`Moment::NEVER`] stays what it is.
+impl Sub<Duration> for Moment {
+    type Output = Self;
+    fn sub(self, d: Duration) -> Self {
+        if self == Self::NEVER {
+            return self;
+        }
+        Self(self.0.saturating_sub(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// What [`Clock::sleep_until`] answers with.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
+/// A source of time. Implementations must never go back.
+pub trait Clock: Debug + Send + Sync + 'static {
+    /// The moment it is now. Called on every operation, so it must be cheap.
+    fn now(&self) -> Moment;
+
+    /// The time of day, for tokens and for people. It may be stepped.
+    fn wall(&self) -> SystemTime;
+
+    /// Completes when [`now`](Self::now) has reached `until`; it may complete from any thread, without a runtime.
+    fn sleep_until(&self, until: Moment) -> Sleep;
+
+    /// Called once for each engine that runs on this clock, so that a test clock can wait for it.
+    fn attach(&self, engine: Idle) {
+        let _ = engine;
+    }
+}
+
+/// Lets a clock wait until an engine has nothing left to do.
+#[derive(Debug, Clone)]
+pub struct Idle(pub(crate) std::sync::Weak<crate::engine::IdleState>);
+
+impl Idle {
+    /// Blocks until the engine has done all that it could at this time. At once when it is gone.
+    pub fn wait(&self) {
+        if let Some(state) = self.0.upgrade() {
+            state.wait();
+        }
+    }
+}
+
+/// Microseconds since 1970: the floor under tokens whose counter is ours.
+pub(crate) fn unix_micros(wall: SystemTime) -> u64 {
+    wall.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_micros() as u64)
+}

@@ -1,0 +1,44 @@
+//! The clock of a caller's tokio runtime, which a test may pause.
+
+use super::{Clock, Moment, Sleep};
+use std::time::{Duration, SystemTime};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+/// Time as the runtime counts it; for clients that live in their caller's runtime.
+#[derive(Debug)]
+pub(crate) struct RuntimeClock {
+    runtime: Handle,
+    origin: Instant,
+    wall: SystemTime,
+}
+
+/// The origin is not zero, so that a moment shortly before the start can be told from none.
+const OFFSET: Duration = Duration::from_secs(1);
+
+impl RuntimeClock {
+    pub(crate) fn new(runtime: Handle) -> Self {
+        Self { runtime, origin: Instant::now(), wall: SystemTime::now() }
+    }
+}
+
+impl Clock for RuntimeClock {
+    fn now(&self) -> Moment {
+        // `Instant::now` asks the runtime of the calling thread, which may be another one.
+        let _entered = self.runtime.enter();
+        Moment::ZERO + OFFSET + self.origin.elapsed()
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.wall + self.now().since(Moment::ZERO + OFFSET)
+    }
+
+    fn sleep_until(&self, until: Moment) -> Sleep {
+        let _entered = self.runtime.enter();
+        let wait = until.since(Moment::ZERO + OFFSET);
+        match self.origin.checked_add(wait) {
+            Some(at) if until != Moment::NEVER => Box::pin(tokio::time::sleep_until(at)),
+            _ => Box::pin(std::future::pending()),
+        }
+    }
+}

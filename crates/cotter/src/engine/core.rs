@@ -1,0 +1,123 @@
+//! What all handles of one client share.
+
+use super::thread::Engine;
+use super::turns::Lines;
+use super::undo::Background;
+use super::{Wait, Want};
+use crate::backend::{Backend, Until};
+use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How a client behaves, from its builder.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) lease: Lease,
+    pub(crate) label: Arc<str>,
+    pub(crate) local_turns: bool,
+    pub(crate) drift: Drift,
+    pub(crate) give_up: Duration,
+}
+
+/// How far the clock rates of client and store may be apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Drift {
+    pub(crate) ppm: u32,
+    pub(crate) fixed: Duration,
+}
+
+impl Drift {
+    /// The part of `ttl` that must not be relied on.
+    pub(crate) fn of(self, ttl: Duration) -> Duration {
+        ttl.mul_f64(f64::from(self.ppm) / 1e6) + self.fixed
+    }
+}
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) lines: Lines,
+    pub(crate) settings: Settings,
+    pub(crate) background: Background,
+    closed: AtomicBool,
+}
+
+impl Core {
+    pub(crate) fn new(engine: Arc<Engine>, backend: Arc<dyn Backend>, settings: Settings) -> Self {
+        let (lines, background) = (Lines::default(), Background::default());
+        Self { engine, backend, lines, settings, background, closed: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.engine.clock()
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.clock().now()
+    }
+
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.backend.info().capabilities.immediate
+    }
+
+    /// Refuses what cannot work, before any I/O.
+    pub(crate) fn admit(&self, want: &Want) -> Result<()> {
+        self.usable()?;
+        let info = self.backend.info();
+        info.capabilities.supports(want.mode, info.scheme)?;
+        want.lease.check(info.capabilities.min_ttl)
+    }
+
+    /// Refuses work for a client that was closed or forked.
+    pub(crate) fn usable(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Misuse, "this client was closed; connect again"));
+        }
+        if self.engine.is_forked() {
+            let why = "this process is a fork of the one that connected; connect again in the child";
+            return Err(Error::new(ErrorKind::Misuse, why));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn until(&self, wait: Wait) -> Until {
+        match wait {
+            Wait::No => Until::Now,
+            Wait::For(d) => Until::Moment(self.now() + d),
+            Wait::Forever => Until::Forever,
+        }
+    }
+
+    /// Takes nothing new, waits for what is held and what is being cleaned up, then ends the rest.
+    pub(crate) async fn close(self: Arc<Self>, grace: Duration) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let end = self.now() + grace;
+        self.quiet_by(end).await;
+        for hold in self.engine.agenda().of(&self) {
+            hold.lose(crate::LossCause::Closed);
+        }
+        let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_WORD)).await;
+        self.backend.close().await;
+        if settled {
+            return Ok(());
+        }
+        let why = "the client was closed before the store had answered every release; those leases run out";
+        Err(Error::new(ErrorKind::Unavailable, why).with_backend(self.backend.info().scheme))
+    }
+
+    async fn quiet_by(self: &Arc<Self>, end: Moment) {
+        while !self.engine.agenda().of(self).is_empty() && self.now() < end {
+            let step = self.now() + Duration::from_millis(5);
+            self.clock().sleep_until(step.min(end)).await;
+        }
+        self.background.idle_by(self.clock(), end).await;
+    }
+}
+
+/// What releases get at the end of `close`, however short the grace.
+const LAST_WORD: Duration = Duration::from_millis(500);

@@ -1,0 +1,35 @@
+//! Everything that waits, retries, renews and cleans up: once, for all stores.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `thread` | the engine's own thread and runtime |
+//! | `core` | what all handles of one client share |
+//! | `hold` | one grant as this process believes in it |
+//! | `turns` | the local queue of one name |
+//! | `acquire` | the first attempt, in the caller's task |
+//! | `serve` | waiting for the store, on the engine |
+//! | `release` | giving back, and passing on inside the process |
+//! | `renew` | the agenda: renewal and loss, in order of deadline |
+//! | `undo` | unknown outcomes and other work in the background |
+//! | `report` | tracing events, told from another thread |
+//! | `block` | waiting on threads |
+
+mod acquire;
+mod block;
+mod core;
+mod hold;
+mod release;
+mod renew;
+mod report;
+mod serve;
+mod thread;
+mod turns;
+mod undo;
+
+pub(crate) use self::core::{Core, Drift, Settings};
+pub(crate) use acquire::{Wait, Want, acquire};
+pub(crate) use block::{block_on, may_block};
+pub(crate) use hold::Hold;
+pub(crate) use release::{Returned, give_back};
+pub(crate) use thread::{Engine, IdleState};
+pub(crate) use undo::in_background;

@@ -1,0 +1,207 @@
+//! Giving back, and passing on inside the process.
+
+use super::core::Core;
+use super::hold::Hold;
+use super::report::{Event, report};
+use super::serve::kick;
+use super::turns::{Line, Slot, can_pass};
+use super::undo::in_background;
+use crate::backend::{Claim, Leave, Release};
+use crate::{Error, Guard, LossCause, Moment, Result};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// What became of a guard that was given back.
+pub(crate) enum Returned {
+    /// Re-entered so many times more.
+    StillHeld(usize),
+    /// The next task of this process has it.
+    Passed,
+    /// It was lost before.
+    AlreadyLost(LossCause),
+    /// The store has to be told.
+    Send(Parting),
+}
+
+/// Gives one guard back: synchronous, so that a dropped guard can do it without a runtime.
+pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration>) -> Returned {
+    let mut serial = serial;
+    loop {
+        let lost = hold.lost();
+        match step(hold, serial, lost, keep_for) {
+            Step::Done(returned) => return returned,
+            Step::Pass(slot, guard) => match slot.give(guard) {
+                Ok(()) => return Returned::Passed,
+                // The waiter has left meanwhile: its turn is ours to give back.
+                Err(guard) => serial = guard.into_serial(),
+            },
+        }
+    }
+}
+
+enum Step {
+    Done(Returned),
+    Pass(Arc<Slot>, Box<Guard>),
+}
+
+fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
+    let mut state = hold.line.state();
+    if lost.is_none() && hold.count() > 1 {
+        return Step::Done(Returned::StillHeld(hold.leave(serial).0));
+    }
+    if let Some(pass) = (lost.is_none() && keep_for.is_none()).then(|| pass(hold, &mut state)).flatten() {
+        hold.leave(serial);
+        return pass;
+    }
+    let (left, lost_now) = hold.leave(serial);
+    if let Some(cause) = lost_now.or(lost) {
+        if left == 0 {
+            state.mourned.retain(|h| !Arc::ptr_eq(h, hold));
+        }
+        drop(state);
+        hold.core.lines.retire(&hold.line);
+        return Step::Done(Returned::AlreadyLost(cause));
+    }
+    state.part_from(hold);
+    drop(state);
+    hold.core.engine.agenda().remove(hold);
+    Step::Done(Returned::Send(Parting::new(hold, keep_for)))
+}
+
+fn pass(hold: &Arc<Hold>, state: &mut super::turns::State) -> Option<Step> {
+    let head = state.head()?;
+    if !can_pass(hold, &head.want, hold.core.now()) {
+        return None;
+    }
+    let (serial, token) = hold.next_turn(head.want.owner.clone())?;
+    let slot = state.waiters.pop_front()?;
+    Some(Step::Pass(slot, Box::new(Guard::new(hold.clone(), serial, token))))
+}
+
+/// A hold was lost: those who wait here ask anew, and whatever the store still keeps is freed.
+pub(super) fn after_loss(hold: &Arc<Hold>) {
+    {
+        let mut state = hold.line.state();
+        state.part_from(hold);
+        if hold.has_owner() && hold.count() > 0 {
+            state.mourned.push(hold.clone());
+        }
+    }
+    hold.core.engine.agenda().remove(hold);
+    let parting = Parting::new(hold, None);
+    in_background(&hold.core, async move { drop(parting.await) });
+}
+
+type Telling = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
+
+/// Tells the store. Carried on by the engine when it is dropped, polled or not.
+pub(crate) struct Parting {
+    core: Arc<Core>,
+    telling: Option<Telling>,
+}
+
+impl Parting {
+    fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
+        let job = Job {
+            core: hold.core.clone(),
+            line: hold.line.clone(),
+            claim: hold.grant.claim.clone(),
+            leave: Leave { used: hold.used(), keep_for },
+            last: hold.deadline().unwrap_or(Moment::NEVER).min(hold.core.now() + hold.core.settings.give_up),
+        };
+        Self { core: hold.core.clone(), telling: Some(Box::pin(job.run())) }
+    }
+
+    /// Polls once where the store answers at once: then nothing has to be handed to the engine.
+    pub(crate) fn detach(mut self) {
+        if self.core.is_immediate() {
+            let _ = Pin::new(&mut self).poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+}
+
+impl Future for Parting {
+    type Output = Result<Release>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let telling = self.telling.as_mut().expect("polled after it was done");
+        let answer = telling.as_mut().poll(cx);
+        if answer.is_ready() {
+            self.telling = None;
+        }
+        answer
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        if let Some(telling) = self.telling.take() {
+            in_background(&self.core, async move { drop(telling.await) });
+        }
+    }
+}
+
+struct Job {
+    core: Arc<Core>,
+    line: Arc<Line>,
+    claim: Claim,
+    leave: Leave,
+    /// The lease has run out by itself then.
+    last: Moment,
+}
+
+impl Job {
+    async fn run(self) -> Result<Release> {
+        let answer = self.first().await;
+        self.settle();
+        match answer {
+            Ok(release) => Ok(release),
+            Err(e) => self.retry(e).await,
+        }
+    }
+
+    /// The next question of this process goes out right behind the release.
+    async fn first(&self) -> Result<Release> {
+        let mut told = pin!(self.core.backend.release(&self.claim, self.leave));
+        let mut sent = false;
+        poll_fn(|cx| {
+            let answer = told.as_mut().poll(cx);
+            if !std::mem::replace(&mut sent, true) {
+                kick(&self.core, &self.line);
+            }
+            answer
+        })
+        .await
+    }
+
+    fn settle(&self) {
+        let wakers = {
+            let mut state = self.line.state();
+            state.releasing -= 1;
+            state.wake_settled()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+        kick(&self.core, &self.line);
+        self.core.lines.retire(&self.line);
+    }
+
+    /// Until the lease would have ended anyway. A first try that was lost on the way may have freed it.
+    async fn retry(&self, mut error: Error) -> Result<Release> {
+        let mut pause = Duration::from_millis(10);
+        loop {
+            report(Event::ReleaseFailed { name: self.claim.name.clone(), error: error.to_string() });
+            let at = self.core.now() + pause;
+            if at >= self.last {
+                return Err(error.with_name(&self.claim.name));
+            }
+            self.core.clock().sleep_until(at).await;
+            match self.core.backend.release(&self.claim, self.leave).await {
+                Ok(_) => return Ok(Release::Freed),
+                Err(e) => error = e,
+            }
+            pause = (pause * 2).min(Duration::from_secs(1));
+        }
+    }
+}

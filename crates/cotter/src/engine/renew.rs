@@ -1,0 +1,227 @@
+//! The agenda: renewal and loss, in order of deadline.
+
+use super::core::Core;
+use super::hold::Hold;
+use super::report::{Event, report};
+use crate::backend::{Extension, Grant};
+use crate::{Clock, Error, Moment, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+/// When which hold needs something: a renewal, or the news that it is lost.
+pub(crate) struct Agenda {
+    clock: Arc<dyn Clock>,
+    state: Mutex<Entries>,
+    earlier: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_due: BTreeMap<(Moment, u64), Arc<Hold>>,
+    /// What the loop sleeps for.
+    armed: Option<Moment>,
+}
+
+/// Renewals that fall due within this part of their ttl go out together.
+const BATCHING: u32 = 128;
+/// So many go out in one call.
+const BATCH: usize = 512;
+
+impl Agenda {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, state: Mutex::default(), earlier: Arc::default() }
+    }
+
+    pub(crate) fn insert(&self, hold: &Arc<Hold>) {
+        self.set(hold, hold.next_due(self.clock.now()));
+    }
+
+    pub(crate) fn remove(&self, hold: &Hold) {
+        self.lock().take(hold);
+    }
+
+    /// The hold's next step has moved.
+    pub(crate) fn moved(&self, hold: &Arc<Hold>) {
+        self.reset(hold, hold.next_due(self.clock.now()));
+    }
+
+    /// Only what is still on the agenda is moved: a released hold must not come back.
+    fn reset(&self, hold: &Arc<Hold>, due: Moment) {
+        let mut entries = self.lock();
+        if entries.take(hold) {
+            entries.put(hold, due);
+            self.wake_for(&mut entries, due);
+        }
+    }
+
+    fn set(&self, hold: &Arc<Hold>, due: Moment) {
+        let mut entries = self.lock();
+        entries.put(hold, due);
+        self.wake_for(&mut entries, due);
+    }
+
+    fn wake_for(&self, entries: &mut Entries, due: Moment) {
+        if entries.armed.is_none_or(|armed| due < armed) {
+            entries.armed = Some(due);
+            self.earlier.notify_one();
+        }
+    }
+
+    /// All holds of one client.
+    pub(crate) fn of(&self, core: &Arc<Core>) -> Vec<Arc<Hold>> {
+        self.lock().by_due.values().filter(|h| Arc::ptr_eq(&h.core, core)).cloned().collect()
+    }
+
+    /// Keeps the loop running, whatever happens in it.
+    pub(crate) async fn supervise(agenda: Weak<Self>, handle: Handle) {
+        while agenda.strong_count() > 0 {
+            if handle.spawn(Self::run(agenda.clone(), handle.clone())).await.is_err_and(|e| e.is_panic()) {
+                report(Event::Restarted);
+            }
+        }
+    }
+
+    async fn run(agenda: Weak<Self>, handle: Handle) {
+        loop {
+            let Some(this) = agenda.upgrade() else { return };
+            let (due, next) = this.take_due();
+            this.handle(due, &handle);
+            let sleep = this.clock.sleep_until(next);
+            // The agenda must not be kept alive by its own loop.
+            let earlier = this.earlier.clone();
+            drop(this);
+            tokio::select! {
+                () = sleep => {}
+                () = earlier.notified() => {}
+            }
+        }
+    }
+
+    fn take_due(&self) -> (Vec<Arc<Hold>>, Moment) {
+        let now = self.clock.now();
+        let mut entries = self.lock();
+        let mut due = Vec::new();
+        while let Some(entry) = entries.by_due.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            due.push(entry.remove());
+        }
+        for hold in &due {
+            // The entry stays, at the next step that has to happen whatever the store answers.
+            let next = hold.next_retry(now);
+            entries.put(hold, next);
+        }
+        let next = entries.by_due.first_key_value().map_or(Moment::NEVER, |(&(due, _), _)| due);
+        entries.armed = Some(next);
+        (due, next)
+    }
+
+    fn handle(self: &Arc<Self>, due: Vec<Arc<Hold>>, handle: &Handle) {
+        let now = self.clock.now();
+        let mut batches: HashMap<(usize, Duration), Vec<Arc<Hold>>> = HashMap::new();
+        for hold in due {
+            match hold.overdue(now) {
+                Some(cause) => hold.lose(cause),
+                None if hold.wants_renewal(now) => {
+                    let key = (Arc::as_ptr(&hold.core) as usize, hold.grant.claim.ttl);
+                    batches.entry(key).or_default().push(hold);
+                }
+                None => self.moved(&hold),
+            }
+        }
+        for batch in batches.into_values() {
+            handle.spawn(renew(Arc::downgrade(self), batch));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entries {
+    /// False when it was not on the agenda.
+    fn take(&mut self, hold: &Hold) -> bool {
+        let due = hold.due.swap(0, Ordering::Relaxed);
+        self.by_due.remove(&(Moment::from_nanos(due), hold.id)).is_some()
+    }
+
+    fn put(&mut self, hold: &Arc<Hold>, due: Moment) {
+        hold.due.store(due.as_nanos(), Ordering::Relaxed);
+        self.by_due.insert((due, hold.id), hold.clone());
+    }
+}
+
+/// Its loop ends with it.
+impl Drop for Agenda {
+    fn drop(&mut self) {
+        self.earlier.notify_one();
+    }
+}
+
+impl fmt::Debug for Agenda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agenda").field("holds", &self.lock().by_due.len()).finish_non_exhaustive()
+    }
+}
+
+/// Extends many holds of one client, for the same time.
+async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
+    for batch in holds.chunks(BATCH) {
+        let grants: Vec<&Grant> = batch.iter().map(|h| &h.grant).collect();
+        let (core, ttl) = (&batch[0].core, batch[0].grant.claim.ttl);
+        let answers = core.backend.extend(&grants, ttl).await;
+        let Some(agenda) = agenda.upgrade() else { return };
+        for (hold, answer) in batch.iter().zip(answers) {
+            take_in(&agenda, hold, answer);
+        }
+    }
+}
+
+fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>) {
+    match answer {
+        Ok(Extension::Extended { as_of, ttl }) => {
+            hold.extended(as_of, ttl);
+            agenda.moved(hold);
+        }
+        Ok(Extension::Lost) => hold.lose(crate::LossCause::Gone),
+        Err(e) => {
+            let left = hold.deadline().map(|d| d.since(agenda.clock.now()));
+            report(Event::RenewalFailed { name: hold.name().clone(), error: e.to_string(), left });
+            agenda.reset(hold, hold.next_retry(agenda.clock.now()));
+        }
+    }
+}
+
+impl Hold {
+    /// What comes first: the renewal or the end.
+    fn next_due(&self, now: Moment) -> Moment {
+        let renew = self.renewal();
+        let step = (self.lease.ttl / BATCHING).as_nanos() as u64;
+        // Rounded down to a grid, so that many share a batch; never into the past, or the loop would spin.
+        let due = Moment::from_nanos(renew.as_nanos() - renew.as_nanos() % step.max(1));
+        let due = if due > now { due } else { renew };
+        due.min(self.deadline().unwrap_or(Moment::NEVER))
+    }
+
+    /// When to ask again if no answer comes.
+    fn next_retry(&self, now: Moment) -> Moment {
+        let again = now + (self.lease.ttl / 12).min(Duration::from_secs(1)).max(Duration::from_millis(1));
+        again.min(self.deadline().unwrap_or(Moment::NEVER)).max(now + Duration::from_nanos(1))
+    }
+
+    fn wants_renewal(&self, now: Moment) -> bool {
+        let step = self.lease.ttl / BATCHING;
+        now + step >= self.renewal()
+    }
+
+    fn renewal(&self) -> Moment {
+        Moment::from_nanos(self.renew_at.load(Ordering::Acquire))
+    }
+}

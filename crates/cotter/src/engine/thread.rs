@@ -1,0 +1,154 @@
+//! The engine's own thread and runtime.
+
+use super::renew::Agenda;
+use crate::clock::{Idle, RuntimeClock, SystemClock, Timers};
+use crate::{Clock, Error, ErrorKind, Result};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use tokio::runtime::{Builder, EnterGuard, Handle};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Where renewal, waiting, clean-up and loss timers run: a thread of its own with a runtime of its own, so that no
+/// executor of a user, however busy, delays them.
+pub(crate) struct Engine {
+    handle: Handle,
+    clock: Arc<dyn Clock>,
+    agenda: Arc<Agenda>,
+    pid: u32,
+    /// Dropping it ends the thread.
+    _stop: Option<oneshot::Sender<()>>,
+}
+
+impl Engine {
+    /// The engine of this process, started at the first call.
+    pub(crate) fn process() -> Result<Arc<Self>> {
+        static PROCESS: OnceLock<Result<Arc<Engine>>> = OnceLock::new();
+        PROCESS.get_or_init(|| start_thread(None)).clone()
+    }
+
+    /// An engine on a thread of its own that keeps this time.
+    pub(crate) fn on_clock(clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+        start_thread(Some(clock))
+    }
+
+    /// An engine inside the runtime that calls.
+    pub(crate) fn in_runtime(handle: Handle) -> Arc<Self> {
+        let clock = Arc::new(RuntimeClock::new(handle.clone()));
+        Self::start(handle, clock, None)
+    }
+
+    fn start(handle: Handle, clock: Arc<dyn Clock>, stop: Option<oneshot::Sender<()>>) -> Arc<Self> {
+        let agenda = Arc::new(Agenda::new(clock.clone()));
+        handle.spawn(Agenda::supervise(Arc::downgrade(&agenda), handle.clone()));
+        Arc::new(Self { handle, clock, agenda, pid: std::process::id(), _stop: stop })
+    }
+
+    pub(crate) fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send,
+    {
+        self.handle.spawn(work)
+    }
+
+    pub(crate) fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn agenda(&self) -> &Arc<Agenda> {
+        &self.agenda
+    }
+
+    /// Whether this process is a fork of the one that the engine lives in: nothing works there.
+    pub(crate) fn is_forked(&self) -> bool {
+        std::process::id() != self.pid
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+fn start_thread(clock: Option<Arc<dyn Clock>>) -> Result<Arc<Engine>> {
+    let failed = |e: std::io::Error| {
+        Error::new(ErrorKind::Unavailable, format!("cotter's engine could not be started: {e}"))
+            .with_source(e)
+    };
+    let idle = Arc::new(IdleState::default());
+    let (parked, unparked) = (idle.clone(), idle.clone());
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(move || parked.set(true))
+        .on_thread_unpark(move || unparked.set(false))
+        .build()
+        .map_err(failed)?;
+    let handle = runtime.handle().clone();
+    idle.handle.set(handle.clone()).expect("set once");
+    let clock = match clock {
+        Some(clock) => clock,
+        None => system_clock(&handle).map_err(failed)?,
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    clock.attach(Idle(Arc::downgrade(&idle)));
+    std::thread::Builder::new()
+        .name("cotter-engine".into())
+        .spawn(move || {
+            // What vendor crates say to `tracing` here must not run a subscriber of the user's.
+            let _mute = tracing::dispatcher::set_default(&tracing::Dispatch::none());
+            let _keep = idle;
+            let _ = runtime.block_on(stopped);
+            // A blocking pool or a stuck task must not keep the thread.
+            runtime.shutdown_background();
+        })
+        .map_err(failed)?;
+    Ok(Engine::start(handle, clock, Some(stop)))
+}
+
+fn system_clock(handle: &Handle) -> std::io::Result<Arc<dyn Clock>> {
+    let timers = Arc::new(Timers::new()?);
+    let driver = timers.clone();
+    handle.spawn(async move {
+        // The descriptor is ours and stays open: an error here is a bug, and silence would lose every deadline.
+        driver.drive().await.expect("the timer descriptor can be read");
+    });
+    Ok(Arc::new(SystemClock(timers)))
+}
+
+/// Whether an engine's thread has anything left to do.
+#[derive(Debug, Default)]
+pub(crate) struct IdleState {
+    parks: Mutex<(bool, u64)>,
+    changed: Condvar,
+    handle: OnceLock<Handle>,
+}
+
+impl IdleState {
+    fn set(&self, parked: bool) {
+        let mut parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        *parks = (parked, parks.1 + u64::from(parked));
+        self.changed.notify_all();
+    }
+
+    /// Blocks until the thread has parked again after a task that was spawned now.
+    pub(crate) fn wait(&self) {
+        let Some(handle) = self.handle.get() else { return };
+        let (seen, told) = std::sync::mpsc::channel();
+        let probe = handle.spawn(async move {
+            let _ = seen.send(());
+        });
+        if told.recv().is_err() {
+            return;
+        }
+        drop(probe);
+        let parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        let _unused = self.changed.wait_while(parks, |(parked, _)| !*parked);
+    }
+}

@@ -1,0 +1,259 @@
+//! The local queue of one name: tasks of one process that want the same lock line up in shared memory.
+
+use super::acquire::Want;
+use super::hold::Hold;
+use crate::backend::Claim;
+use crate::{Error, Guard, LossCause, Lost, Mode, Moment, Name};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use tokio::sync::Notify;
+
+/// One name, as far as this client uses it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) name: Name,
+    state: Mutex<State>,
+    /// Tells the task that asks the store that the queue has changed.
+    pub(crate) changed: Notify,
+}
+
+/// Who holds, who asks, who waits.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// The exclusive hold that guards of this client live on.
+    pub(crate) holder: Option<Arc<Hold>>,
+    /// Holds that were lost while their owner may still try to re-enter.
+    pub(crate) mourned: Vec<Arc<Hold>>,
+    pub(crate) phase: Phase,
+    /// Releases that were sent and not answered.
+    pub(crate) releasing: u32,
+    pub(crate) waiters: VecDeque<Arc<Slot>>,
+    /// Those who wait until nothing is in flight.
+    pub(crate) settle: Vec<Waker>,
+    /// What keeps the store from answering just now.
+    pub(crate) trouble: Option<Error>,
+    /// Taken out of the map: look the name up again.
+    dead: bool,
+}
+
+/// Who is asking the store for this name.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nobody.
+    #[default]
+    Idle,
+    /// A caller's task, once.
+    Asking,
+    /// The engine, for those who wait.
+    Waiting,
+}
+
+/// A place in the local queue.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) want: Want,
+    /// When its wait is over.
+    pub(crate) last: Moment,
+    answer: Mutex<Answer>,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Open(Option<Waker>),
+    Given(Box<Guard>),
+    Failed(Error),
+    Left,
+}
+
+/// What a waiter leaves behind.
+pub(crate) enum Left {
+    /// A guard that had come meanwhile.
+    With(Guard),
+    /// A place in the queue.
+    Queue,
+    Nothing,
+}
+
+impl Slot {
+    pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
+        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)) })
+    }
+
+    /// Hands over a guard; it comes back when the waiter has left.
+    pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
+        let mut answer = self.lock();
+        let Answer::Open(waker) = &mut *answer else { return Err(guard) };
+        let waker = waker.take();
+        *answer = Answer::Given(guard);
+        drop(answer);
+        waker.into_iter().for_each(Waker::wake);
+        Ok(())
+    }
+
+    pub(crate) fn fail(&self, error: Error) {
+        let mut answer = self.lock();
+        let Answer::Open(waker) = &mut *answer else { return };
+        let waker = waker.take();
+        *answer = Answer::Failed(error);
+        drop(answer);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
+        let mut answer = self.lock();
+        if let Answer::Open(waker) = &mut *answer {
+            match waker {
+                Some(w) => w.clone_from(cx.waker()),
+                None => *waker = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut *answer, Answer::Left) {
+            Answer::Given(guard) => Poll::Ready(Ok(*guard)),
+            Answer::Failed(error) => Poll::Ready(Err(error)),
+            Answer::Open(_) | Answer::Left => unreachable!("polled after it was done"),
+        }
+    }
+
+    /// The waiter goes, whatever it has got.
+    pub(crate) fn leave(&self) -> Left {
+        match std::mem::replace(&mut *self.lock(), Answer::Left) {
+            Answer::Given(guard) => Left::With(*guard),
+            Answer::Open(_) => Left::Queue,
+            Answer::Failed(_) | Answer::Left => Left::Nothing,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&*self.lock(), Answer::Open(_))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Answer> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Nobody here holds, asks or waits.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_open() && self.releasing == 0 && self.waiters.is_empty()
+    }
+
+    /// Nobody here holds or asks.
+    pub(crate) fn is_open(&self) -> bool {
+        self.holder.is_none() && self.phase == Phase::Idle
+    }
+
+    /// Takes those out who have left, and answers who is first.
+    pub(crate) fn head(&mut self) -> Option<&Arc<Slot>> {
+        while self.waiters.front().is_some_and(|w| !w.is_open()) {
+            self.waiters.pop_front();
+        }
+        self.waiters.front()
+    }
+
+    /// This hold is given back: a release of it is on its way.
+    pub(crate) fn part_from(&mut self, hold: &Arc<Hold>) {
+        if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
+            self.holder = None;
+        }
+        self.releasing += 1;
+    }
+
+    pub(crate) fn wake_settled(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.settle)
+    }
+
+    /// The loss that bars this owner from taking the lock anew.
+    pub(crate) fn loss_of(&self, want: &Want) -> Option<Lost> {
+        let owner = want.owner.as_ref()?;
+        let hold = self.mourned.iter().find(|h| h.belongs_to(owner))?;
+        let cause = hold.lost().unwrap_or(LossCause::Gone);
+        Some(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })
+    }
+}
+
+impl Line {
+    pub(crate) fn new(name: Name) -> Self {
+        Self { name, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// `None` when the line was taken out of the map.
+    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, State>> {
+        let state = self.state();
+        (!state.dead).then_some(state)
+    }
+
+    /// For those who keep it alive by what they hold in it.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a claim that is on its way still serves the first who waits.
+    pub(crate) fn still_wants(&self, claim: &Claim, slot: &Arc<Slot>) -> bool {
+        let mut state = self.state();
+        state.head().is_some_and(|head| head.want.shares_with(&slot.want) && head.want.mode == claim.mode)
+    }
+}
+
+/// All names that this client uses just now.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    hasher: RandomState,
+    shards: [Mutex<HashMap<Name, Arc<Line>>>; SHARDS],
+}
+
+const SHARDS: usize = 16;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+}
+
+impl Lines {
+    pub(crate) fn get(&self, name: &Name) -> Arc<Line> {
+        let mut shard = self.shard(name);
+        if let Some(line) = shard.get(name) {
+            return line.clone();
+        }
+        let line = Arc::new(Line::new(name.clone()));
+        shard.insert(name.clone(), line.clone());
+        line
+    }
+
+    /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
+    pub(crate) fn retire(&self, line: &Line) {
+        let mut shard = self.shard(&line.name);
+        let mut state = line.state();
+        // A line without local turns is not in the map; another of the same name may be.
+        let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
+        if ours && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
+            state.dead = true;
+            shard.remove(&line.name);
+        }
+    }
+
+    fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
+        let at = self.hasher.hash_one(name) as usize % SHARDS;
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(|s| s.lock().unwrap().len()).sum()
+    }
+}
+
+/// Whether a guard can go from one holder to a waiter without asking the store.
+pub(crate) fn can_pass(hold: &Hold, to: &Want, now: Moment) -> bool {
+    to.mode == Mode::Exclusive
+        && hold.grant.claim.mode == Mode::Exclusive
+        && to.lease == hold.lease
+        && hold.lease.max_hold.is_none()
+        && hold.turns_left()
+        && now < hold.slice_end
+        && hold.half_left(now)
+}

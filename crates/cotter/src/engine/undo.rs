@@ -1,0 +1,112 @@
+//! Unknown outcomes, undone in the background until they are settled.
+
+use super::core::Core;
+use super::report::{Event, report};
+use crate::backend::{Claim, Grant, Leave, Release};
+use crate::{Clock, Moment, Result};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Work that nobody waits for; `close` does.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    running: AtomicUsize,
+    done: Notify,
+}
+
+/// Counts one piece of work for as long as it lives, however it ends.
+struct Running(Arc<Core>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.background.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.background.done.notify_waiters();
+    }
+}
+
+impl Background {
+    /// False when there is still something to do at `end`.
+    pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
+        loop {
+            let done = self.done.notified();
+            if self.running.load(Ordering::Acquire) == 0 {
+                return true;
+            }
+            if clock.now() >= end {
+                return false;
+            }
+            // Counted down by a task that may be dropped with its runtime: look again now and then.
+            let step = end.min(clock.now() + Duration::from_millis(20));
+            tokio::select! {
+                () = done => {}
+                () = clock.sleep_until(step) => {}
+            }
+        }
+    }
+}
+
+/// Does it on the engine.
+pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
+    core.background.running.fetch_add(1, Ordering::AcqRel);
+    let running = Running(core.clone());
+    core.engine.spawn(async move {
+        work.await;
+        drop(running);
+    });
+}
+
+/// A request that was sent keeps its future until it is answered; but its driver may have died with its runtime.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// The clean-up is repeated, so that a request that lands late is undone within seconds.
+const REPEATS: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
+
+/// Carries an attempt to its answer whose caller has gone, and undoes it.
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, answering: F)
+where
+    F: Future<Output = Result<Option<Grant>>> + Send + 'static,
+{
+    let engine = core.clone();
+    in_background(core, async move {
+        let clock = engine.clock().clone();
+        let answer = tokio::select! {
+            answer = answering => Some(answer),
+            () = clock.sleep_until(clock.now() + LAST_WAIT) => None,
+        };
+        match answer {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(_))) => settle(&engine, &claim, false).await,
+            Some(Err(e)) if !e.outcome_unknown() => {}
+            Some(Err(_)) | None => settle(&engine, &claim, true).await,
+        }
+    });
+}
+
+/// Undoes a claim. `unknown`: a request of it may still be on its way.
+pub(crate) fn undo(core: &Arc<Core>, claim: Claim, unknown: bool) {
+    let engine = core.clone();
+    in_background(core, async move { settle(&engine, &claim, unknown).await });
+}
+
+async fn settle(core: &Core, claim: &Claim, unknown: bool) {
+    let clock = core.clock();
+    let start = clock.now();
+    let mut repeats = REPEATS.iter();
+    loop {
+        match core.backend.release(claim, Leave::default()).await {
+            Ok(Release::Freed) => return,
+            Ok(Release::NotHeld) if !unknown => return,
+            Ok(Release::NotHeld) => {}
+            Err(e) => report(Event::ReleaseFailed { name: claim.name.clone(), error: e.to_string() }),
+        }
+        let Some(&pause) = repeats.next() else { return };
+        if clock.now() + pause > start + claim.ttl.max(REPEATS[0]) {
+            return;
+        }
+        clock.sleep_until(clock.now() + pause).await;
+    }
+}

@@ -1,0 +1,71 @@
+//! The resource's side of a fencing token.
+
+use crate::{FencingToken, Guard, Mode};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Refuses holders that are stale: keeps the largest exclusive token it has seen.
+///
+/// This is for a resource that lives in one process (a device, a cache, a file writer). A database does the same
+/// with a column and `UPDATE … WHERE fence <= $token`. A *shared* token is compared with the largest *exclusive*
+/// one only, since readers do not exclude each other. Tokens of permits are identifiers and are refused never.
+///
+/// ```
+/// use cotter::{Fence, Mode};
+/// let fence = Fence::new();
+/// assert!(fence.admit_token(7.into(), Mode::Exclusive).is_ok());
+/// assert!(fence.admit_token(6.into(), Mode::Exclusive).is_err());
+/// assert!(fence.admit_token(6.into(), Mode::Shared).is_err());
+/// ```
+#[derive(Debug, Default)]
+pub struct Fence(AtomicU64);
+
+impl Fence {
+    /// A fence that has seen nothing.
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// A fence that goes on from the largest token that was stored earlier.
+    pub const fn starting_at(seen: FencingToken) -> Self {
+        Self(AtomicU64::new(seen.get()))
+    }
+
+    /// Admits the holder of this guard unless a later one was here.
+    ///
+    /// # Errors
+    /// [`Stale`] when a larger exclusive token was admitted before.
+    pub fn admit(&self, guard: &Guard) -> Result<(), Stale> {
+        self.admit_token(guard.token(), guard.mode())
+    }
+
+    /// The same for a token that came over the wire.
+    ///
+    /// # Errors
+    /// [`Stale`] when a larger exclusive token was admitted before.
+    pub fn admit_token(&self, token: FencingToken, mode: Mode) -> Result<(), Stale> {
+        let seen = match mode {
+            Mode::Exclusive => self.0.fetch_max(token.get(), Ordering::AcqRel),
+            Mode::Shared => self.0.load(Ordering::Acquire),
+            Mode::Permits { .. } => 0,
+        };
+        if seen > token.get() { Err(Stale { token, seen: seen.into() }) } else { Ok(()) }
+    }
+}
+
+/// A token that is smaller than one that was admitted before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stale {
+    /// The token that was refused.
+    pub token: FencingToken,
+    /// The larger one that was seen before.
+    pub seen: FencingToken,
+}
+
+impl fmt::Display for Stale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "token {} is stale: {} was here before", self.token, self.seen)
+    }
+}
+
+impl std::error::Error for Stale {}

@@ -1,0 +1,298 @@
+//! The user's handle on a grant.
+
+use crate::backend::{Extension, NoteAt};
+use crate::engine::{Core, Engine, Hold, Returned, give_back, in_background};
+use crate::lease::check_ttl;
+use crate::{
+    Error, ErrorKind, FencingToken, Lease, LossCause, LossSignal, Lost, Mode, Name, Note, Op, Result,
+};
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A lock that is held. Dropping it releases, in the background and without a runtime.
+///
+/// A guard is not a proof: the process can be paused for longer than the lease, and others may hold the lock when it
+/// wakes up. So:
+/// - call [`check`](Self::check) before each step that must not be done by two, or run the work in
+///   [`scope`](Self::scope), or wait for [`lost`](Self::lost) beside it;
+/// - give the [`token`](Self::token) to the resource and let it refuse smaller ones ([`Fence`](crate::Fence)).
+///
+/// `mem::forget` of a guard with a renewed lease keeps the lock for as long as the process lives.
+#[must_use = "a guard that is dropped at once frees the lock at once"]
+pub struct Guard {
+    /// `None` only while it is taken apart.
+    hold: Option<Arc<Hold>>,
+    serial: u32,
+    token: FencingToken,
+}
+
+/// What became of a release.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Released {
+    /// The lock is given back.
+    Yes,
+    /// The same owner still holds it so many times.
+    StillHeld(usize),
+    /// It was lost before; what the work did after that may have collided with another holder.
+    AlreadyLost,
+}
+
+impl Guard {
+    pub(crate) fn new(hold: Arc<Hold>, serial: u32, token: FencingToken) -> Self {
+        Self { hold: Some(hold), serial, token }
+    }
+
+    /// The name of the lock.
+    pub fn name(&self) -> &Name {
+        self.hold().name()
+    }
+
+    /// The claim id of the grant, for logs.
+    pub fn id(&self) -> crate::backend::ClaimId {
+        self.hold().grant.claim.id
+    }
+
+    /// The fencing token: larger than that of every earlier holder of this name.
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// How the name is held.
+    pub fn mode(&self) -> Mode {
+        self.hold().grant.claim.mode
+    }
+
+    /// How many guards of this owner live on the grant.
+    pub fn holds(&self) -> usize {
+        self.hold().count()
+    }
+
+    /// How many of how many members gave it, for a quorum.
+    pub fn votes(&self) -> Option<(u8, u8)> {
+        self.hold().grant.votes
+    }
+
+    pub(crate) fn lease(&self) -> Lease {
+        self.hold().lease
+    }
+
+    /// Whether the lock is still held as far as this process can know. Looks at the clock, asks nobody.
+    pub fn is_valid(&self) -> bool {
+        self.hold().lost().is_none()
+    }
+
+    /// How long it is valid without another renewal; zero when it is lost, `None` when it lives with the process or
+    /// session.
+    pub fn remaining(&self) -> Option<Duration> {
+        if !self.is_valid() {
+            return Some(Duration::ZERO);
+        }
+        Some(self.hold().deadline()?.since(self.hold().core.now()))
+    }
+
+    /// Ok while the lock is held. Looks at the clock first, so that a process that was paused learns it here.
+    ///
+    /// # Errors
+    /// [`Lost`] says why.
+    pub fn check(&self) -> Result<(), Lost> {
+        self.hold().check(self.token)
+    }
+
+    /// Completes when the lock is lost, at the deadline at the latest.
+    pub fn lost(&self) -> LossSignal {
+        LossSignal::new(self.hold().clone(), self.serial, self.token, None)
+    }
+
+    /// The same, already `margin` before the deadline: for work that needs time to stop. It completes only while
+    /// renewals fail (or with a fixed lease), and never where the grant lives with the process or session.
+    pub fn expiring(&self, margin: Duration) -> LossSignal {
+        LossSignal::new(self.hold().clone(), self.serial, self.token, Some(margin))
+    }
+
+    /// Runs `work` until it is done or the lock is lost, whatever is first. `Ok` means that the lock was still valid
+    /// when `work` returned.
+    ///
+    /// Cancel safe as far as `work` is. A `work` that never yields is never stopped.
+    ///
+    /// # Errors
+    /// [`Lost`]; `work` was dropped where it stood.
+    pub async fn scope<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
+        let mut work = pin!(work);
+        let done = tokio::select! {
+            biased;
+            lost = self.lost() => return Err(lost),
+            done = &mut work => done,
+        };
+        self.check().map(|()| done)
+    }
+
+    /// Makes the lease last at least `ttl` from now. Never shortens it.
+    ///
+    /// Where the grant lives with the process it moves the end of a fixed lease, and does nothing else.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`], [`ErrorKind::InvalidInput`] for a ttl that the store cannot do,
+    /// [`ErrorKind::Unavailable`] when the store does not answer (the lease stays as it is).
+    pub fn extend(&self, ttl: Duration) -> Op<()> {
+        let (hold, token) = (self.hold().clone(), self.token);
+        Op::new(&self.engine(), async move { extend(&hold, token, ttl).await })
+    }
+
+    /// Writes the note of this name, which outlives the lock. At most [`Note::MAX_BYTES`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`] when a later holder was here, [`ErrorKind::Unsupported`] where the store has no notes.
+    pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
+        let (hold, token, bytes) = (self.hold().clone(), self.token, bytes.into());
+        Op::new(&self.engine(), async move { put_note(&hold, token, &bytes).await })
+    }
+
+    /// Gives the lock back. Carried out even when the operation is dropped or never polled.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when the store did not answer for as long as the lease lasts: it runs out then.
+    pub fn release(self) -> Op<Released> {
+        let engine = self.engine();
+        Op::new(&engine, self.part(None))
+    }
+
+    /// Gives the lock back, but keeps the name locked for `rest` ("at least so long").
+    ///
+    /// Where grants live with the process, the process keeps it for that time, if it lives so long.
+    ///
+    /// # Errors
+    /// As [`release`](Self::release).
+    pub fn leave_for(self, rest: Duration) -> Op<Released> {
+        let engine = self.engine();
+        if self.hold().core.backend.info().capabilities.keep_for {
+            return Op::new(&engine, self.part(Some(rest)));
+        }
+        Op::new(&engine, async move { self.linger(rest) })
+    }
+
+    async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
+        let fixed = !self.hold().lease.renewed;
+        let (hold, token) = (self.hold().clone(), self.token);
+        match give_back(&hold, self.into_serial(), keep_for) {
+            Returned::StillHeld(n) => {
+                if fixed {
+                    extend(&hold, token, hold.lease.ttl).await?;
+                }
+                Ok(Released::StillHeld(n))
+            }
+            Returned::Passed => Ok(Released::Yes),
+            Returned::AlreadyLost(LossCause::Forked) => {
+                Err(Lost { name: hold.name().clone(), token, cause: LossCause::Forked }.into())
+            }
+            Returned::AlreadyLost(_) => Ok(Released::AlreadyLost),
+            Returned::Send(parting) => parting.await.map(|_| Released::Yes),
+        }
+    }
+
+    fn linger(self, rest: Duration) -> Result<Released> {
+        if self.hold().count() > 1 || !self.is_valid() {
+            return Ok(self.give_up());
+        }
+        let core = self.hold().core.clone();
+        let wake = core.clock().sleep_until(core.now() + rest);
+        in_background(&core, async move {
+            wake.await;
+            drop(self);
+        });
+        Ok(Released::Yes)
+    }
+
+    /// Back at once, without a wait for the store's answer.
+    fn give_up(self) -> Released {
+        let hold = self.hold().clone();
+        match give_back(&hold, self.into_serial(), None) {
+            Returned::StillHeld(n) => Released::StillHeld(n),
+            Returned::AlreadyLost(_) => Released::AlreadyLost,
+            Returned::Passed => Released::Yes,
+            Returned::Send(parting) => {
+                parting.detach();
+                Released::Yes
+            }
+        }
+    }
+
+    /// Takes the guard apart; whoever does it gives the serial back.
+    pub(crate) fn into_serial(mut self) -> u32 {
+        self.hold = None;
+        self.serial
+    }
+
+    fn hold(&self) -> &Arc<Hold> {
+        self.hold.as_ref().expect("a guard that is taken apart is not used")
+    }
+
+    fn engine(&self) -> Arc<Engine> {
+        self.hold().core.engine.clone()
+    }
+}
+
+async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<()> {
+    let core = &hold.core;
+    core.usable()?;
+    check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
+    hold.check(token)?;
+    match core.backend.extend(&[&hold.grant], ttl).await.pop() {
+        Some(Ok(Extension::Extended { as_of, ttl: given })) => {
+            hold.extended(as_of, given);
+            hold.prolong(ttl);
+            core.engine.agenda().moved(hold);
+            Ok(hold.check(token)?)
+        }
+        Some(Ok(Extension::Lost)) => {
+            hold.lose(LossCause::Gone);
+            Ok(hold.check(token)?)
+        }
+        Some(Err(e)) => Err(e.with_name(hold.name())),
+        None => Err(Error::new(ErrorKind::Protocol, "no answer for the grant").with_name(hold.name())),
+    }
+}
+
+async fn put_note(hold: &Arc<Hold>, token: FencingToken, bytes: &[u8]) -> Result<()> {
+    let core: &Core = &hold.core;
+    core.usable()?;
+    if bytes.len() > Note::MAX_BYTES {
+        let why = format!("a note of {} bytes is too long, {} are allowed", bytes.len(), Note::MAX_BYTES);
+        return Err(Error::new(ErrorKind::InvalidInput, why).with_name(hold.name()));
+    }
+    hold.check(token)?;
+    let scheme = core.backend.info().scheme;
+    let notes = core.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", scheme))?;
+    let at = NoteAt { key: "", token: token.get(), sequence: hold.next_note() };
+    match notes.store(&hold.grant, at, bytes).await? {
+        Some(_) => Ok(()),
+        None => {
+            hold.lose(LossCause::Gone);
+            hold.check(token)?;
+            Err(Error::not_ours(hold.grant.claim.id).with_name(hold.name()))
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let Some(hold) = self.hold.take() else { return };
+        if let Returned::Send(parting) = give_back(&hold, self.serial, None) {
+            parting.detach();
+        }
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("name", self.name())
+            .field("token", &self.token)
+            .field("mode", &self.mode())
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,157 @@
+//! How a holder learns that its lock is gone.
+
+use crate::engine::{Hold, block_on};
+use crate::{FencingToken, Name, Sleep};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A lock that is not held any more: which, with which token, and why.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The name of the lock.
+    pub name: Name,
+    /// The token that the guard carried.
+    pub token: FencingToken,
+    /// Why.
+    pub cause: LossCause,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the lock {:?} (token {}) is not held any more: {}", self.name, self.token, self.cause)
+    }
+}
+
+impl std::error::Error for Lost {}
+
+/// Why a lock is not held any more.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LossCause {
+    /// The lease ended before it could be renewed: a pause, a dead network, a fixed lease that ran out.
+    Expired,
+    /// [`Lease::max_hold`](crate::Lease::max_hold) was reached.
+    MaxHold,
+    /// Somebody took it away.
+    Evicted,
+    /// The store does not know the grant any more: deleted, replaced, flushed.
+    Gone,
+    /// The session that it lived with ended.
+    SessionLost,
+    /// The client was closed.
+    Closed,
+    /// Not lost: its guard gave it back.
+    Released,
+    /// The process was forked and this is the child.
+    Forked,
+}
+
+impl fmt::Display for LossCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "its lease ended before it was renewed",
+            Self::MaxHold => "its longest hold was reached",
+            Self::Evicted => "it was evicted",
+            Self::Gone => "the store does not know it any more",
+            Self::SessionLost => "the session that it lived with ended",
+            Self::Closed => "the client was closed",
+            Self::Released => "it was released",
+            Self::Forked => "this process is a fork of the holder",
+        })
+    }
+}
+
+/// Completes when the lock is not held any more, at the deadline at the latest, with no network at all.
+///
+/// Owned and cloneable: hand it to another task. For a guard that was released it completes with
+/// [`LossCause::Released`], so nobody waits for ever. Dropping it changes nothing.
+pub struct LossSignal {
+    hold: Arc<Hold>,
+    serial: u32,
+    token: FencingToken,
+    margin: Option<Duration>,
+    sleep: Option<Sleep>,
+    /// Tells the signals of one hold apart.
+    key: u64,
+}
+
+impl LossSignal {
+    pub(crate) fn new(hold: Arc<Hold>, serial: u32, token: FencingToken, margin: Option<Duration>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { hold, serial, token, margin, sleep: None, key: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Waits on a thread without a runtime; `None` when the lock is still held after `d`.
+    pub fn wait_for(&self, d: Duration) -> Option<Lost> {
+        let clock = self.hold.clock().clone();
+        let timeout = clock.sleep_until(clock.now() + d);
+        let signal = self.clone();
+        block_on(async move {
+            tokio::select! {
+                biased;
+                lost = signal => Some(lost),
+                () = timeout => None,
+            }
+        })
+    }
+
+    fn lost(&self, cause: LossCause) -> Lost {
+        Lost { name: self.hold.name().clone(), token: self.token, cause }
+    }
+
+    /// Ready `margin` before the deadline; a renewal meanwhile moves it.
+    fn poll_margin(&mut self, margin: Duration, cx: &mut Context<'_>) -> Poll<()> {
+        let clock = self.hold.clock().clone();
+        loop {
+            let Some(deadline) = self.hold.deadline() else { return Poll::Pending };
+            let at = deadline - margin;
+            if clock.now() >= at {
+                return Poll::Ready(());
+            }
+            let sleep = self.sleep.insert(clock.sleep_until(at));
+            if sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Future for LossSignal {
+    type Output = Lost;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Lost> {
+        if let Some(cause) = self.hold.poll_end(self.serial, self.key, cx) {
+            return Poll::Ready(self.lost(cause));
+        }
+        match self.margin {
+            Some(margin) => self.poll_margin(margin, cx).map(|()| self.lost(LossCause::Expired)),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Clone for LossSignal {
+    fn clone(&self) -> Self {
+        Self::new(self.hold.clone(), self.serial, self.token, self.margin)
+    }
+}
+
+impl Drop for LossSignal {
+    fn drop(&mut self) {
+        self.hold.forget_signal(self.key);
+    }
+}
+
+impl fmt::Debug for LossSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LossSignal")
+            .field("name", self.hold.name())
+            .field("token", &self.token)
+            .finish_non_exhaustive()
+    }
+}

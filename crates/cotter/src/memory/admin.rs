@@ -1,0 +1,65 @@
+//! Looking and evicting, in memory.
+
+use super::Now;
+use super::backend::Memory;
+use super::state::{Held, Lock};
+use crate::backend::{Admin, EvictOrder};
+use crate::record::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::{Eviction, Name, Result};
+use async_trait::async_trait;
+
+/// Records in one page.
+const PAGE: usize = 100;
+
+#[async_trait]
+impl Admin for Memory {
+    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+        let now = self.shared.now();
+        let locks = self.shared.locks();
+        let wanted = |name: &&Name| filter.admits(name) && after.is_none_or(|a| *name > a);
+        let mut names: Vec<Name> = locks.keys().filter(wanted).cloned().collect();
+        drop(locks);
+        names.sort_unstable();
+        let mut page = Page::default();
+        for name in names {
+            let record = self.shared.with(&name, |lock, _| self.record(&name, lock, now));
+            if record.holders.is_empty() && !filter.free_too {
+                continue;
+            }
+            if page.records.len() == PAGE {
+                page.more = true;
+                break;
+            }
+            page.records.push(record);
+        }
+        Ok(page)
+    }
+
+    async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
+        let evicted = self.shared.with(name, |lock, now| lock.evict(order.token, order.now, now));
+        Ok(evicted.map_or(Eviction::NotHeld, |token| Eviction::Evicted { token: token.into() }))
+    }
+
+    async fn diagnose(&self) -> Result<Vec<Finding>> {
+        let what = "locks live in this process only; other processes do not see them";
+        Ok(vec![Finding::new(Severity::Warning, "scope", what)])
+    }
+}
+
+impl Memory {
+    fn record(&self, name: &Name, lock: &Lock, now: Now) -> Record {
+        let mut record = Record::free(name.clone());
+        record.holders = lock.holders.iter().map(|h| self.holder(h, now)).collect();
+        record.waiters = Some(lock.waiting() as u32);
+        record.last_token = Some(lock.last_token().into());
+        record
+    }
+
+    fn holder(&self, held: &Held, now: Now) -> Holder {
+        let mut holder = Holder::new(&*held.claim.label, held.claim.mode, held.number);
+        holder.pid = Some(std::process::id());
+        holder.since = Some(self.shared.time().wall_at(held.since));
+        holder.remaining = Some(held.ends.since(now.at));
+        holder
+    }
+}

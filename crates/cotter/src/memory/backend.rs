@@ -1,0 +1,180 @@
+//! The contract, in memory.
+
+use super::state::{Held, Lock};
+use super::{MIN_TTL, Now, Shared};
+use crate::backend::{
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
+};
+use crate::poll::{self, Attempt};
+use crate::{Clock, Error, Moment, Result};
+use async_trait::async_trait;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+
+/// One client's view of a memory store.
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) shared: Arc<Shared>,
+    pub(super) clock: Arc<dyn Clock>,
+    info: Info,
+}
+
+impl Memory {
+    pub(super) fn new(shared: Arc<Shared>, clock: Arc<dyn Clock>) -> Self {
+        let mut info = Info::new("memory", "memory of this process");
+        info.capabilities = Capabilities {
+            leases: true,
+            shared: true,
+            permits: true,
+            keep_for: true,
+            adopt: true,
+            immediate: true,
+            min_ttl: MIN_TTL,
+        };
+        Self { shared, clock, info }
+    }
+
+    /// What a claim got, with the time that is really left of it.
+    fn grant(&self, held: Held, now: Now, as_of: Moment) -> Grant {
+        Grant {
+            number: held.number,
+            turns: held.turns,
+            as_of,
+            ttl: Some(held.ends.since(now.at)),
+            session: None,
+            votes: None,
+            claim: held.claim,
+        }
+    }
+
+    /// Asks, as of the client's time before asking.
+    fn ask(
+        &self,
+        claim: &Claim,
+        ask: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
+    ) -> Result<Option<Grant>> {
+        let as_of = self.clock.now();
+        self.shared.with(&claim.name, |lock, now| {
+            let held = ask(lock, now).map_err(|e| e.with_backend("memory"))?;
+            Ok(held.map(|h| self.grant(h, now, as_of)))
+        })
+    }
+
+    async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        let store = &*self.shared.time().clock;
+        let mut place = Place { memory: self, claim, woken: Arc::default(), granted: false };
+        poll::until(store, until, &mut place).await
+    }
+}
+
+/// A queue is looked at again at least this often.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// A place in the queue; dropping it before the grant leaves the queue.
+struct Place<'a> {
+    memory: &'a Memory,
+    claim: &'a Claim,
+    woken: Arc<Notify>,
+    granted: bool,
+}
+
+impl Attempt for Place<'_> {
+    type Done = Grant;
+
+    async fn attempt(&mut self) -> Result<Option<Grant>> {
+        let Self { memory, claim, woken, .. } = self;
+        let granted = memory.ask(claim, |lock, now| lock.take_or_queue(claim, woken, now))?;
+        self.granted = granted.is_some();
+        Ok(granted)
+    }
+
+    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.woken.clone().notified_owned())
+    }
+
+    /// Until the next lease ends.
+    fn period(&self) -> Duration {
+        let name = &self.claim.name;
+        let ends = self.memory.shared.with(name, |lock, now| lock.next_end().map(|e| e.since(now.at)));
+        ends.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.granted {
+            self.memory.shared.with(&self.claim.name, |lock, now| lock.leave_queue(self.claim.id, now));
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Memory {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        if until == Until::Now {
+            return self.ask(claim, |lock, now| lock.take(claim, now));
+        }
+        self.wait(claim, until).await
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let extend = |grant: &&Grant| {
+            let as_of = self.clock.now();
+            let left = self.shared.with(&grant.claim.name, |lock, now| lock.extend(grant.claim.id, ttl, now));
+            Ok(left.map_or(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
+        };
+        grants.iter().map(extend).collect()
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        Ok(self.shared.with(&claim.name, |lock, now| lock.release(claim.id, leave, now)))
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        let shared = self.ask(&grant.claim, |lock, now| Ok(lock.downgrade(grant.claim.id, now)))?;
+        shared.ok_or_else(|| Error::not_ours(grant.claim.id).with_name(&grant.claim.name))
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        self.ask(to, |lock, _| Ok(lock.adopt(from.id, to)))
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        let now = self.shared.now();
+        Ok(Some(self.shared.time().wall_at(now.at)))
+    }
+
+    async fn close(&self) {}
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl Member for Memory {
+    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Option<Grant>> {
+        self.ask(claim, |lock, now| {
+            lock.raise_floor(at_least);
+            lock.take(claim, now)
+        })
+    }
+
+    async fn raise(&self, grant: &Grant, number: u64) -> Result<bool> {
+        Ok(self.shared.with(&grant.claim.name, |lock, _| lock.raise(grant.claim.id, number)))
+    }
+}

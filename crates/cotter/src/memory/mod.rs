@@ -1,0 +1,134 @@
+//! The store that lives in this process: the reference for all others, and what tests run against.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `state` | one name: holders, queue, tokens |
+//! | `backend` | the contract |
+//! | `notes` | values beside names |
+//! | `admin` | looking and evicting |
+
+mod admin;
+mod backend;
+mod notes;
+mod state;
+
+use crate::backend::{Backend, Connect};
+use crate::{Clock, Moment, Name, Result};
+use async_trait::async_trait;
+use notes::NoteTable;
+use state::Lock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// A store in the memory of this process.
+///
+/// Clients that are built on clones of one store see the same locks, each like a process of its own. It does
+/// everything that the contract knows, in order of arrival. Its tokens never go back. It keeps the time of the client
+/// that connects first.
+///
+/// ```
+/// # use cotter::{memory, Client};
+/// # fn main() -> cotter::Result<()> {
+/// let store = memory::Store::new();
+/// let one = Client::builder().backend(store.clone()).connect().wait()?;
+/// let other = Client::builder().backend(store).connect().wait()?;
+/// let _guard = one.mutex("orders").lock().wait()?;
+/// assert!(other.mutex("orders").try_lock().wait()?.is_none());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Shared>);
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self(Arc::new(Shared { time: OnceLock::new(), locks: Mutex::default(), notes: Arc::default() }))
+    }
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+        self.0.time.get_or_init(|| Time::starting(clock.clone()));
+        Ok(Arc::new(backend::Memory::new(self.0.clone(), clock.clone())))
+    }
+}
+
+/// What all clients of one store share.
+#[derive(Debug)]
+struct Shared {
+    time: OnceLock<Time>,
+    locks: Mutex<HashMap<Name, Lock>>,
+    notes: Arc<NoteTable>,
+}
+
+/// The store's own clock: the time of day at the start, and then what the first client's clock adds.
+#[derive(Debug)]
+struct Time {
+    clock: Arc<dyn Clock>,
+    origin: Moment,
+    wall: SystemTime,
+}
+
+impl Time {
+    fn starting(clock: Arc<dyn Clock>) -> Self {
+        let (origin, wall) = (clock.now(), clock.wall());
+        Self { clock, origin, wall }
+    }
+
+    fn wall_at(&self, now: Moment) -> SystemTime {
+        self.wall + now.since(self.origin)
+    }
+}
+
+/// Now, by the store: on its clock, and in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    at: Moment,
+    micros: u64,
+}
+
+impl Shared {
+    fn time(&self) -> &Time {
+        self.time.get().expect("set by the first connect")
+    }
+
+    fn now(&self) -> Now {
+        let at = self.time().clock.now();
+        Now { at, micros: crate::clock::unix_micros(self.time().wall_at(at)) }
+    }
+
+    fn locks(&self) -> MutexGuard<'_, HashMap<Name, Lock>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with a name and forgets the name when nothing is left to remember.
+    fn with<T>(&self, name: &Name, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
+        let now = self.now();
+        let mut locks = self.locks();
+        if let Some(lock) = locks.get_mut(name) {
+            lock.advance(now);
+            let done = work(lock, now);
+            if lock.is_forgettable(now) {
+                locks.remove(name);
+            }
+            return done;
+        }
+        let mut lock = Lock::default();
+        let done = work(&mut lock, now);
+        if !lock.is_forgettable(now) {
+            locks.insert(name.clone(), lock);
+        }
+        done
+    }
+}
+
+/// Shorter leases than this would be over before their answer is read.
+const MIN_TTL: Duration = Duration::from_millis(1);

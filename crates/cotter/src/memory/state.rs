@@ -1,0 +1,241 @@
+//! One name: who holds it, who waits, which tokens were given.
+
+use super::Now;
+use crate::backend::{Claim, ClaimId, Leave, Mode, Release};
+use crate::{Error, ErrorKind, Moment, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// One name.
+#[derive(Debug, Default)]
+pub(super) struct Lock {
+    /// The largest token that was reserved.
+    last: u64,
+    pub(super) holders: Vec<Held>,
+    queue: VecDeque<Queued>,
+}
+
+/// A grant as the store sees it.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) claim: Claim,
+    pub(super) number: u64,
+    pub(super) turns: u16,
+    pub(super) ends: Moment,
+    pub(super) since: Moment,
+    /// Its renewals are refused; it passes on when its lease ends.
+    evicted: bool,
+}
+
+#[derive(Debug)]
+struct Queued {
+    claim: Claim,
+    woken: Arc<Notify>,
+}
+
+impl Lock {
+    /// Drops what has expired and gives to those who wait what has come free.
+    pub(super) fn advance(&mut self, now: Now) {
+        self.holders.retain(|h| h.ends > now.at);
+        while let Some(head) = self.queue.front() {
+            if !self.admits(head.claim.mode) {
+                break;
+            }
+            let Queued { claim, woken } = self.queue.pop_front().expect("there is a first one");
+            self.grant(&claim, now);
+            woken.notify_one();
+        }
+    }
+
+    /// The grant of this claim, or a new one if the name is free and nobody waits.
+    pub(super) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
+        if let Some(held) = self.held(claim.id) {
+            return Ok(Some(held.clone()));
+        }
+        self.check_use(claim.mode)?;
+        if self.queue.is_empty() && self.admits(claim.mode) {
+            return Ok(Some(self.grant(claim, now)));
+        }
+        Ok(None)
+    }
+
+    /// As `take`, but gets in line when it is busy.
+    pub(super) fn take_or_queue(
+        &mut self,
+        claim: &Claim,
+        woken: &Arc<Notify>,
+        now: Now,
+    ) -> Result<Option<Held>> {
+        let in_line = self.queue.iter().any(|q| q.claim.id == claim.id);
+        if in_line {
+            return Ok(None);
+        }
+        let taken = self.take(claim, now)?;
+        if taken.is_none() {
+            self.queue.push_back(Queued { claim: claim.clone(), woken: woken.clone() });
+        }
+        Ok(taken)
+    }
+
+    fn grant(&mut self, claim: &Claim, now: Now) -> Held {
+        // Never more turns than microseconds have passed: the counter must not run ahead of the clock.
+        let most = now.micros.saturating_sub(self.last).max(1);
+        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(claim.turns.max(1));
+        let number = now.micros.max(self.last + 1);
+        self.last = number + u64::from(turns) - 1;
+        let (ends, since) = (now.at + claim.ttl, now.at);
+        let held = Held { claim: claim.clone(), number, turns, ends, since, evicted: false };
+        self.holders.push(held.clone());
+        held
+    }
+
+    fn admits(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Exclusive => self.holders.is_empty(),
+            Mode::Shared => self.holders.iter().all(|h| h.claim.mode == Mode::Shared),
+            Mode::Permits { take, of } => take <= of.saturating_sub(self.permits_taken()),
+        }
+    }
+
+    fn permits_taken(&self) -> u32 {
+        self.holders.iter().map(|h| permits(h.claim.mode)).sum()
+    }
+
+    /// A name is one lock or one semaphore of one size, as long as anybody uses it.
+    fn check_use(&self, mode: Mode) -> Result<()> {
+        let others = self.holders.iter().map(|h| h.claim.mode).chain(self.queue.iter().map(|q| q.claim.mode));
+        for other in others {
+            let fits = match (mode, other) {
+                (Mode::Permits { of, .. }, Mode::Permits { of: theirs, .. }) => of == theirs,
+                (Mode::Permits { .. }, _) | (_, Mode::Permits { .. }) => false,
+                _ => true,
+            };
+            if !fits {
+                let why = format!("the name is in use as {}, not as {}", describe(other), describe(mode));
+                return Err(Error::new(ErrorKind::LimitMismatch, why));
+            }
+        }
+        match mode {
+            Mode::Permits { take, of } if take == 0 || take > of => {
+                Err(Error::new(ErrorKind::InvalidInput, format!("{take} of {of} permits can never be had")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn held(&self, id: ClaimId) -> Option<&Held> {
+        self.holders.iter().find(|h| h.claim.id == id)
+    }
+
+    fn held_mut(&mut self, id: ClaimId) -> Option<&mut Held> {
+        self.holders.iter_mut().find(|h| h.claim.id == id)
+    }
+
+    /// The time left, at least `ttl`; `None` when the claim holds nothing.
+    pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Option<Duration> {
+        let held = self.held_mut(id).filter(|h| !h.evicted)?;
+        held.ends = held.ends.max(now.at + ttl);
+        Some(held.ends.since(now.at))
+    }
+
+    pub(super) fn release(&mut self, id: ClaimId, leave: Leave, now: Now) -> Release {
+        let Some(at) = self.holders.iter().position(|h| h.claim.id == id) else {
+            return if self.leave_queue(id, now) { Release::Freed } else { Release::NotHeld };
+        };
+        let mut held = self.holders.swap_remove(at);
+        if self.last == held.number + u64::from(held.turns) - 1 {
+            self.last = held.number + u64::from(leave.used.min(held.turns)) - 1;
+        }
+        if let Some(rest) = leave.keep_for {
+            // Nobody knows this id, so nobody can extend or release what is left behind.
+            held.claim.id = ClaimId::random();
+            held.ends = now.at + rest;
+            self.holders.push(held);
+        }
+        self.advance(now);
+        Release::Freed
+    }
+
+    /// True when the claim was queued. Those behind it may be served then.
+    pub(super) fn leave_queue(&mut self, id: ClaimId, now: Now) -> bool {
+        let queued = self.queue.len();
+        self.queue.retain(|q| q.claim.id != id);
+        self.advance(now);
+        self.queue.len() < queued
+    }
+
+    pub(super) fn downgrade(&mut self, id: ClaimId, now: Now) -> Option<Held> {
+        let held = self.held_mut(id)?;
+        held.claim.mode = Mode::Shared;
+        let held = held.clone();
+        self.advance(now);
+        Some(held)
+    }
+
+    pub(super) fn adopt(&mut self, from: ClaimId, to: &Claim) -> Option<Held> {
+        let held = self.held_mut(from)?;
+        held.claim.id = to.id;
+        Some(held.clone())
+    }
+
+    /// The token of the evicted holder.
+    pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
+        let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));
+        let at = self.holders.iter().position(fits)?;
+        let number = self.holders[at].number;
+        if at_once {
+            self.holders.swap_remove(at);
+            self.advance(now);
+        } else {
+            self.holders[at].evicted = true;
+        }
+        Some(number)
+    }
+
+    /// Takes the largest of both as the last token. False when the claim holds nothing.
+    pub(super) fn raise(&mut self, id: ClaimId, number: u64) -> bool {
+        let ours = self.held(id).is_some();
+        if ours {
+            self.last = self.last.max(number);
+        }
+        ours
+    }
+
+    pub(super) fn raise_floor(&mut self, number: u64) {
+        self.last = self.last.max(number.saturating_sub(1));
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn last_token(&self) -> u64 {
+        self.last
+    }
+
+    /// When a holder's lease ends next.
+    pub(super) fn next_end(&self) -> Option<Moment> {
+        self.holders.iter().map(|h| h.ends).min()
+    }
+
+    /// A free name can be forgotten once the clock has passed its last token.
+    pub(super) fn is_forgettable(&self, now: Now) -> bool {
+        self.holders.is_empty() && self.queue.is_empty() && self.last < now.micros
+    }
+}
+
+fn permits(mode: Mode) -> u32 {
+    match mode {
+        Mode::Permits { take, .. } => take,
+        Mode::Exclusive | Mode::Shared => 0,
+    }
+}
+
+fn describe(mode: Mode) -> String {
+    match mode {
+        Mode::Exclusive | Mode::Shared => "a lock".into(),
+        Mode::Permits { of, .. } => format!("a semaphore of {of}"),
+    }
+}

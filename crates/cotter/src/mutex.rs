@@ -1,0 +1,133 @@
+//! The exclusive lock.
+
+use crate::engine::{Core, Wait, Want, acquire};
+use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An exclusive lock by name: one holder among all processes that use the same store.
+///
+/// **Which lock do you want?** This one, when one at a time may do something and the others should wait or go away.
+/// Not this one, when a database transaction already covers the work (use its row lock), when losing an update would
+/// be noticed and retried anyway (use a version column), or when the work must never be done twice whatever happens:
+/// no lease can promise that, only a resource that checks the [token](Guard::token) can.
+///
+/// | Redisson | here |
+/// |---|---|
+/// | `lock()` | `lock()`, with an [`owner`](Self::owner) where it re-enters |
+/// | `tryLock()` | `try_lock()` |
+/// | `tryLock(time)` | `try_lock_for(time)` |
+/// | `tryLock(wait, lease)` | `lease(Lease::fixed(lease)).try_lock_for(wait)` |
+/// | `unlock()` | `release()`, or drop the guard |
+/// | watchdog | [`Lease::renewed`], the default |
+#[derive(Clone)]
+pub struct Mutex {
+    core: Arc<Core>,
+    name: Result<Name>,
+    lease: Lease,
+    owner: Option<Owner>,
+}
+
+impl Mutex {
+    pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
+        let lease = core.settings.lease;
+        Self { core, name: Name::new(name), lease, owner: None }
+    }
+
+    /// How long a grant lasts and who keeps it alive. Default: what the client was built with.
+    #[must_use]
+    pub fn lease(mut self, lease: Lease) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Who takes it: the same owner gets a lock that it holds once more, counted, without a round trip.
+    ///
+    /// Without this the owner is the one of the surrounding [`Owner::scope`], if any; else nobody can re-enter.
+    /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`].
+    #[must_use]
+    pub fn owner(mut self, owner: &Owner) -> Self {
+        self.owner = Some(owner.clone());
+        self
+    }
+
+    /// Waits until the lock is held.
+    ///
+    /// `let _ = mutex.lock().await?` frees it at once: give the guard a name. A task that never yields is never told
+    /// that its lock is lost.
+    ///
+    /// Order: tasks of one process in order of arrival; processes in order of arrival too, give or take a slice of
+    /// 5 ms in which a process may serve its own tasks.
+    ///
+    /// Cancel safety: dropping it leaves the queue, and undoes in the background what was asked of the store.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] after 30 s without any answer from the store
+    /// ([`Builder::give_up`](crate::Builder::give_up)); whatever the store refuses for good, at once.
+    pub fn lock(&self) -> Op<Guard> {
+        let acquiring = self.acquire(Wait::Forever);
+        Op::new(&self.core.engine, async move {
+            acquiring
+                .await?
+                .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
+        })
+    }
+
+    /// One attempt: `None` when somebody holds the lock or waits for it.
+    ///
+    /// Cancel safety as for [`lock`](Self::lock).
+    ///
+    /// # Errors
+    /// The store did not answer, or refuses.
+    pub fn try_lock(&self) -> Op<Option<Guard>> {
+        Op::new(&self.core.engine, self.acquire(Wait::No))
+    }
+
+    /// Waits for at most `wait`: `None` when the lock was busy all the time.
+    ///
+    /// Cancel safety as for [`lock`](Self::lock).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when the store did not answer until the time was over.
+    pub fn try_lock_for(&self, wait: Duration) -> Op<Option<Guard>> {
+        Op::new(&self.core.engine, self.acquire(Wait::For(wait)))
+    }
+
+    /// Locks, runs `work` in [`Guard::scope`], and releases.
+    ///
+    /// ```
+    /// # async fn doc(client: cotter::Client) -> cotter::Result<()> {
+    /// let total = client.mutex("orders").with(async |guard| guard.token().get() + 1).await?;
+    /// # let _ = total; Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock); [`ErrorKind::Lost`] when the lock was lost before `work` returned, which then was
+    /// dropped where it stood. A release that fails is not an error here: the lease runs out.
+    pub async fn with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T> {
+        let guard = self.lock().await?;
+        let done = guard.scope(work(&guard)).await?;
+        drop(guard);
+        Ok(done)
+    }
+
+    fn acquire(&self, wait: Wait) -> impl Future<Output = Result<Option<Guard>>> + Send + use<> {
+        let core = self.core.clone();
+        let owner = self.owner.clone().or_else(Owner::current);
+        let want = self.name.clone().map(|name| Want {
+            name,
+            mode: Mode::Exclusive,
+            lease: self.lease,
+            owner,
+            wait,
+        });
+        async move { acquire(core, want?).await }
+    }
+}
+
+impl fmt::Debug for Mutex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").field("name", &self.name).field("lease", &self.lease).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! Who re-enters.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+tokio::task_local! {
+    static CURRENT: Owner;
+}
+
+/// Who may take a lock again that it already holds.
+///
+/// Re-entry is explicit: the same owner on the same client gets the hold again, counted, without a round trip;
+/// the last release frees it. An owner is never stored and never leaves the process.
+///
+/// A scope does not cross `tokio::spawn`: hand [`Owner::current`] over and open a scope in the new task.
+///
+/// ```
+/// # use cotter::{Client, Owner, Released};
+/// # fn main() -> cotter::Result<()> {
+/// let client = Client::connect("memory:").wait()?;
+/// let me = Owner::new();
+/// let outer = client.mutex("orders").owner(&me).lock().wait()?;
+/// let inner = client.mutex("orders").owner(&me).lock().wait()?;
+/// assert_eq!(outer.token(), inner.token());
+/// assert_eq!(inner.release().wait()?, Released::StillHeld(1));
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// A new owner, different from all others in this process.
+    #[allow(clippy::new_without_default, reason = "two defaults that differ would surprise")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The owner of the scope that this code runs in, if any.
+    pub fn current() -> Option<Self> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// Runs `work` so that every lock it takes belongs to this owner.
+    pub fn scope<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        CURRENT.scope(self.clone(), work)
+    }
+}

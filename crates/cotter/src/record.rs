@@ -1,0 +1,230 @@
+//! What one sees of a lock from outside.
+
+use crate::backend::{Admin, Backend};
+use crate::{Error, FencingToken, Mode, Name, Result};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Which names to list.
+#[non_exhaustive]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Names that begin so.
+    pub prefix: String,
+    /// Just this name.
+    pub exact: Option<Name>,
+    /// Free names too, as far as the store remembers them.
+    pub free_too: bool,
+}
+
+impl Filter {
+    /// Every name that is held.
+    pub fn held() -> Self {
+        Self::default()
+    }
+
+    /// Every held name that begins so.
+    pub fn prefix(prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), ..Self::default() }
+    }
+
+    /// This name, if it is held.
+    pub fn exactly(name: &Name) -> Self {
+        Self { exact: Some(name.clone()), ..Self::default() }
+    }
+
+    /// Also names that are free, as far as the store remembers them.
+    #[must_use]
+    pub fn with_free(mut self) -> Self {
+        self.free_too = true;
+        self
+    }
+
+    /// Whether a name passes.
+    pub fn admits(&self, name: &str) -> bool {
+        name.starts_with(&self.prefix) && self.exact.as_ref().is_none_or(|e| e.as_str() == name)
+    }
+}
+
+/// One name as the store shows it at one moment.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The name.
+    pub name: Name,
+    /// Those who hold it, the longest first; empty when it is free.
+    pub holders: Vec<Holder>,
+    /// How many wait in the store's queue, where it can be told.
+    pub waiters: Option<u32>,
+    /// The last token that was given, where the store keeps it.
+    pub last_token: Option<FencingToken>,
+}
+
+impl Record {
+    /// A name that nobody holds.
+    pub fn free(name: Name) -> Self {
+        Self { name, holders: Vec::new(), waiters: None, last_token: None }
+    }
+}
+
+/// One who holds a name.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// Who it says it is: host, process, label.
+    pub label: String,
+    /// How it holds.
+    pub mode: Mode,
+    /// Its fencing token; the first of its block when its process takes several turns.
+    pub token: FencingToken,
+    /// The process on this host, where the store knows it.
+    pub pid: Option<u32>,
+    /// Since when, by the store's clock.
+    pub since: Option<SystemTime>,
+    /// How long its lease still runs; `None` when it lives with a process or session.
+    pub remaining: Option<Duration>,
+}
+
+impl Holder {
+    /// A holder of which no more than this is known.
+    pub fn new(label: impl Into<String>, mode: Mode, token: u64) -> Self {
+        Self { label: label.into(), mode, token: token.into(), pid: None, since: None, remaining: None }
+    }
+}
+
+/// One page of a listing.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// In order of name.
+    pub records: Vec<Record>,
+    /// Ask for more after the last record.
+    pub more: bool,
+}
+
+/// A listing, read page by page. Names that come or go meanwhile may be missed.
+#[derive(Debug)]
+pub struct Records {
+    backend: Arc<dyn Backend>,
+    filter: Filter,
+    page: VecDeque<Record>,
+    after: Option<Name>,
+    done: bool,
+}
+
+impl Records {
+    pub(crate) fn new(backend: Arc<dyn Backend>, filter: Filter) -> Self {
+        Self { backend, filter, page: VecDeque::new(), after: None, done: false }
+    }
+
+    /// The next record; `None` at the end. Cancel safe: a dropped call loses no record.
+    ///
+    /// # Errors
+    /// The store did not answer, or cannot list.
+    pub async fn next(&mut self) -> Result<Option<Record>> {
+        loop {
+            if let Some(record) = self.page.pop_front() {
+                return Ok(Some(record));
+            }
+            if self.done {
+                return Ok(None);
+            }
+            let page = admin(&self.backend)?.list(&self.filter, self.after.as_ref()).await?;
+            self.done = !page.more || page.records.is_empty();
+            self.after = page.records.last().map(|r| r.name.clone());
+            self.page = page.records.into();
+        }
+    }
+}
+
+pub(crate) fn admin(backend: &Arc<dyn Backend>) -> Result<&dyn Admin> {
+    backend.admin().ok_or_else(|| Error::unsupported("looking at locks from outside", backend.info().scheme))
+}
+
+/// What became of an eviction.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Eviction {
+    /// The holder was marked or removed.
+    Evicted {
+        /// The token of the evicted holder.
+        token: FencingToken,
+    },
+    /// Nobody (or nobody with that token) holds the name.
+    NotHeld,
+    /// The lock lives with this process: it has to end.
+    HolderMustExit {
+        /// The process on this host.
+        pid: u32,
+    },
+}
+
+/// One finding of [`Client::diagnose`](crate::Client::diagnose).
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was looked at, in a word or two.
+    pub subject: String,
+    /// What was found, and what to do about it.
+    pub message: String,
+}
+
+impl Finding {
+    /// A finding.
+    pub fn new(severity: Severity, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity, subject: subject.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.severity, self.subject, self.message)
+    }
+}
+
+/// How bad a finding is.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// As it should be.
+    Ok,
+    /// Works, with a limit worth knowing.
+    Warning,
+    /// A promise is void until this is mended.
+    Problem,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        })
+    }
+}
+
+/// A small value beside a name that outlives the lock.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What was written.
+    pub bytes: Vec<u8>,
+    /// The token of the holder that wrote it; 0 when it was swapped in by nobody's guard.
+    pub token: FencingToken,
+    /// Changes with every write.
+    pub revision: u64,
+}
+
+impl Note {
+    /// The most that a note may hold, in bytes.
+    pub const MAX_BYTES: usize = 64 * 1024;
+
+    /// A note as a backend read it.
+    pub fn new(bytes: Vec<u8>, token: u64, revision: u64) -> Self {
+        Self { bytes, token: token.into(), revision }
+    }
+}

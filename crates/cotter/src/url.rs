@@ -1,0 +1,31 @@
+//! From a URL to a store.
+
+use crate::backend::Connect;
+use crate::{Error, ErrorKind, Result, memory};
+use std::sync::Arc;
+
+/// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
+pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
+    let Some((scheme, rest)) = url.split_once(':') else {
+        return Err(config(format!("the store URL {url:?} has no scheme; {KNOWN}")));
+    };
+    match scheme {
+        "memory" => memory(rest),
+        #[cfg(feature = "file")]
+        "file" => Ok(Arc::new(crate::file::Store::from_url(rest)?)),
+        _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {KNOWN}"))),
+    }
+}
+
+const KNOWN: &str = if cfg!(feature = "file") { "try memory: or file:///DIR" } else { "try memory:" };
+
+fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
+    if !rest.is_empty() {
+        return Err(config(format!("memory: takes nothing behind the colon, but there is {rest:?}")));
+    }
+    Ok(Arc::new(memory::Store::new()))
+}
+
+pub(crate) fn config(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Config, why)
+}
