@@ -4,7 +4,8 @@
 use cotter::{Client, Result};
 use rusqlite::{Connection, params};
 
-const UPDATE: &str = "UPDATE stock SET left = left - 1, fence = ?1 WHERE item = ?2 AND fence <= ?1 AND left > 0";
+const UPDATE: &str =
+    "UPDATE stock SET left = left - 1, fence = ?1 WHERE item = ?2 AND fence <= ?1 AND left > 0";
 
 #[tokio::main]
 async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
