@@ -5,6 +5,7 @@ use super::civil::{self, Date};
 /// Saturdays and Sundays are not weekdays; 0 is Sunday.
 const SATURDAY: u32 = 6;
 const SUNDAY: u32 = 0;
+const SEVEN: u32 = 0b111_1111;
 
 /// Sets of days; bit n stands for n. Several may be filled: a day matches when any of them has it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +70,7 @@ impl DayRule {
         }
         for (week, &weekdays) in (0..).zip(&self.nth) {
             for weekday in bits(weekdays.into()) {
-                days |= 1 << (month.first_of(weekday) + 7 * week);
+                days |= month.all(weekday) & (SEVEN << (1 + 7 * week));
             }
         }
         days
@@ -106,7 +107,7 @@ impl Month {
 }
 
 fn bits(set: u32) -> impl Iterator<Item = u32> {
-    std::iter::successors(Some(set), |set| Some(set & set.wrapping_sub(1)))
+    std::iter::successors(Some(set), |&set| Some(set & set.wrapping_sub(1)))
         .take_while(|&set| set != 0)
         .map(u32::trailing_zeros)
 }

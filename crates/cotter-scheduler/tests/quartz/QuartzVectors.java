@@ -1,4 +1,3 @@
-import java.io.BufferedOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.text.ParseException;
@@ -15,12 +14,12 @@ import org.quartz.CronExpression;
 /**
  * Asks Quartz's own CronExpression for the truth about many expressions.
  *
- * Prints one line per question, fields separated by tabs:
+ * Writes one line per question into the file that its argument names, fields separated by tabs:
  *
  *   next   EXPRESSION  ZONE  AFTER  T1,T2,...   the next instants (seconds since 1970), "-" when none
  *   parse  EXPRESSION  ok|error
  *
- * The random part is seeded, so that two runs print the same with the same Java.
+ * The random part is seeded, so that two runs write the same with the same Java.
  */
 public final class QuartzVectors {
     private static final String[] EXPRESSIONS = {
@@ -72,7 +71,7 @@ public final class QuartzVectors {
     };
 
     public static void main(String[] args) throws Exception {
-        PrintStream out = new PrintStream(new BufferedOutputStream(System.out), false, StandardCharsets.UTF_8);
+        PrintStream out = new PrintStream(args[0], StandardCharsets.UTF_8);
         Random random = new Random(20240229);
         for (String word : WORDS) {
             out.println("parse\t" + word.replace("\t", "\\t") + "\t" + (accepts(word) ? "ok" : "error"));
@@ -91,7 +90,7 @@ public final class QuartzVectors {
                 ask(out, expression, zone, after);
             }
         }
-        out.flush();
+        out.close();
     }
 
     private static boolean accepts(String expression) {
