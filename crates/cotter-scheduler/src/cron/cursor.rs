@@ -61,8 +61,12 @@ impl<'a> Cursor<'a> {
 
     /// The letters that come next, in capitals, without consuming them.
     pub(super) fn letters(&self) -> String {
-        let letters = self.chars[self.at..].iter().take_while(|c| c.is_ascii_alphabetic());
-        letters.map(char::to_ascii_uppercase).collect()
+        self.letters_as_written().to_ascii_uppercase()
+    }
+
+    /// The letters that come next, without consuming them.
+    pub(super) fn letters_as_written(&self) -> String {
+        self.chars[self.at..].iter().take_while(|c| c.is_ascii_alphabetic()).collect()
     }
 
     pub(super) fn is_end_of_item(&self) -> bool {

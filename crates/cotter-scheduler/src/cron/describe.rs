@@ -49,26 +49,28 @@ fn intervals(items: &Items) -> String {
     let units: [(&[Item], &str); 3] =
         [(&items.seconds, "second"), (&items.minutes, "minute"), (&items.hours, "hour")];
     let zeros = units.iter().take_while(|(items, _)| *items == [Item::Value(0)]).count();
-    let skipped = if leads(units[zeros.min(2)].0) { zeros } else { zeros.saturating_sub(1) };
-    let rest = &units[skipped..];
-    let (first, coarser) = (rest[0], &rest[1..]);
-    let lead = leading(first.0, first.1);
-    let told = if lead.starts_with("every") { 0 } else { 1 };
-    let open = coarser.iter().rev().take_while(|(items, _)| *items == [Item::All]).count();
-    let kept = (coarser.len() - open).max(told.min(coarser.len()));
-    let of = coarser[..kept].iter().map(|(items, unit)| format!(" of {}", trailing(items, unit)));
+    let skipped = if leads(units[zeros.min(2)].0) { zeros } else { zeros.min(1) };
+    let mut told = &units[skipped..];
+    while let [.., finer, (last, _)] = told
+        && *last == [Item::All]
+        && leads(finer.0)
+    {
+        told = &told[..told.len() - 1];
+    }
+    let lead = leading(told[0].0, told[0].1);
+    let of = told[1..].iter().map(|(items, unit)| format!(" of {}", trailing(items, unit)));
     format!("{lead}{}", of.collect::<String>())
 }
 
 /// Whether the items speak of an interval, so that "every n …" says it all.
 fn leads(items: &[Item]) -> bool {
-    matches!(items, [Item::All | Item::Step(..)])
+    matches!(items, [Item::All | Item::Step(..) | Item::Range(..)])
 }
 
 fn leading(items: &[Item], unit: &str) -> String {
     match *items {
         [Item::Step(base, n)] if n > 1 => format!("every {n} {unit}s{}", from(base, unit)),
-        [Item::All | Item::Step(..)] => trailing(items, unit),
+        _ if leads(items) => trailing(items, unit),
         _ => format!("at {}", trailing(items, unit)),
     }
 }

@@ -106,7 +106,11 @@ pub(super) fn name(cursor: &mut Cursor<'_>) -> Result<u16, Fault> {
 }
 
 pub(super) fn on_range(what: &str) -> Mistake {
-    let hint = if what == "W" { "list the days, such as `1W,2W,3W`" } else { "list the days, such as `2L,3L` or `2#1,3#1`" };
+    let hint = match what {
+        "W" => "list the days, such as `1W,2W,3W`",
+        "C" => "leave it out: without a calendar `C` changes nothing",
+        _ => "list the days, such as `2L,3L` or `2#1,3#1`",
+    };
     mistake(format!("`{what}` goes with a single day, not with a range"), hint)
 }
 
@@ -164,7 +168,7 @@ fn no_nth() -> Mistake {
 }
 
 fn bad_nth(text: &str) -> Mistake {
-    mistake(format!("no month has a day of the week {text} times in that sense"), "write 1 to 5 after `#`")
+    mistake(format!("`#{text}` names no day of any month"), "write 1 to 5 after `#`")
 }
 
 fn no_names(run: &str, field: Field) -> Mistake {

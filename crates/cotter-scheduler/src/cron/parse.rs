@@ -100,7 +100,7 @@ fn with_value(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
         Some('#') => letters::nth(cursor, first),
         Some(c) if c.is_ascii_alphabetic() => {
             let special = letters::trailing(cursor, first)?;
-            special.ok_or_else(|| cursor.fault(mistake::trailing(&cursor.letters())))
+            special.ok_or_else(|| cursor.fault(mistake::trailing(&cursor.letters_as_written())))
         }
         Some(c) => Err(cursor.fault(after_value(cursor, c))),
     }
@@ -154,7 +154,7 @@ fn range(cursor: &mut Cursor<'_>, first: u16) -> Result<Item, Fault> {
         Some(c) => Err(cursor.fault(match cursor.letters().as_str() {
             run @ ("L" | "W" | "C") => letters::on_range(run),
             "" => after_value(cursor, c),
-            run => mistake::trailing(run),
+            _ => mistake::trailing(&cursor.letters_as_written()),
         })),
     }
 }
