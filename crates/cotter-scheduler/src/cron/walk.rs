@@ -113,3 +113,40 @@ impl Compiled {
 fn days_before(year: i64, month: u32) -> i64 {
     civil::days_from(Date { year, month, day: 1 })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::MONTHS;
+    use crate::{Cron, UnixTime, Zone};
+
+    /// The range has 1,560 months, looked at once for fixed and once for live hours, and each overlap looks
+    /// at one or two again.
+    const MOST_MONTHS: u32 = 2 * 1_560 + 600;
+
+    #[test]
+    fn an_answer_looks_at_each_month_a_few_times_at_most() {
+        let never = ["0 0 0 30 2 ?", "0 0 * 30 2 ?", "* * * 30 2 ?", "0 0 *,1 30 2 ?", "0 0 0 L-30 2 ?", "* * * ? 2 7#5 2001/4"];
+        for zone in ["UTC", "America/New_York", "Africa/Casablanca", "Australia/Lord_Howe"] {
+            let zone = Zone::named(zone).unwrap();
+            for expression in never {
+                let cron: Cron = expression.parse().unwrap();
+                bounded(expression, || cron.next(UnixTime::from_seconds(i64::MIN), &zone));
+                bounded(expression, || cron.previous(UnixTime::from_seconds(i64::MAX), &zone));
+            }
+        }
+    }
+
+    fn bounded(expression: &str, answer: impl Fn() -> Option<UnixTime>) {
+        let timed = || {
+            let start = Instant::now();
+            MONTHS.set(0);
+            assert_eq!(answer(), None, "{expression}");
+            start.elapsed()
+        };
+        let taken = (0..3).map(|_| timed()).min();
+        assert!(MONTHS.get() <= MOST_MONTHS, "{expression}: {} months", MONTHS.get());
+        assert!(taken < Some(Duration::from_millis(10)), "{expression}: {taken:?}");
+    }
+}
