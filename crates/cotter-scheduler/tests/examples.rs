@@ -76,7 +76,10 @@ fn bare_l_in_either_day_field() {
 fn last_weekday_of_the_month() {
     assert_eq!(days("0 0 0 LW * ?", "2024-03-01T00:00:00Z", 3), ["2024-03-29", "2024-04-30", "2024-05-31"]);
     assert_eq!(days("0 0 0 L-3 * ?", "2024-02-01T00:00:00Z", 2), ["2024-02-26", "2024-03-28"]);
-    assert_eq!(days("0 0 0 L-3W 6,7,8 ?", "2024-06-01T00:00:00Z", 3), ["2024-06-27", "2024-07-29", "2024-08-28"]);
+    assert_eq!(
+        days("0 0 0 L-3W 6,7,8 ?", "2024-06-01T00:00:00Z", 3),
+        ["2024-06-27", "2024-07-29", "2024-08-28"]
+    );
 }
 
 #[test]
@@ -157,9 +160,13 @@ fn instants_between_seconds() {
 
 #[test]
 fn new_york_gap() {
-    let at = |hours: &str| next(&format!("0 30 {hours} * * ?"), "America/New_York", "2024-03-10T05:00:00Z", 2);
+    let at =
+        |hours: &str| next(&format!("0 30 {hours} * * ?"), "America/New_York", "2024-03-10T05:00:00Z", 2);
     assert_eq!(at("2"), ["2024-03-10T03:00:00-04:00", "2024-03-11T02:30:00-04:00"], "once, behind the gap");
-    assert_eq!(at("2/24".replace("24", "23").as_str()), ["2024-03-11T02:30:00-04:00", "2024-03-12T02:30:00-04:00"]);
+    assert_eq!(
+        at("2/24".replace("24", "23").as_str()),
+        ["2024-03-11T02:30:00-04:00", "2024-03-12T02:30:00-04:00"]
+    );
     assert_eq!(at("*"), ["2024-03-10T00:30:00-05:00", "2024-03-10T01:30:00-05:00"]);
     let both = next("0 0 2,3 * * ?", "America/New_York", "2024-03-10T05:00:00Z", 2);
     assert_eq!(both, ["2024-03-10T03:00:00-04:00", "2024-03-11T02:00:00-04:00"], "two that coincide are one");
@@ -169,7 +176,8 @@ fn new_york_gap() {
 
 #[test]
 fn new_york_overlap() {
-    let at = |hours: &str| next(&format!("0 30 {hours} * * ?"), "America/New_York", "2024-11-03T04:45:00Z", 3);
+    let at =
+        |hours: &str| next(&format!("0 30 {hours} * * ?"), "America/New_York", "2024-11-03T04:45:00Z", 3);
     let fixed = ["2024-11-03T01:30:00-04:00", "2024-11-04T01:30:00-05:00", "2024-11-05T01:30:00-05:00"];
     assert_eq!(at("1"), fixed, "on the first pass only");
     let live = ["2024-11-03T01:30:00-04:00", "2024-11-03T01:30:00-05:00", "2024-11-03T02:30:00-05:00"];
@@ -247,7 +255,9 @@ fn midnight_that_does_not_exist() {
 
 #[test]
 fn never() {
-    for expression in ["0 0 0 30 2 ?", "0 0 0 31 4,6,9,11 ?", "0 0 0 L-30 2 ?", "0 0 * 30 2 ?", "* * * 29 2 ? 2001/4"] {
+    for expression in
+        ["0 0 0 30 2 ?", "0 0 0 31 4,6,9,11 ?", "0 0 0 L-30 2 ?", "0 0 * 30 2 ?", "* * * 29 2 ? 2001/4"]
+    {
         assert_eq!(next(expression, "America/New_York", "1970-01-01T00:00:00Z", 1), NOTHING, "{expression}");
         let end = "2200-01-01T00:00:00Z".parse().unwrap();
         assert_eq!(cron(expression).previous(end, &Zone::named("America/New_York").unwrap()), None);

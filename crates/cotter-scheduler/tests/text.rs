@@ -56,10 +56,16 @@ fn descriptions() {
         ("0 0 2 L-3W * ?", "At 02:00:00, on the weekday nearest to 3 days before the last day of the month"),
         ("0 0 2 L-1 * ?", "At 02:00:00, on the day before the last day of the month"),
         ("0 0 2 15W * ?", "At 02:00:00, on the weekday nearest to the 15th of the month"),
-        ("0 0 2 1-7 1/3 ?", "At 02:00:00, on the 1st through the 7th of the month, in every 3rd month from January on"),
+        (
+            "0 0 2 1-7 1/3 ?",
+            "At 02:00:00, on the 1st through the 7th of the month, in every 3rd month from January on",
+        ),
         ("0 0 2 ? NOV-FEB *", "At 02:00:00, every day, in November through February"),
         ("0 0 2 1/5 * ?", "At 02:00:00, on every 5th day from day 1 on of the month"),
-        ("0 0 2 ? * MON,WED,FRI 2024/2", "At 02:00:00, on Monday, Wednesday and Friday, in every 2nd year from 2024 on"),
+        (
+            "0 0 2 ? * MON,WED,FRI 2024/2",
+            "At 02:00:00, on Monday, Wednesday and Friday, in every 2nd year from 2024 on",
+        ),
     ];
     for (expression, text) in described {
         assert_eq!(cron(expression).describe(), text, "{expression}");
@@ -79,7 +85,9 @@ fn instants_are_read() {
 
 #[test]
 fn instants_are_written() {
-    for text in ["2024-02-29T23:59:59Z", "1969-12-31T23:59:59.25Z", "0000-03-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+    for text in
+        ["2024-02-29T23:59:59Z", "1969-12-31T23:59:59.25Z", "0000-03-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    {
         assert_eq!(text.parse::<UnixTime>().unwrap().to_string(), text);
     }
     assert_eq!(UnixTime::from_seconds(253_402_300_800).to_string(), "+010000-01-01T00:00:00Z");

@@ -9,28 +9,34 @@ use super::mistake::{Mistake, mistake};
 ///
 /// `None` when the letters are something else, most likely a name.
 pub(super) fn leading(cursor: &mut Cursor<'_>) -> Result<Option<Item>, Fault> {
+    let field = cursor.field();
     let run = cursor.letters();
-    let found = match run.as_str() {
-        "L" if cursor.field() == Field::DayOfMonth => last(cursor)?,
-        "L" if cursor.field() == Field::DayOfWeek => {
-            cursor.skip(1);
-            if cursor.peek() == Some('-') {
-                return Err(cursor.fault(offset_of_weekday()));
-            }
-            Item::Value(7)
-        }
-        "LW" if cursor.field() == Field::DayOfMonth => {
+    let found = match (run.as_str(), field) {
+        ("L", Field::DayOfMonth) => last(cursor)?,
+        ("L", Field::DayOfWeek) => saturday(cursor)?,
+        ("LW", Field::DayOfMonth) => {
             cursor.skip(2);
             Item::LastWeekday(0)
         }
-        "L" | "W" | "C" if !cursor.field().is_day() => return Err(cursor.fault(elsewhere(&run, cursor.field()))),
-        "LW" | "W" if cursor.field() != Field::DayOfMonth => return Err(cursor.fault(elsewhere("W", cursor.field()))),
-        "W" | "C" => return Err(cursor.fault(alone(&run))),
-        "WL" => return Err(cursor.fault(reversed())),
+        ("WL", Field::DayOfMonth) => return Err(cursor.fault(reversed())),
+        ("W", Field::DayOfMonth) | ("C", Field::DayOfMonth | Field::DayOfWeek) => {
+            return Err(cursor.fault(alone(&run)));
+        }
+        ("W" | "LW" | "WL", _) => return Err(cursor.fault(elsewhere("W", field))),
+        ("L" | "C", _) => return Err(cursor.fault(elsewhere(&run, field))),
         _ => return Ok(None),
     };
     cursor.end_of_item()?;
     Ok(Some(found))
+}
+
+/// `L` in day-of-week: the last day of the week, which is Saturday.
+fn saturday(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
+    cursor.skip(1);
+    match cursor.peek() {
+        Some('-') => Err(cursor.fault(offset_of_weekday())),
+        _ => Ok(Item::Value(7)),
+    }
 }
 
 /// `L`, `L-3`, `L-3W` in day-of-month.
@@ -44,7 +50,8 @@ fn last(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     if text.is_empty() {
         return Err(cursor.fault(no_offset()));
     }
-    let before = text.parse().ok().filter(|&n| n <= 30).ok_or_else(|| cursor.fault_at(start, large_offset(&text)))?;
+    let before =
+        text.parse().ok().filter(|&n| n <= 30).ok_or_else(|| cursor.fault_at(start, large_offset(&text)))?;
     Ok(if cursor.letters() == "W" {
         cursor.skip(1);
         Item::LastWeekday(before)
@@ -81,7 +88,11 @@ pub(super) fn nth(cursor: &mut Cursor<'_>, day: u16) -> Result<Item, Fault> {
     if text.is_empty() {
         return Err(cursor.fault(no_nth()));
     }
-    let nth = text.parse().ok().filter(|n| (1..=5).contains(n)).ok_or_else(|| cursor.fault_at(start, bad_nth(&text)))?;
+    let nth = text
+        .parse()
+        .ok()
+        .filter(|n| (1..=5).contains(n))
+        .ok_or_else(|| cursor.fault_at(start, bad_nth(&text)))?;
     cursor.end_of_item()?;
     Ok(Item::Nth(day, nth))
 }
@@ -124,7 +135,10 @@ pub(super) fn no_day_before_nth() -> Mistake {
 
 /// Something stands behind an item that nothing can be added to.
 pub(super) fn after_special(c: char) -> Mistake {
-    mistake(format!("`{}` cannot follow here", c.escape_debug()), "end the entry, or put a comma before a further one")
+    mistake(
+        format!("`{}` cannot follow here", c.escape_debug()),
+        "end the entry, or put a comma before a further one",
+    )
 }
 
 fn elsewhere(what: &str, field: Field) -> Mistake {
@@ -183,5 +197,8 @@ fn long_name(run: &str, known: &str) -> Mistake {
 fn unknown_name(run: &str, field: Field) -> Mistake {
     let names = field.names();
     let (first, last) = (names[0], names[names.len() - 1]);
-    mistake(format!("`{run}` is not a name of the {field} field"), format!("write a name from {first} to {last}, or a number"))
+    mistake(
+        format!("`{run}` is not a name of the {field} field"),
+        format!("write a name from {first} to {last}, or a number"),
+    )
 }

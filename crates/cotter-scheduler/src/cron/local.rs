@@ -37,7 +37,7 @@ impl fmt::Display for LocalTime {
         let sign = if self.offset < 0 { '-' } else { '+' };
         let offset = self.offset.unsigned_abs();
         write!(f, "{sign}{:02}:{:02}", offset / 3600, offset / 60 % 60)?;
-        if offset % 60 != 0 {
+        if !offset.is_multiple_of(60) {
             write!(f, ":{:02}", offset % 60)?;
         }
         Ok(())

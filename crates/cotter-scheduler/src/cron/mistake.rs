@@ -23,7 +23,9 @@ pub(crate) fn empty() -> Mistake {
 
 pub(crate) fn too_few(found: usize, missing: Field) -> Mistake {
     let hint = match found {
-        5 => "a five-field crontab line needs the seconds in front (`0 …`) and `?` in one day field".to_owned(),
+        5 => {
+            "a five-field crontab line needs the seconds in front (`0 …`) and `?` in one day field".to_owned()
+        }
         _ => SHAPE.to_owned(),
     };
     mistake(format!("the {missing} field is missing: there are {found} of at least 6 fields"), hint)
@@ -106,7 +108,10 @@ pub(crate) fn zero_step() -> Mistake {
 
 pub(crate) fn large_step(step: &str, field: Field) -> Mistake {
     let max = field.max_step();
-    mistake(format!("the step {step} is too large"), format!("write a step from 1 to {max}, or a single value"))
+    mistake(
+        format!("the step {step} is too large"),
+        format!("write a step from 1 to {max}, or a single value"),
+    )
 }
 
 pub(crate) fn second_step() -> Mistake {

@@ -127,9 +127,8 @@ impl Reader<'_> {
 
     /// `Z`, or hours and minutes ahead of UTC; in seconds.
     fn offset(&mut self) -> Result<i64, String> {
-        let sign = self
-            .one_of("Zz+-")
-            .map_err(|_| "`Z` or an offset such as `+02:00` is expected".to_owned())?;
+        let sign =
+            self.one_of("Zz+-").map_err(|_| "`Z` or an offset such as `+02:00` is expected".to_owned())?;
         if matches!(sign, 'Z' | 'z') {
             return Ok(0);
         }

@@ -127,7 +127,14 @@ mod tests {
 
     #[test]
     fn an_answer_looks_at_each_month_a_few_times_at_most() {
-        let never = ["0 0 0 30 2 ?", "0 0 * 30 2 ?", "* * * 30 2 ?", "0 0 *,1 30 2 ?", "0 0 0 L-30 2 ?", "* * * ? 2 7#5 2001/4"];
+        let never = [
+            "0 0 0 30 2 ?",
+            "0 0 * 30 2 ?",
+            "* * * 30 2 ?",
+            "0 0 *,1 30 2 ?",
+            "0 0 0 L-30 2 ?",
+            "* * * ? 2 7#5 2001/4",
+        ];
         for zone in ["UTC", "America/New_York", "Africa/Casablanca", "Australia/Lord_Howe"] {
             let zone = Zone::named(zone).unwrap();
             for expression in never {

@@ -70,7 +70,10 @@ mod tests {
     fn distances() {
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(nearest("Europe/Lndon", ["Asia/Tokyo", "Europe/London"].map(String::from).into_iter()).as_deref(), Some("Europe/London"));
+        assert_eq!(
+            nearest("Europe/Lndon", ["Asia/Tokyo", "Europe/London"].map(String::from).into_iter()).as_deref(),
+            Some("Europe/London")
+        );
         assert_eq!(nearest("Mars/Olympus", ["Asia/Tokyo"].map(String::from).into_iter()), None);
     }
 }

@@ -84,7 +84,9 @@ impl<'a> Naive<'a> {
 
 fn offsets(zone: &TimeZone, start: i64, end: i64) -> Vec<(i64, i64)> {
     let first = Timestamp::from_second(start).unwrap();
-    let changes = zone.following(first).map(|change| (change.timestamp().as_second(), change.offset().seconds().into()));
+    let changes = zone
+        .following(first)
+        .map(|change| (change.timestamp().as_second(), change.offset().seconds().into()));
     let mut offsets = vec![(start, zone.to_offset(first).seconds().into())];
     offsets.extend(changes.take_while(|&(at, _)| at <= end));
     offsets

@@ -55,8 +55,20 @@ impl Question {
         let backward = self.cron.before(at(end + 1), &self.zone).map(UnixTime::seconds);
         let mut backward: Vec<i64> = backward.take_while(|&found| found >= start).collect();
         backward.reverse();
-        prop_assert!(forward == expected, "next: {} {}: {}", self.text, self.zone, first_difference(&forward, &expected));
-        prop_assert!(backward == expected, "previous: {} {}: {}", self.text, self.zone, first_difference(&backward, &expected));
+        prop_assert!(
+            forward == expected,
+            "next: {} {}: {}",
+            self.text,
+            self.zone,
+            first_difference(&forward, &expected)
+        );
+        prop_assert!(
+            backward == expected,
+            "previous: {} {}: {}",
+            self.text,
+            self.zone,
+            first_difference(&backward, &expected)
+        );
         Ok(())
     }
 }
@@ -109,9 +121,15 @@ fn every_zone_at_every_kind_of_change() {
     for name in zones.available() {
         let zone = Zone::named(name.as_str()).unwrap();
         let rules = zones.get(name.as_str()).unwrap();
-        for change in rules.following(Timestamp::UNIX_EPOCH).take_while(|change| change.timestamp().as_second() < END) {
+        for change in
+            rules.following(Timestamp::UNIX_EPOCH).take_while(|change| change.timestamp().as_second() < END)
+        {
             let at = change.timestamp().as_second();
-            assert_eq!(zone.offset_at(UnixTime::from_seconds(at)), change.offset().seconds(), "{name:?} {at}");
+            assert_eq!(
+                zone.offset_at(UnixTime::from_seconds(at)),
+                change.offset().seconds(),
+                "{name:?} {at}"
+            );
             for cron in [&fixed, &live] {
                 let start = UnixTime::from_seconds(at - 5 * HOUR);
                 let ahead: Vec<_> = cron.after(start, &zone).take(8).collect();

@@ -175,14 +175,9 @@ pub(crate) fn spec() -> impl Strategy<Value = Spec> {
     let seconds = prop_oneof![3 => zero(), 1 => parts(0, 59)];
     let minutes = prop_oneof![1 => zero(), 3 => parts(0, 59)];
     let months = prop_oneof![2 => Just(vec![Part::Star]), 1 => parts(1, 12)];
-    (seconds, minutes, hours(), day(), months, years()).prop_map(|(seconds, minutes, hours, day, months, years)| Spec {
-        seconds,
-        minutes,
-        hours,
-        day,
-        months,
-        years,
-    })
+    (seconds, minutes, hours(), day(), months, years()).prop_map(
+        |(seconds, minutes, hours, day, months, years)| Spec { seconds, minutes, hours, day, months, years },
+    )
 }
 
 pub(crate) fn zone_name() -> impl Strategy<Value = String> {
