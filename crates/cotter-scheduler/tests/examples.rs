@@ -193,7 +193,9 @@ fn asking_within_an_overlap() {
     let found = next("0 30 1 * * ?", "America/New_York", "2024-11-03T05:30:00Z", 1);
     assert_eq!(found, ["2024-11-04T01:30:00-05:00"]);
     let zone = Zone::named("America/New_York").unwrap();
-    let second_pass: UnixTime = "2024-11-03T06:45:00Z".parse().unwrap();
+    let second_pass: UnixTime = "2024-11-03T06:15:00Z".parse().unwrap();
+    let following = cron("0 30 1 * * ?").next(second_pass, &zone).unwrap();
+    assert_eq!(zone.local(following).to_string(), "2024-11-04T01:30:00-05:00");
     let previous = cron("0 30 1 * * ?").previous(second_pass, &zone).unwrap();
     assert_eq!(zone.local(previous).to_string(), "2024-11-03T01:30:00-04:00");
 }
