@@ -42,11 +42,24 @@ fn main() {
         let zone = Zone::named("America/New_York").unwrap();
         rows.push(row(&mut criterion, (class, "New York"), expression, New_York, &zone));
     }
+    once(&mut criterion);
     criterion.final_summary();
     let mut out = stdout().lock();
     writeln!(out, "| class | zone | cotter ns | croner ns | ratio | cron ns | ratio |").unwrap();
     writeln!(out, "|---|---|--:|--:|--:|--:|--:|").unwrap();
     rows.iter().for_each(|row| writeln!(out, "{row}").unwrap());
+}
+
+/// What is not in the table: an expression that never fires, reading one, and making a zone.
+fn once(criterion: &mut Criterion) {
+    let never: Cron = "0 0 * 30 2 ?".parse().unwrap();
+    let zone = Zone::named("America/New_York").unwrap();
+    criterion
+        .bench_function("never", |bencher| bencher.iter(|| never.next(black_box(UnixTime::EPOCH), &zone)));
+    let read = || black_box("0 15 10 ? * MON-FRI").parse::<Cron>();
+    criterion.bench_function("parse", |bencher| bencher.iter(read));
+    let named = || Zone::named(black_box("America/New_York"));
+    criterion.bench_function("zone by name", |bencher| bencher.iter(named));
 }
 
 /// Spread over the years 2020 to 2037 without a pattern.

@@ -138,3 +138,12 @@ fn zones_by_name() {
     assert_eq!(error("Mars/Olympus"), unknown);
     assert_eq!(Zone::named("").unwrap_err().name(), "");
 }
+
+#[test]
+fn everything_can_go_to_another_thread() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<Cron>();
+    shared::<Zone>();
+    shared::<UnixTime>();
+    shared::<cotter_scheduler::CronError>();
+}
