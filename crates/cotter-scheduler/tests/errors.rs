@@ -10,7 +10,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("", "column 1: the expression is empty; write <shape>, for example `0 0 12 * * ?`"),
     ("  ", "column 1: the expression is empty; write <shape>, for example `0 0 12 * * ?`"),
     ("0 0 0 1", "month, column 8: the month field is missing: there are 4 of at least 6 fields; write <shape>"),
-    ("*/15 * * * *", "day-of-week, column 13: the day-of-week field is missing: there are 5 of at least 6 fields; a five-field crontab line needs the seconds in front (`0 …`) and `?` in one day field"),
+    ("*/15 * * * *", "day-of-week, column 13: the day-of-week field is missing: there are 5 of at least 6 fields; a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here"),
     ("* *", "hours, column 4: the hours field is missing: there are 2 of at least 6 fields; write <shape>"),
     ("0 0 0 1 1 ? 2000 1", "column 18: there are more than 7 fields; end after the year: write <shape>"),
     ("@daily", "column 1: nicknames such as `@daily` are not in the Quartz dialect; write `0 0 0 * * ?`"),
