@@ -23,9 +23,7 @@ pub(crate) fn empty() -> Mistake {
 
 pub(crate) fn too_few(found: usize, missing: Field) -> Mistake {
     let hint = match found {
-        5 => {
-            "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned()
-        }
+        5 => "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned(),
         _ => SHAPE.to_owned(),
     };
     mistake(format!("the {missing} field is missing: there are {found} of at least 6 fields"), hint)
