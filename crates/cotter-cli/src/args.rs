@@ -29,6 +29,7 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
 
 /// What every command understands.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// The store: memory:, file: or file:///DIR
     ///
@@ -53,27 +54,22 @@ pub(crate) struct Global {
     pub(crate) color: ColorChoice,
 }
 
-/// One variant for each command; each has a module of its own.
+/// One variant for each command. Each has a module of its own, and is described where its arguments are.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a command while holding a lock
     Run(Run),
-    /// List the locks that are held
     #[command(visible_alias = "ls")]
     List(List),
-    /// Show one lock
     Show(Show),
-    /// Take a lock away from its holder
     #[command(visible_alias = "break")]
     Evict(Evict),
-    /// Say what the store promises, and what in its set-up voids that
-    Doctor,
-    /// Print the completions for a shell
+    Doctor(Doctor),
     Completions(Completions),
-    /// Print the manual page
     Man(Man),
 }
 
+/// Run a command while holding a lock
+///
 /// Waits for the lock NAME, runs CMD while holding it, gives it back and exits as CMD did.
 ///
 /// CMD runs in a process group of its own and finds COTTER_NAME, COTTER_TOKEN (larger with every holder: let what CMD
@@ -89,7 +85,7 @@ pub(crate) struct Run {
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,
     /// Give up after so long, like 5s or 1m30s [default: wait for ever]
-    #[arg(short, long, value_name = "DUR", value_parser = parse)]
+    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
     pub(crate) wait: Option<Duration>,
     /// The exit code for giving up
     #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
@@ -98,10 +94,10 @@ pub(crate) struct Run {
     ///
     /// It is renewed every third of this. Three graces have to fit into it (see above), so that a command is stopped in
     /// time: less than 300ms is refused. Where locks live with the process (file:) they are free at once.
-    #[arg(long, value_name = "DUR", default_value = "30s", value_parser = parse_positive)]
+    #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) ttl: Duration,
     /// Stop CMD after so long
-    #[arg(long, value_name = "DUR", value_parser = parse_positive)]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) max_hold: Option<Duration>,
     /// What others read about the holder, beside host and process
     #[arg(long, value_name = "TEXT")]
@@ -116,7 +112,9 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Lists the locks that are held, in order of name.
+/// List the locks that are held
+///
+/// In order of name; one line for each holder.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only names that begin so
@@ -126,14 +124,18 @@ pub(crate) struct List {
     pub(crate) all: bool,
 }
 
-/// Shows who holds one lock, since when, and who waits. Exits with 0 also when it is free.
+/// Show one lock
+///
+/// Who holds it, since when, with which token, and how many wait. Exits with 0 also when it is free.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The name of the lock
     pub(crate) name: String,
 }
 
-/// Takes a lock away: its holder is told at its next renewal, and the lock passes on when the lease ends.
+/// Take a lock away from its holder
+///
+/// Its holder is told at its next renewal, and the lock passes on when the lease ends.
 ///
 /// Exits with 0 when nobody holds the lock (any more), and with 64 where the lock lives with a process: no store can
 /// take such a lock away; the message names the process that has to end.
@@ -149,14 +151,22 @@ pub(crate) struct Evict {
     pub(crate) now: bool,
 }
 
-/// Prints the completions for a shell.
+/// Say what the store promises, and what in its set-up voids that
+///
+/// Exits with 78 when a promise is void until something is mended.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
+
+/// Print the completions for a shell
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Prints a manual page, for `man -l -`.
+/// Print the manual page
+///
+/// For example: cotter man run | man -l -
 #[derive(Debug, Args)]
 pub(crate) struct Man {
     /// The page of this command

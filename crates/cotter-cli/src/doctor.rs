@@ -21,7 +21,7 @@ pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failu
 
 fn as_text(info: &Info, findings: &[Finding]) -> String {
     let scope = if info.scheme == "file" { " (this host, this user only)" } else { "" };
-    let can = abilities(info.capabilities).iter().filter(|(_, yes)| *yes).map(|(what, _)| *what);
+    let can = abilities(info.capabilities).into_iter().filter(|(_, yes)| *yes).map(|(what, _)| what);
     let can = can.collect::<Vec<_>>().join(", ");
     let mut text = format!(
         "store      {}{scope}\npromises   {}\nlifetime   {}\n",
@@ -33,14 +33,21 @@ fn as_text(info: &Info, findings: &[Finding]) -> String {
         text.push_str(&format!("can        {can}\n"));
     }
     for finding in findings {
-        text.push_str(&format!("{:<9}  {}: {}\n", finding.severity.to_string(), finding.subject, finding.message));
+        text.push_str(&format!(
+            "{:<9}  {}: {}\n",
+            finding.severity.to_string(),
+            finding.subject,
+            finding.message
+        ));
     }
     text
 }
 
 fn as_json(info: &Info, findings: &[Finding]) -> String {
-    let capabilities: serde_json::Map<_, _> =
-        abilities(info.capabilities).into_iter().map(|(what, yes)| (what.replace(' ', "_"), yes.into())).collect();
+    let capabilities: serde_json::Map<_, _> = abilities(info.capabilities)
+        .into_iter()
+        .map(|(what, yes)| (what.replace(' ', "_"), yes.into()))
+        .collect();
     let findings: Vec<_> = findings
         .iter()
         .map(|f| json!({ "severity": f.severity.to_string(), "subject": f.subject, "message": f.message }))

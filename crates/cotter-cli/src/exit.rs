@@ -91,19 +91,19 @@ impl From<Exit> for ExitCode {
 
 /// The table of `cotter run`, for `--help` and the manual page.
 pub(crate) const TABLE: &[(&str, &str)] = &[
-    ("the command's own, or 128 + signal", "the command ran"),
-    ("64", "wrong usage, a bad name, or not supported by this store"),
+    ("CMD's own", "CMD ran and ended so; 128 + N when signal N ended it"),
+    ("64", "wrong usage, a bad name, not supported by this store"),
     ("65", "the name is used in another way"),
     ("69", "the store cannot be reached"),
-    ("74", "the lock was lost while the command ran; the command was stopped"),
-    ("75, or what -E says", "not acquired in time"),
+    ("74", "the lock was lost while CMD ran; CMD was stopped"),
+    ("75 (-E N)", "not acquired in time"),
     ("76", "the store gave an answer that makes no sense"),
     ("77", "not permitted"),
-    ("78", "configuration: a bad URL, an unknown store, a store that is not set up"),
-    ("124", "--max-hold was reached; the command was stopped"),
-    ("126", "the command cannot be executed"),
-    ("127", "the command was not found"),
-    ("129, 130, 131, 143", "stopped by HUP, INT, QUIT or TERM before the command was started"),
+    ("78", "configuration: a bad URL, an unknown store, a store not set up"),
+    ("124", "--max-hold was reached; CMD was stopped"),
+    ("126", "CMD cannot be executed"),
+    ("127", "CMD was not found"),
+    ("128 + N", "signal N (HUP, INT, QUIT, TERM) ended the wait; CMD never ran"),
 ];
 
 /// The table as text for a terminal.

@@ -31,12 +31,10 @@ pub(crate) fn man(args: &Man, console: &Console) -> Result<Exit, Failure> {
 
 fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {
     let found = cotter.find_subcommand(name).cloned();
-    let found = found.ok_or_else(|| {
+    found.ok_or_else(|| {
         let known: Vec<_> = cotter.get_subcommands().map(Command::get_name).collect();
         Failure::usage(format!("there is no command {name:?}: known are {}", known.join(", ")))
-    })?;
-    let full = format!("cotter-{}", found.get_name());
-    Ok(found.name(full.clone()).display_name(full))
+    })
 }
 
 /// One page; the tables after the options get sections of their own.

@@ -49,7 +49,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,
-            Command::Doctor => doctor::run(&store, console).await,
+            Command::Doctor(_) => doctor::run(&store, console).await,
             Command::Completions(_) | Command::Man(_) => unreachable!("answered above"),
         }
     })

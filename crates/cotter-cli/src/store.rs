@@ -2,8 +2,8 @@
 
 use crate::args::Global;
 use crate::config::{self, Named};
-use crate::output::{Console, Failure};
 use crate::exit::Exit;
+use crate::output::{Console, Failure};
 use cotter::{Builder, Client};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -53,10 +53,7 @@ impl Chosen {
 }
 
 /// The first that is given: command line, environment, the default. `env` is the environment of the process.
-pub(crate) fn choose(
-    global: &Global,
-    env: impl Fn(&str) -> Option<OsString>,
-) -> Result<Chosen, Failure> {
+pub(crate) fn choose(global: &Global, env: impl Fn(&str) -> Option<OsString>) -> Result<Chosen, Failure> {
     let home = text(&env, "HOME")?;
     let named = |name: &str, from: &str| -> Result<Chosen, Failure> {
         let Named { url, file } = config::find(name, &config::places(home.as_deref()))?;

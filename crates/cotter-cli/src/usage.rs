@@ -32,14 +32,15 @@ fn one_line(text: &str) -> String {
     let what = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
-    format!("{what}{tips}; try '{} --help'", command(text))
+    format!("{what}{tips}{}", where_to_look(text).unwrap_or_default())
 }
 
-/// The (sub)command that the usage line is about.
-fn command(text: &str) -> String {
-    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("cotter");
+/// The help of the (sub)command that the usage line is about. There is none where a value is wrong: the value's own
+/// message says what to write.
+fn where_to_look(text: &str) -> Option<String> {
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "))?;
     let words = usage.split(' ').take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
-    words.collect::<Vec<_>>().join(" ")
+    Some(format!("; try '{} --help'", words.collect::<Vec<_>>().join(" ")))
 }
 
 #[cfg(test)]

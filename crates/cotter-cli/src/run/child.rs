@@ -65,7 +65,10 @@ fn not_started(args: &Run, error: &io::Error) -> Failure {
             (Exit::NotFound, "the interpreter in its first line was not found".to_owned())
         }
         ErrorKind::NotFound => (Exit::NotFound, "command not found: check its spelling and PATH".to_owned()),
-        ErrorKind::PermissionDenied => (Exit::CannotExecute, "not executable: check its permissions".to_owned()),
+        ErrorKind::PermissionDenied if path.is_dir() => (Exit::CannotExecute, "is a directory".to_owned()),
+        ErrorKind::PermissionDenied => {
+            (Exit::CannotExecute, "not executable: check its permissions".to_owned())
+        }
         _ => (Exit::CannotExecute, format!("cannot be executed: {error}")),
     };
     Failure::new(exit, format!("{shown:?}: {why}"))

@@ -21,7 +21,9 @@ impl Grace {
     pub(super) fn of(ttl: Duration) -> Result<Self, Failure> {
         let grace = (ttl / 4).clamp(SHORTEST, LONGEST);
         if ttl < 3 * grace {
-            let why = format!("--ttl {ttl:?} leaves no time to stop the command before the lock is lost: 300ms is the least");
+            let why = format!(
+                "--ttl {ttl:?} leaves no time to stop the command before the lock is lost: 300ms is the least"
+            );
             return Err(Failure::usage(why));
         }
         Ok(Self(grace))

@@ -133,7 +133,9 @@ fn say_what_is_left(child: &Child, console: &Console) {
     match child.group.members() {
         0 => {}
         1 => console.warning("the command ended and left a process in its group: stopping it"),
-        n => console.warning(&format!("the command ended and left {n} processes in its group: stopping them")),
+        n => {
+            console.warning(&format!("the command ended and left {n} processes in its group: stopping them"))
+        }
     }
 }
 
@@ -143,7 +145,9 @@ async fn give_back(guard: Guard, console: &Console) -> Option<Lost> {
     let name = guard.name().clone();
     match timeout(RELEASE, guard.release()).await {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => console.warning(&format!("the lock was not given back, its lease runs out: {error}")),
+        Ok(Err(error)) => {
+            console.warning(&format!("the lock was not given back, its lease runs out: {error}"))
+        }
         Err(_) => console.warning(&format!("{name:?} was not given back within 5 s, its lease runs out")),
     }
     lost

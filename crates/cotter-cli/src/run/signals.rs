@@ -22,7 +22,9 @@ impl Signals {
         let heard = PASSED_ON.into_iter().filter(|signal| ignored & bit(*signal) == 0);
         let listen = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
         let listening: Result<_, std::io::Error> = heard.map(listen).collect();
-        listening.map(Self).map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
+        listening
+            .map(Self)
+            .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
     }
 
     /// The next one.

@@ -106,14 +106,14 @@ const CLEAR: &str = "\r\x1b[K";
 
 impl Line<'_> {
     fn show(&mut self, text: &str) {
-        let mut err = self.console.err();
         let _ = if self.live {
+            let mut err = std::io::stderr().lock();
             let width = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |size| size.ws_col);
             // A line that wraps cannot be cleared.
             let text: String = text.chars().take(usize::from(width.max(2)) - 1).collect();
-            write!(err.as_inner_mut(), "{CLEAR}{text}").and_then(|()| err.flush())
+            write!(err, "{CLEAR}{text}").and_then(|()| err.flush())
         } else {
-            writeln!(err, "{text}")
+            writeln!(self.console.err(), "{text}")
         };
     }
 }
@@ -121,8 +121,8 @@ impl Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         if self.live {
-            let mut err = self.console.err();
-            let _ = write!(err.as_inner_mut(), "{CLEAR}").and_then(|()| err.flush());
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "{CLEAR}").and_then(|()| err.flush());
         }
     }
 }
