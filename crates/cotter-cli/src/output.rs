@@ -49,7 +49,8 @@ fn chain(error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(error) = cause {
         let more = error.to_string();
-        if !text.contains(&more) {
+        let words = more.split(" (os error ").next().unwrap_or_default();
+        if !text.contains(words) {
             text = format!("{text}: {more}");
         }
         cause = error.source();
