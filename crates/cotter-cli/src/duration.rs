@@ -77,8 +77,8 @@ mod tests {
             ("", "not a duration"),
             ("soon", "not a duration"),
             ("5 parsecs", "not a duration"),
-            ("100000000000h", "not a duration"),
             ("1000000h", "ten years"),
+            ("100000000000h", "ten years"),
         ] {
             let why = parse(text).unwrap_err();
             assert!(why.contains(says), "{text}: {why}");

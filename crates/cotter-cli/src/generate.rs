@@ -54,7 +54,9 @@ fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
     if with_codes {
         exit_status().to_writer(&mut page)?;
     }
-    man.render_version_section(&mut page)?;
+    if has_subcommands {
+        man.render_version_section(&mut page)?;
+    }
     Ok(page)
 }
 

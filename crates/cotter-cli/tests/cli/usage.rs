@@ -28,7 +28,7 @@ fn wrong_usage_is_64_and_one_line() {
         (&["show", ""], &["invalid name"]),
         (&["evict", ""], &["invalid name"]),
         (&["evict", "--token", "x", "a"], &["'--token <N>'", "'x'"]),
-        (&["rnu", "a", "true"], &["'rnu'", "'run'", "try 'cotter --help'"]),
+        (&["doktor"], &["'doktor'", "'doctor'", "try 'cotter --help'"]),
         (&["-q", "-v", "list"], &["'--quiet' cannot be used with '--verbose'"]),
         (
             &["--url", "memory:", "--store", "x", "list"],
@@ -81,7 +81,7 @@ fn a_wrong_url_is_78_and_names_the_part() {
     for (url, says) in [
         ("nope", "no scheme"),
         ("nope:", "\"nope\""),
-        ("memory:x", "\"x\""),
+        ("memory:x", "write just memory:"),
         ("file:relative", "file:///DIR"),
         ("file://host/dir", "\"host\""),
     ] {
