@@ -8,5 +8,6 @@ mod loss;
 mod running;
 mod secrets;
 mod signals;
+mod terminal;
 mod usage;
 mod waiting;
