@@ -17,7 +17,7 @@ fn delete_locks(env: &TestEnv) {
 #[test]
 fn the_command_is_told_to_stop_and_the_code_says_lost() {
     let env = TestEnv::new();
-    let script = "exec 2>&-; trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 600; done";
+    let script = "exec 2>&-; trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 0.1; done";
     let mut run = env.start(["run", "a", "--", "sh", "-c", script]);
     let pid = run.ward();
     delete_locks(&env);
@@ -29,8 +29,8 @@ fn the_command_is_told_to_stop_and_the_code_says_lost() {
 #[test]
 fn a_command_that_does_not_stop_is_killed_within_a_second() {
     let env = TestEnv::new();
-    let script = "trap '' TERM; (trap '' TERM; while :; do sleep 600; done) >&- 2>&- & echo $!; echo $$; \
-                  while :; do sleep 600; done";
+    let script = "trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) >&- 2>&- & echo $!; echo $$; \
+                  while :; do sleep 0.1; done";
     let mut run = env.start(["run", "a", "--", "sh", "-c", script]);
     let (child, grandchild) = (run.ward(), run.ward());
     delete_locks(&env);

@@ -101,7 +101,7 @@ fn what_the_command_left_running_in_its_group_is_stopped_before_the_next_one_sta
 #[test]
 fn what_ignores_term_is_killed() {
     let env = TestEnv::new();
-    let script = "(trap '' TERM; while :; do sleep 600; done) >&- 2>&- & echo $!; read line";
+    let script = "(trap '' TERM; while :; do sleep 0.1; done) >&- 2>&- & echo $!; read line";
     let mut first = env.start(["run", "--ttl", "400ms", "a", "--", "sh", "-c", script]);
     let left = first.ward();
     first.write("\n");
@@ -136,7 +136,7 @@ fn max_hold_stops_the_command() {
 #[test]
 fn max_hold_stops_also_what_ignores_term() {
     let env = TestEnv::new();
-    let script = "trap '' TERM; echo $$; while :; do sleep 600; done";
+    let script = "trap '' TERM; echo $$; while :; do sleep 0.1; done";
     let args = ["run", "--ttl", "400ms", "--max-hold", "200ms", "a", "--", "sh", "-c", script];
     let mut stubborn = env.start(args);
     let pid = stubborn.ward();
@@ -147,7 +147,7 @@ fn max_hold_stops_also_what_ignores_term() {
 #[test]
 fn a_stopped_command_is_stopped_for_good() {
     let env = TestEnv::new();
-    let script = "trap 'echo told; exit' TERM; echo $$; kill -STOP $$; while :; do sleep 1; done";
+    let script = "trap 'echo told; exit' TERM; echo $$; kill -STOP $$; while :; do sleep 0.1; done";
     let mut frozen = env.start(["run", "--max-hold", "300ms", "a", "--", "sh", "-c", script]);
     let pid = frozen.ward();
     assert_eq!(frozen.line(), "told");
