@@ -155,3 +155,18 @@ fn held_by(record: &Record) -> Option<String> {
         None => label,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[tokio::test]
+    async fn a_signal_that_the_runtime_has_not_seen_yet_is_heard() {
+        let mut signals = Signals::listen().unwrap();
+        assert_eq!(arrived(&mut signals).await, None);
+        kill_process(getpid(), Signal::HUP).unwrap();
+        assert_eq!(arrived(&mut signals).await, Some(1));
+        assert_eq!(arrived(&mut signals).await, None);
+    }
+}
