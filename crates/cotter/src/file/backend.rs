@@ -102,11 +102,13 @@ impl Files {
     fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Try> {
         let id = held.claim.id;
         let (file, path) = (held.bolt.file, held.spot.lock.clone());
-        if let Err(held) = self.holds.insert(held, queued) {
+        if let Some(held) = self.holds.insert(held, queued) {
             held.release(0);
             return Err(Error::not_ours(id));
         }
         if file.is_at(&path) {
+            // The lock is good; whether its directory is watched again is a matter of how soon a loss is noticed.
+            let _ = self.come_back();
             return Ok(Try::Granted(grant));
         }
         drop(self.holds.remove(id));
