@@ -67,7 +67,7 @@ fn other_signals_do_not_end_the_wait() {
 
 #[test]
 fn a_stop_signal_that_comes_together_with_the_lock_wins() {
-    for _ in 0..10 {
+    for _ in 0..3 {
         let env = TestEnv::new();
         let (first, _) = env.hold(&[], "a");
         let mut second = env.start(["run", "a", "--", "echo", "ran"]);
