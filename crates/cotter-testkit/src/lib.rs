@@ -10,6 +10,7 @@
 
 mod clock;
 
+pub mod faulty;
 pub mod history;
 
 pub use clock::now;
