@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
 pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
     let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config(format!("the store URL {url:?} has no scheme; {KNOWN}")));
+        return Err(config(format!("the store URL has no scheme; {KNOWN}")));
     };
     match scheme {
         "memory" => memory(rest),

@@ -1,1 +1,118 @@
-//! The cases that every backend must pass.
+//! The cases that every backend must pass, one named test for each (feature `conformance`).
+//!
+//! ```
+//! # use cotter::{memory, conformance};
+//! // In a test of the backend:
+//! cotter::conformance_tests!(memory_store, conformance::Fixture::sharing(memory::Store::new()));
+//! ```
+//!
+//! Cases that need a capability look at what the store says it can do: what it cannot do must be refused as
+//! [`Unsupported`](crate::ErrorKind::Unsupported), which is then the case.
+
+mod admin;
+mod exclusion;
+mod fixture;
+mod leases;
+mod modes;
+mod names;
+mod notes;
+mod queue;
+mod tokens;
+
+pub use fixture::Fixture;
+
+macro_rules! cases {
+    ($($group:ident: $($case:ident)*;)*) => {
+        /// The names of all cases.
+        pub const CASES: &[&str] = &[$($(stringify!($case)),*),*];
+
+        /// Runs one case on a fresh name space of the fixture's store.
+        ///
+        /// # Panics
+        /// When the backend breaks the contract.
+        pub fn run(case: &str, fixture: Fixture) {
+            fixture.block_on(async |fixture| match case {
+                $($(stringify!($case) => $group::$case(fixture).await,)*)*
+                other => panic!("no such case: {other}"),
+            });
+        }
+
+        /// One test per case, in a module of the given name. The fixture is an expression, evaluated for each.
+        #[macro_export]
+        macro_rules! conformance_tests {
+            ($module:ident, $fixture:expr) => {
+                mod $module {
+                    #[allow(unused_imports)]
+                    use super::*;
+                    $($(#[test] fn $case() { $crate::conformance::run(stringify!($case), $fixture); })*)*
+                }
+            };
+        }
+    };
+}
+
+cases! {
+    exclusion:
+        acquire_release_acquire
+        second_claim_is_busy
+        other_names_are_independent
+        a_hundred_tasks_never_overlap
+        release_twice_frees_once
+        late_release_does_not_touch_the_next_holder
+        busy_leaves_nothing_behind
+        acquire_again_answers_the_same_grant
+        retry_counts_nothing
+        released_claim_stays_released;
+    queue:
+        waiter_gets_it_after_release
+        order_of_arrival
+        newcomer_does_not_pass_a_waiter
+        wait_ends_in_time
+        dropped_waiter_leaves_the_queue
+        dropped_waiter_in_the_middle_blocks_nobody
+        acquire_dropped_at_any_poll_can_be_undone
+        queued_claim_can_be_released;
+    leases:
+        as_of_is_before_the_request
+        a_lease_ends
+        an_ended_lease_wakes_the_waiter
+        extend_keeps_it
+        extend_never_shortens
+        extend_never_creates
+        extend_does_not_touch_others
+        kept_lease_stays_busy_for_the_rest
+        adopt_hands_over_once
+        an_old_claim_answers_the_time_that_is_left;
+    tokens:
+        tokens_rise
+        tokens_rise_over_clients
+        tokens_fit_javascript
+        turns_are_what_was_reserved
+        unused_turns_go_back
+        used_turns_do_not_come_again;
+    modes:
+        readers_share
+        a_writer_excludes_readers
+        a_waiting_writer_stops_new_readers
+        downgrade_lets_readers_in
+        permits_up_to_the_limit
+        another_limit_is_an_error
+        a_lock_is_not_a_semaphore;
+    notes:
+        a_note_outlives_its_writer
+        a_stale_writer_is_refused
+        only_a_holder_writes
+        swap_compares
+        a_change_wakes;
+    admin:
+        the_holder_is_shown
+        a_free_name_has_no_holder
+        listing_goes_by_pages
+        evict_takes_it_or_says_who
+        diagnose_says_something;
+    names:
+        hostile_names_are_distinct
+        names_that_begin_alike_are_independent
+        the_longest_name_works
+        long_names_that_differ_late_are_distinct;
+}

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use super::hold::Hold;
+use super::recall::watch;
 use super::serve::kick;
 use super::turns::{Left, Line, Phase, Slot};
 use super::undo::{abandon, undo};
@@ -70,7 +71,7 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want) -> Result<Option<Guard>
     let until = core.until(want.wait);
     loop {
         let line = line_for(&core, &want);
-        match enter(&line, &want, until) {
+        match enter(&core, &line, &want, until) {
             Found::Retired => {}
             Found::Unsettled => settled(&line).await,
             Found::Busy => return Ok(None),
@@ -91,7 +92,7 @@ fn line_for(core: &Core, want: &Want) -> Arc<Line> {
     }
 }
 
-fn enter(line: &Arc<Line>, want: &Want, until: Until) -> Found {
+fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
     let Some(mut state) = line.lock() else { return Found::Retired };
     if let (Some(hold), Some(owner)) = (&state.holder, &want.owner) {
         if hold.belongs_to(owner) {
@@ -114,6 +115,9 @@ fn enter(line: &Arc<Line>, want: &Want, until: Until) -> Found {
         Some(last) => {
             let slot = Slot::new(want.clone(), last);
             state.waiters.push_back(slot.clone());
+            if state.given.newcomer() {
+                watch(core, line);
+            }
             Found::Queued(slot)
         }
     }

@@ -97,6 +97,8 @@ impl Core {
             return Ok(());
         }
         let end = self.now() + grace;
+        // Those who ask the store for others stop, and tell them.
+        self.lines.each(|line| line.changed.notify_one());
         self.quiet_by(end).await;
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);

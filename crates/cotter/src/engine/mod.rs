@@ -9,6 +9,7 @@
 //! | `acquire` | the first attempt, in the caller's task |
 //! | `serve` | waiting for the store, on the engine |
 //! | `release` | giving back, and passing on inside the process |
+//! | `recall` | passing on what a sleeping task does not take |
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
 //! | `undo` | unknown outcomes and other work in the background |
 //! | `report` | tracing events, told from another thread |
@@ -18,6 +19,7 @@ mod acquire;
 mod block;
 mod core;
 mod hold;
+mod recall;
 mod release;
 mod renew;
 mod report;

@@ -2,6 +2,7 @@
 
 use super::core::Core;
 use super::hold::Hold;
+use super::recall::watch;
 use super::report::{Event, report};
 use super::serve::kick;
 use super::turns::{Line, Slot, can_pass};
@@ -72,12 +73,14 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
 }
 
 fn pass(hold: &Arc<Hold>, state: &mut super::turns::State) -> Option<Step> {
-    let head = state.head()?;
-    if !can_pass(hold, &head.want, hold.core.now()) {
+    let slot = state.head()?.clone();
+    if !can_pass(hold, &slot.want, hold.core.now()) {
         return None;
     }
-    let (serial, token) = hold.next_turn(head.want.owner.clone())?;
-    let slot = state.waiters.pop_front()?;
+    let (serial, token) = hold.next_turn(slot.want.owner.clone())?;
+    if state.pop(&slot) {
+        watch(&hold.core, &hold.line);
+    }
     Some(Step::Pass(slot, Box::new(Guard::new(hold.clone(), serial, token))))
 }
 

@@ -3,6 +3,7 @@
 use super::acquire::{freshen, settle_grant};
 use super::core::Core;
 use super::hold::Hold;
+use super::recall::watch;
 use super::report::{Event, report};
 use super::turns::{Line, Phase, Slot};
 use super::undo::{in_background, undo};
@@ -103,7 +104,7 @@ impl Server {
                 biased;
                 answer = &mut asked => break answer,
                 () = self.line.changed.notified() => {
-                    if !self.line.still_wants(claim, &round.head) {
+                    if self.core.usable().is_err() || !self.line.still_wants(claim, &round.head) {
                         undo(&self.core, claim.clone(), false);
                         return Outcome::Moot;
                     }
@@ -138,14 +139,18 @@ impl Server {
 
     /// A guard for the first waiter, if this grant can serve it.
     fn first_guard(&self, hold: &Arc<Hold>, asked_for: &Slot) -> Option<(Arc<Slot>, Box<Guard>)> {
-        let slot = {
+        let (slot, unwatched) = {
             let mut state = self.line.state();
-            let head = state.head()?;
+            let head = state.head()?.clone();
             if !head.want.shares_with(&asked_for.want) {
                 return None;
             }
-            state.waiters.pop_front()?
+            let unwatched = state.pop(&head);
+            (head, unwatched)
         };
+        if unwatched {
+            watch(&self.core, &self.line);
+        }
         let (serial, token) = hold.next_turn(slot.want.owner.clone())?;
         settle_grant(&self.line, hold);
         hold.activate();
@@ -201,7 +206,7 @@ impl Server {
             tokio::select! {
                 () = &mut sleep => return,
                 () = self.line.changed.notified() => {
-                    if !self.line.still_wants(&round.claim, &round.head) {
+                    if self.core.usable().is_err() || !self.line.still_wants(&round.claim, &round.head) {
                         return;
                     }
                 }

@@ -2,10 +2,12 @@
 
 use super::acquire::Want;
 use super::hold::Hold;
+use super::recall::Given;
 use crate::backend::Claim;
 use crate::{Error, Guard, LossCause, Lost, Mode, Moment, Name};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
@@ -34,6 +36,8 @@ pub(crate) struct State {
     pub(crate) settle: Vec<Waker>,
     /// What keeps the store from answering just now.
     pub(crate) trouble: Option<Error>,
+    /// The last hand-over, and whether somebody watches that it is taken.
+    pub(super) given: Given,
     /// Taken out of the map: look the name up again.
     dead: bool,
 }
@@ -57,6 +61,8 @@ pub(crate) struct Slot {
     /// When its wait is over.
     pub(crate) last: Moment,
     answer: Mutex<Answer>,
+    /// It was given the lock and did not take it: others go first until it is polled again.
+    asleep: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -78,7 +84,7 @@ pub(crate) enum Left {
 
 impl Slot {
     pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
-        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)) })
+        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)), asleep: AtomicBool::new(false) })
     }
 
     /// Hands over a guard; it comes back when the waiter has left.
@@ -103,6 +109,7 @@ impl Slot {
 
     pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
         let mut answer = self.lock();
+        self.asleep.store(false, Ordering::Relaxed);
         if let Answer::Open(waker) = &mut *answer {
             match waker {
                 Some(w) => w.clone_from(cx.waker()),
@@ -126,8 +133,31 @@ impl Slot {
         }
     }
 
+    /// Takes back what was given and not taken.
+    pub(super) fn recall(&self) -> Option<Box<Guard>> {
+        let mut answer = self.lock();
+        match std::mem::replace(&mut *answer, Answer::Open(None)) {
+            Answer::Given(guard) => {
+                self.asleep.store(true, Ordering::Relaxed);
+                Some(guard)
+            }
+            other => {
+                *answer = other;
+                None
+            }
+        }
+    }
+
+    pub(super) fn is_given(&self) -> bool {
+        matches!(&*self.lock(), Answer::Given(_))
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         matches!(&*self.lock(), Answer::Open(_))
+    }
+
+    fn is_awake(&self) -> bool {
+        !self.asleep.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Answer> {
@@ -146,12 +176,24 @@ impl State {
         self.holder.is_none() && self.phase == Phase::Idle
     }
 
-    /// Takes those out who have left, and answers who is first.
+    /// Who is first, without those who have left; those who sleep come after all others.
     pub(crate) fn head(&mut self) -> Option<&Arc<Slot>> {
         while self.waiters.front().is_some_and(|w| !w.is_open()) {
             self.waiters.pop_front();
         }
-        self.waiters.front()
+        let awake = self.waiters.iter().position(|w| w.is_awake() && w.is_open());
+        self.waiters.get(awake.unwrap_or(0))
+    }
+
+    /// Takes this waiter out of the queue to give it the lock. True when the hand-over has to be watched from now on.
+    pub(crate) fn pop(&mut self, slot: &Arc<Slot>) -> bool {
+        match self.waiters.iter().position(|w| Arc::ptr_eq(w, slot)) {
+            Some(0) => drop(self.waiters.pop_front()),
+            Some(at) => drop(self.waiters.remove(at)),
+            None => {}
+        }
+        let others_wait = !self.waiters.is_empty();
+        self.given.note(slot, others_wait)
     }
 
     /// This hold is given back: a release of it is on its way.
@@ -233,6 +275,12 @@ impl Lines {
         if ours && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
             state.dead = true;
             shard.remove(&line.name);
+        }
+    }
+
+    pub(crate) fn each(&self, tell: impl Fn(&Line)) {
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));
         }
     }
 

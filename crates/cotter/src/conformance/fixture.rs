@@ -1,0 +1,136 @@
+//! A store under test.
+
+use crate::backend::{Backend, Claim, ClaimId, Connect, Grant, Leave, Mode, Until};
+use crate::engine::Engine;
+use crate::{Clock, Moment, Name};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A store under test: every connection stands for a process.
+pub struct Fixture {
+    store: Arc<dyn Connect>,
+    clock: Arc<dyn Clock>,
+    /// Keeps what the store's temporary folder or server lives with.
+    _keep: Box<dyn std::any::Any>,
+    prefix: String,
+}
+
+/// Long enough for any store on a busy machine.
+pub(super) const SOON: Duration = Duration::from_secs(5);
+/// Long enough to see that something does not happen.
+pub(super) const WHILE: Duration = Duration::from_millis(60);
+pub(super) const TTL: Duration = Duration::from_secs(20);
+
+impl Fixture {
+    /// A store that several connections share.
+    pub fn sharing(store: impl Connect) -> Self {
+        Self::keeping(store, ())
+    }
+
+    /// The same, with something that has to live as long.
+    ///
+    /// # Panics
+    /// When the engine cannot be started.
+    pub fn keeping(store: impl Connect, keep: impl std::any::Any) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let clock = Engine::process().expect("the engine starts").clock().clone();
+        let prefix = format!("c{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        Self { store: Arc::new(store), clock, _keep: Box::new(keep), prefix }
+    }
+
+    pub(super) fn block_on(self, case: impl AsyncFnOnce(&Self)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let done = tokio::time::timeout(Duration::from_secs(60), case(&self));
+            done.await.expect("the case ends within a minute");
+        });
+    }
+
+    pub(super) async fn connect(&self) -> Arc<dyn Backend> {
+        self.store.connect(&self.clock).await.expect("the store can be reached")
+    }
+
+    /// A name that no other case uses.
+    pub(super) fn name(&self, name: &str) -> Name {
+        Name::new(format!("{}{name}", self.prefix)).expect("a good name")
+    }
+
+    pub(super) fn claim(&self, name: &str) -> Claim {
+        self.claim_as(name, Mode::Exclusive)
+    }
+
+    pub(super) fn claim_as(&self, name: &str, mode: Mode) -> Claim {
+        let label = "host/1 (conformance)".into();
+        Claim { name: self.name(name), id: ClaimId::random(), mode, ttl: TTL, turns: 1, label }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    pub(super) fn soon(&self) -> Until {
+        Until::Moment(self.now() + SOON)
+    }
+
+    pub(super) fn within(&self, d: Duration) -> Until {
+        Until::Moment(self.now() + d)
+    }
+}
+
+impl fmt::Debug for Fixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixture").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// One attempt that must be granted.
+pub(super) async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
+    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
+    answer.unwrap_or_else(|| panic!("{} should be free", claim.name))
+}
+
+/// One attempt that must find it busy.
+pub(super) async fn is_busy(backend: &Arc<dyn Backend>, claim: &Claim) {
+    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
+    assert!(answer.is_none(), "{} should be busy", claim.name);
+}
+
+/// Gives back everything that was used of one turn.
+pub(super) async fn give(backend: &Arc<dyn Backend>, claim: &Claim) {
+    let answer = backend.release(claim, used(1)).await.expect("the store answers");
+    assert_eq!(answer, crate::backend::Release::Freed);
+}
+
+pub(super) fn used(turns: u16) -> Leave {
+    Leave { used: turns, keep_for: None }
+}
+
+/// Waits for it in a task of its own.
+pub(super) fn wait_in_task(
+    backend: &Arc<dyn Backend>,
+    claim: &Claim,
+    until: Until,
+) -> tokio::task::JoinHandle<Option<Grant>> {
+    let (backend, claim) = (backend.clone(), claim.clone());
+    tokio::spawn(async move { backend.acquire(&claim, until).await.expect("the store answers") })
+}
+
+/// Lets a wait that was just started get into its queue.
+pub(super) async fn settle() {
+    tokio::time::sleep(WHILE).await;
+}
+
+/// What is not supported must be refused as that.
+pub(super) fn refused<T: fmt::Debug>(answer: crate::Result<T>) {
+    let error = answer.expect_err("what the store cannot do is refused");
+    assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{error}");
+}
+
+/// Polls a future once.
+pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> bool {
+    std::future::poll_fn(|cx| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(cx).is_ready()))
+        .await
+}

@@ -1,0 +1,114 @@
+//! Shared locks and permits, where the store has them.
+
+use super::fixture::{Fixture, give, is_busy, refused, settle, take, wait_in_task};
+use crate::ErrorKind;
+use crate::backend::{Backend, Mode, Until};
+use std::sync::Arc;
+
+const fn permits(take: u32, of: u32) -> Mode {
+    Mode::Permits { take, of }
+}
+
+/// False, after the refusal was checked, where the store cannot.
+async fn supports(f: &Fixture, backend: &Arc<dyn Backend>, mode: Mode) -> bool {
+    let capabilities = &backend.info().capabilities;
+    let can = match mode {
+        Mode::Exclusive => true,
+        Mode::Shared => capabilities.shared,
+        Mode::Permits { .. } => capabilities.permits,
+    };
+    if !can {
+        refused(backend.acquire(&f.claim_as("refused", mode), Until::Now).await);
+    }
+    can
+}
+
+pub(super) async fn readers_share(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    if !supports(f, &one, Mode::Shared).await {
+        return;
+    }
+    let first = take(&one, &f.claim_as("a", Mode::Shared)).await;
+    let second = take(&other, &f.claim_as("a", Mode::Shared)).await;
+    assert!(second.number > first.number, "one counter for all modes");
+    is_busy(&one, &f.claim("a")).await;
+}
+
+pub(super) async fn a_writer_excludes_readers(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    if !supports(f, &one, Mode::Shared).await {
+        return;
+    }
+    let writer = f.claim("a");
+    take(&one, &writer).await;
+    is_busy(&other, &f.claim_as("a", Mode::Shared)).await;
+    give(&one, &writer).await;
+    take(&other, &f.claim_as("a", Mode::Shared)).await;
+}
+
+pub(super) async fn a_waiting_writer_stops_new_readers(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    if !supports(f, &one, Mode::Shared).await {
+        return;
+    }
+    let reader = f.claim_as("a", Mode::Shared);
+    take(&one, &reader).await;
+    let writer = wait_in_task(&other, &f.claim("a"), f.soon());
+    settle().await;
+    is_busy(&one, &f.claim_as("a", Mode::Shared)).await;
+    give(&one, &reader).await;
+    assert!(writer.await.expect("no panic").is_some());
+}
+
+pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let writer = f.claim("a");
+    let grant = take(&one, &writer).await;
+    if !one.info().capabilities.shared {
+        return refused(one.downgrade(&grant).await);
+    }
+    let waiting = wait_in_task(&other, &f.claim_as("a", Mode::Shared), f.soon());
+    settle().await;
+    let shared = one.downgrade(&grant).await.expect("it is held");
+    assert_eq!(shared.claim.mode, Mode::Shared);
+    assert!(waiting.await.expect("no panic").is_some());
+    is_busy(&other, &f.claim("a")).await;
+}
+
+pub(super) async fn permits_up_to_the_limit(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    if !supports(f, &one, permits(1, 3)).await {
+        return;
+    }
+    let two = f.claim_as("a", permits(2, 3));
+    take(&one, &two).await;
+    is_busy(&other, &f.claim_as("a", permits(2, 3))).await;
+    take(&other, &f.claim_as("a", permits(1, 3))).await;
+    is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
+    give(&one, &two).await;
+    take(&other, &f.claim_as("a", permits(2, 3))).await;
+}
+
+pub(super) async fn another_limit_is_an_error(f: &Fixture) {
+    let backend = f.connect().await;
+    if !supports(f, &backend, permits(1, 3)).await {
+        return;
+    }
+    let claim = f.claim_as("a", permits(1, 3));
+    take(&backend, &claim).await;
+    let error =
+        backend.acquire(&f.claim_as("a", permits(1, 4)), Until::Now).await.expect_err("another limit");
+    assert_eq!(error.kind(), ErrorKind::LimitMismatch);
+    give(&backend, &claim).await;
+    take(&backend, &f.claim_as("a", permits(1, 4))).await;
+}
+
+pub(super) async fn a_lock_is_not_a_semaphore(f: &Fixture) {
+    let backend = f.connect().await;
+    if !supports(f, &backend, permits(1, 3)).await {
+        return;
+    }
+    take(&backend, &f.claim("a")).await;
+    let error = backend.acquire(&f.claim_as("a", permits(1, 3)), Until::Now).await.expect_err("a lock");
+    assert_eq!(error.kind(), ErrorKind::LimitMismatch);
+}

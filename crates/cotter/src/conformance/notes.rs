@@ -1,0 +1,84 @@
+//! Values beside names, where the store has them.
+
+use super::fixture::{Fixture, give, settle, take};
+use crate::backend::{Backend, NoteAt, Notes, Until};
+use std::sync::Arc;
+
+const fn at(token: u64, sequence: u64) -> NoteAt<'static> {
+    NoteAt { key: "", token, sequence }
+}
+
+fn notes(backend: &Arc<dyn Backend>) -> Option<&dyn Notes> {
+    backend.notes()
+}
+
+pub(super) async fn a_note_outlives_its_writer(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (Some(writer), Some(reader)) = (notes(&one), notes(&other)) else { return };
+    let claim = f.claim("a");
+    assert!(reader.load(&claim.name, "").await.expect("answers").is_none());
+    let grant = take(&one, &claim).await;
+    assert!(writer.store(&grant, at(grant.number, 1), b"first").await.expect("answers").is_some());
+    assert!(writer.store(&grant, at(grant.number, 2), b"second").await.expect("answers").is_some());
+    give(&one, &claim).await;
+    let note = reader.load(&claim.name, "").await.expect("answers").expect("it stays");
+    assert_eq!((note.bytes.as_slice(), note.token.get()), (b"second".as_slice(), grant.number));
+}
+
+pub(super) async fn a_stale_writer_is_refused(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (Some(stale), Some(current)) = (notes(&one), notes(&other)) else { return };
+    let (old, new) = (f.claim("a"), f.claim("a"));
+    let before = take(&one, &old).await;
+    give(&one, &old).await;
+    let grant = take(&other, &new).await;
+    current.store(&grant, at(grant.number, 1), b"new").await.expect("answers").expect("the holder may");
+    assert!(stale.store(&before, at(before.number, 9), b"old").await.expect("answers").is_none());
+    assert!(
+        current.store(&grant, at(grant.number, 1), b"again").await.expect("answers").is_none(),
+        "same pair"
+    );
+    let note = current.load(&new.name, "").await.expect("answers").expect("a note");
+    assert_eq!(note.bytes, b"new");
+}
+
+pub(super) async fn only_a_holder_writes(f: &Fixture) {
+    let backend = f.connect().await;
+    let Some(notes) = notes(&backend) else { return };
+    let claim = f.claim("a");
+    let grant = take(&backend, &claim).await;
+    give(&backend, &claim).await;
+    assert!(notes.store(&grant, at(grant.number, 1), b"late").await.expect("answers").is_none());
+    assert!(notes.load(&claim.name, "").await.expect("answers").is_none());
+}
+
+pub(super) async fn swap_compares(f: &Fixture) {
+    let backend = f.connect().await;
+    let Some(notes) = notes(&backend) else { return };
+    let name = f.name("a");
+    let first = notes.swap(&name, "k", 0, b"one").await.expect("answers").expect("there was none");
+    assert!(notes.swap(&name, "k", 0, b"lost").await.expect("answers").is_none());
+    let second = notes.swap(&name, "k", first, b"two").await.expect("answers").expect("nobody was between");
+    assert_ne!(first, second);
+    let note = notes.load(&name, "k").await.expect("answers").expect("a note");
+    assert_eq!((note.bytes.as_slice(), note.revision), (b"two".as_slice(), second));
+    assert!(notes.load(&name, "other").await.expect("answers").is_none());
+}
+
+pub(super) async fn a_change_wakes(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (Some(writer), Some(_)) = (notes(&one), notes(&other)) else { return };
+    let (name, until) = (f.name("a"), f.soon());
+    let seen = writer.swap(&name, "", 0, b"one").await.expect("answers").expect("there was none");
+    let watched = name.clone();
+    let waiting = tokio::spawn(async move {
+        let notes = other.notes().expect("has notes");
+        notes.changed(&watched, "", seen, until).await.expect("answers")
+    });
+    settle().await;
+    assert!(!waiting.is_finished());
+    writer.swap(&name, "", seen, b"two").await.expect("answers").expect("nobody was between");
+    assert_eq!(waiting.await.expect("no panic").expect("in time").bytes, b"two");
+    let nothing = writer.changed(&name, "", 2, Until::Now).await.expect("answers");
+    assert!(nothing.is_none_or(|n| n.revision != 2));
+}

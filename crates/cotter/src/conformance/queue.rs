@@ -1,0 +1,132 @@
+//! Waiting, and the order of it.
+
+use super::fixture::{Fixture, SOON, WHILE, give, is_busy, poll_once, settle, take, wait_in_task};
+use crate::backend::{Leave, Until};
+use std::time::Duration;
+
+pub(super) async fn waiter_gets_it_after_release(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (held, wanted) = (f.claim("a"), f.claim("a"));
+    let first = take(&one, &held).await;
+    let waiting = wait_in_task(&other, &wanted, f.soon());
+    settle().await;
+    assert!(!waiting.is_finished());
+    give(&one, &held).await;
+    let second = waiting.await.expect("no panic").expect("granted in time");
+    assert!(second.number > first.number);
+    is_busy(&one, &f.claim("a")).await;
+}
+
+pub(super) async fn order_of_arrival(f: &Fixture) {
+    let holder = f.connect().await;
+    let held = f.claim("a");
+    let mut last = take(&holder, &held).await.number;
+    let mut waiting = Vec::new();
+    for _ in 0..5 {
+        let (backend, claim) = (f.connect().await, f.claim("a"));
+        waiting.push((backend.clone(), claim.clone(), wait_in_task(&backend, &claim, f.soon())));
+        settle().await;
+    }
+    give(&holder, &held).await;
+    for (backend, claim, task) in waiting {
+        let grant = task.await.expect("no panic").expect("granted in time");
+        assert!(grant.number > last, "tokens show the order");
+        last = grant.number;
+        give(&backend, &claim).await;
+    }
+}
+
+pub(super) async fn newcomer_does_not_pass_a_waiter(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (held, wanted) = (f.claim("a"), f.claim("a"));
+    take(&one, &held).await;
+    let waiting = wait_in_task(&other, &wanted, f.soon());
+    settle().await;
+    give(&one, &held).await;
+    // The waiter's task has not run since: if the newcomer gets it now, it has passed.
+    is_busy(&one, &f.claim("a")).await;
+    assert!(waiting.await.expect("no panic").is_some());
+}
+
+pub(super) async fn wait_ends_in_time(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let held = f.claim("a");
+    take(&one, &held).await;
+    let start = std::time::Instant::now();
+    let answer = other.acquire(&f.claim("a"), f.within(WHILE)).await.expect("answers");
+    assert!(answer.is_none());
+    assert!(start.elapsed() >= WHILE && start.elapsed() < SOON, "{:?}", start.elapsed());
+    give(&one, &held).await;
+    take(&one, &f.claim("a")).await;
+}
+
+pub(super) async fn dropped_waiter_leaves_the_queue(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (held, wanted) = (f.claim("a"), f.claim("a"));
+    take(&one, &held).await;
+    let waiting = wait_in_task(&other, &wanted, Until::Forever);
+    settle().await;
+    waiting.abort();
+    let _ = waiting.await;
+    other.release(&wanted, Leave::default()).await.expect("answers");
+    give(&one, &held).await;
+    take(&one, &f.claim("a")).await;
+}
+
+pub(super) async fn dropped_waiter_in_the_middle_blocks_nobody(f: &Fixture) {
+    let backends = [f.connect().await, f.connect().await, f.connect().await];
+    let held = f.claim("a");
+    take(&backends[0], &held).await;
+    let (middle, last) = (f.claim("a"), f.claim("a"));
+    let gone = wait_in_task(&backends[1], &middle, Until::Forever);
+    settle().await;
+    let stays = wait_in_task(&backends[2], &last, f.soon());
+    settle().await;
+    gone.abort();
+    let _ = gone.await;
+    backends[1].release(&middle, Leave::default()).await.expect("answers");
+    give(&backends[0], &held).await;
+    assert!(stays.await.expect("no panic").is_some());
+}
+
+/// Rules 1 to 3: at whatever poll the future is dropped, a release settles it.
+pub(super) async fn acquire_dropped_at_any_poll_can_be_undone(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    for free in [true, false] {
+        for polls in 0..6 {
+            let held = f.claim("a");
+            take(&one, &held).await;
+            let wanted = f.claim("a");
+            let mut asking = Box::pin(other.acquire(&wanted, Until::Forever));
+            for poll in 0..polls {
+                if poll == 2 && free {
+                    give(&one, &held).await;
+                }
+                if poll_once(&mut asking).await {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            drop(asking);
+            other.release(&wanted, Leave::default()).await.expect("answers");
+            one.release(&held, Leave { used: 1, keep_for: None }).await.expect("answers");
+            let next = f.claim("a");
+            let answer = one.acquire(&next, f.soon()).await.expect("answers");
+            assert!(answer.is_some(), "left behind after {polls} polls");
+            give(&one, &next).await;
+        }
+    }
+}
+
+pub(super) async fn queued_claim_can_be_released(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let (held, wanted) = (f.claim("a"), f.claim("a"));
+    take(&one, &held).await;
+    let mut asking = Box::pin(other.acquire(&wanted, Until::Forever));
+    poll_once(&mut asking).await;
+    settle().await;
+    drop(asking);
+    other.release(&wanted, Leave::default()).await.expect("answers");
+    give(&one, &held).await;
+    take(&one, &f.claim("a")).await;
+}

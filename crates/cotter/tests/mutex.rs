@@ -1,0 +1,291 @@
+//! What a mutex, a lease and a guard mean, on a clock that the test moves.
+
+use cotter::{
+    Client, ErrorKind, Fence, Filter, Lease, LossCause, ManualClock, Mode, Owner, Released, memory,
+};
+use std::time::Duration;
+
+const S: Duration = Duration::from_secs(1);
+
+fn world() -> (ManualClock, Client, Client) {
+    let (clock, store) = (ManualClock::new(), memory::Store::new());
+    let connect = || Client::builder().backend(store.clone()).clock(clock.clone()).connect().wait().unwrap();
+    (clock.clone(), connect(), connect())
+}
+
+#[test]
+fn a_fixed_lease_ends_before_the_store_lets_the_next_one_in() {
+    let (clock, one, other) = world();
+    let guard = one.mutex("a").lease(Lease::fixed(S * 10)).lock().wait().unwrap();
+    // 1 % and 2 ms are not relied on.
+    assert_eq!(guard.remaining(), Some(S * 10 - S / 10 - Duration::from_millis(2)));
+    clock.advance(Duration::from_millis(9_897));
+    assert!(guard.is_valid() && guard.check().is_ok());
+    clock.advance(Duration::from_millis(1));
+    assert!(!guard.is_valid());
+    let lost = guard.check().unwrap_err();
+    assert_eq!((lost.cause, lost.token, lost.name.as_str()), (LossCause::Expired, guard.token(), "a"));
+    assert_eq!(guard.remaining(), Some(Duration::ZERO));
+    let next = other.mutex("a").try_lock().wait().unwrap().expect("freed at the deadline");
+    assert!(next.token() > guard.token());
+    assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
+    assert!(next.is_valid());
+}
+
+#[test]
+fn a_renewed_lease_goes_on_until_max_hold() {
+    let (clock, one, other) = world();
+    let lease = Lease::renewed(S * 3).max_hold(S * 60);
+    let guard = one.mutex("a").lease(lease).lock().wait().unwrap();
+    clock.advance(S * 59);
+    assert!(guard.is_valid());
+    assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
+    clock.advance(S);
+    assert_eq!(guard.check().unwrap_err().cause, LossCause::MaxHold);
+    drop(other.mutex("a").try_lock().wait().unwrap().expect("given back at once"));
+}
+
+#[test]
+fn a_suspended_machine_learns_it_on_resume_before_any_other_guarded_call() {
+    let (clock, one, other) = world();
+    let guard = one.mutex("a").lease(Lease::renewed(S * 10)).lock().wait().unwrap();
+    clock.advance(S * 100);
+    clock.suspend(S * 60);
+    assert_eq!(guard.check().unwrap_err().cause, LossCause::Expired);
+    let error = guard.put_note("late").wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
+    assert_eq!(guard.extend(S).wait().unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
+    drop(other.mutex("a").try_lock().wait().unwrap().expect("free"));
+}
+
+#[test]
+fn extend_moves_the_deadline_and_never_back() {
+    let (clock, one, _) = world();
+    let guard = one.mutex("a").lease(Lease::fixed(S * 10)).lock().wait().unwrap();
+    let signal = guard.expiring(S * 2);
+    guard.extend(S * 60).wait().unwrap();
+    clock.advance(S * 50);
+    assert!(guard.is_valid());
+    guard.extend(S).wait().unwrap();
+    assert!(guard.remaining().unwrap() > S * 8, "never shortens");
+    assert!(signal.wait_for(Duration::ZERO).is_none(), "moved with the deadline");
+    clock.advance(S * 8);
+    assert!(guard.is_valid());
+    assert!(signal.wait_for(Duration::ZERO).is_some(), "two seconds before the end");
+    clock.advance(S * 2);
+    assert!(!guard.is_valid());
+    assert_eq!(guard.extend(Duration::MAX).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn leases_that_cannot_work_are_refused_before_io() {
+    let (_, one, _) = world();
+    for lease in [
+        Lease::renewed(Duration::ZERO),
+        Lease::fixed(Duration::MAX),
+        Lease::renewed(S).max_hold(Duration::ZERO),
+    ] {
+        let error = one.mutex("a").lease(lease).lock().wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    let error = one.mutex("").lock().wait().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::InvalidName, "invalid name: a lock needs a name of at least one byte")
+    );
+    let long = "x".repeat(513);
+    let error = one.mutex(&long).try_lock().wait().unwrap_err();
+    assert_eq!(error.to_string(), "invalid name: the name has 513 bytes, 512 are allowed");
+    let error = one.holder("a\u{7}b").wait().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "invalid name: the name has the control character '\\u{7}' at byte 1; leave it out"
+    );
+}
+
+#[test]
+fn the_same_owner_re_enters_and_the_last_release_frees() {
+    let (_, one, other) = world();
+    let me = Owner::new();
+    let mutex = one.mutex("a").owner(&me);
+    let outer = mutex.lock().wait().unwrap();
+    let inner = mutex.try_lock().wait().unwrap().expect("re-entered");
+    assert_eq!((outer.token(), outer.holds()), (inner.token(), 2));
+    assert!(one.mutex("a").try_lock().wait().unwrap().is_none(), "others are others");
+    assert!(one.mutex("a").owner(&Owner::new()).try_lock().wait().unwrap().is_none());
+    let told = inner.lost();
+    assert_eq!(outer.release().wait().unwrap(), Released::StillHeld(1));
+    assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
+    assert_eq!(inner.release().wait().unwrap(), Released::Yes);
+    assert_eq!(told.wait_for(S).expect("nobody waits for ever").cause, LossCause::Released);
+    drop(other.mutex("a").try_lock().wait().unwrap().expect("free"));
+}
+
+#[tokio::test]
+async fn an_owner_goes_with_its_scope_and_not_with_spawn() {
+    let client = Client::connect("memory:").await.unwrap();
+    let outside = client.clone();
+    Owner::new()
+        .scope(async move {
+            let _outer = client.mutex("a").lock().await.unwrap();
+            drop(client.mutex("a").lock().await.unwrap());
+            let mutex = client.mutex("a");
+            assert!(tokio::spawn(async move { mutex.try_lock().await.unwrap().is_none() }).await.unwrap());
+            let (me, mutex) = (Owner::current().unwrap(), client.mutex("a"));
+            let again =
+                tokio::spawn(me.scope(async move { mutex.owner(&Owner::current().unwrap()).lock().await }));
+            assert_eq!(again.await.unwrap().unwrap().holds(), 2);
+        })
+        .await;
+    assert!(Owner::current().is_none());
+    drop(outside.mutex("a").try_lock().await.unwrap().expect("free"));
+}
+
+#[test]
+fn re_entry_with_a_fixed_lease_sets_the_full_time_anew() {
+    let (clock, one, _) = world();
+    let me = Owner::new();
+    let mutex = one.mutex("a").lease(Lease::fixed(S * 10)).owner(&me);
+    let outer = mutex.lock().wait().unwrap();
+    clock.advance(S * 8);
+    let inner = mutex.lock().wait().unwrap();
+    clock.advance(S * 8);
+    assert!(outer.is_valid(), "the re-entry has extended it");
+    assert_eq!(inner.release().wait().unwrap(), Released::StillHeld(1));
+    clock.advance(S * 8);
+    assert!(outer.is_valid(), "so has the release that was not the last");
+    clock.advance(S * 3);
+    assert!(!outer.is_valid());
+}
+
+#[test]
+fn re_entry_after_loss_says_so_until_the_guard_is_gone() {
+    let (clock, one, _) = world();
+    let me = Owner::new();
+    let mutex = one.mutex("a").lease(Lease::fixed(S)).owner(&me);
+    let outer = mutex.lock().wait().unwrap();
+    clock.advance(S * 2);
+    let error = mutex.lock().wait().unwrap_err();
+    assert_eq!((error.kind(), error.lost().unwrap().cause), (ErrorKind::Lost, LossCause::Expired));
+    assert_eq!(outer.release().wait().unwrap(), Released::AlreadyLost);
+    drop(mutex.lock().wait().unwrap());
+}
+
+#[test]
+fn leave_for_keeps_the_name_locked() {
+    let (clock, one, other) = world();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    let token = guard.token();
+    assert_eq!(guard.leave_for(S * 60).wait().unwrap(), Released::Yes);
+    clock.advance(S * 59);
+    assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
+    clock.advance(S);
+    assert!(other.mutex("a").try_lock().wait().unwrap().expect("over").token() > token);
+}
+
+#[test]
+fn an_evicted_holder_is_told_at_its_next_renewal() {
+    let (clock, one, other) = world();
+    let guard = one.mutex("a").lease(Lease::renewed(S * 9)).lock().wait().unwrap();
+    other.evict("a").wait().unwrap();
+    assert!(guard.is_valid());
+    clock.advance(S * 3);
+    assert_eq!(guard.check().unwrap_err().cause, LossCause::Gone);
+}
+
+#[tokio::test]
+async fn scope_and_with_stop_the_work_when_the_lock_is_lost() {
+    let client = Client::connect("memory:").await.unwrap();
+    let short = Lease::fixed(Duration::from_millis(40));
+    let guard = client.mutex("a").lease(short).lock().await.unwrap();
+    let lost = guard.scope(std::future::pending::<()>()).await.unwrap_err();
+    assert_eq!(lost.cause, LossCause::Expired);
+    let error =
+        client.mutex("b").lease(short).with(async |_| std::future::pending::<()>().await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+    let token = client.mutex("b").with(async |guard| guard.token()).await.unwrap();
+    assert!(token.get() > 0);
+    drop(client.mutex("b").try_lock().await.unwrap().expect("released at the end"));
+}
+
+#[test]
+fn a_fence_refuses_stale_holders() {
+    let (_, one, _) = world();
+    let fence = Fence::new();
+    let first = one.mutex("a").lock().wait().unwrap();
+    fence.admit(&first).unwrap();
+    fence.admit(&first).unwrap();
+    let token = first.token();
+    drop(first);
+    let second = one.mutex("a").lock().wait().unwrap();
+    fence.admit(&second).unwrap();
+    let stale = fence.admit_token(token, Mode::Exclusive).unwrap_err();
+    assert_eq!((stale.token, stale.seen), (token, second.token()));
+    assert_eq!(stale.to_string(), format!("token {token} is stale: {} was here before", second.token()));
+}
+
+#[test]
+fn notes_outlive_the_lock() {
+    let (_, one, other) = world();
+    assert!(other.note("a").wait().unwrap().is_none());
+    let guard = one.mutex("a").lock().wait().unwrap();
+    guard.put_note("one").wait().unwrap();
+    guard.put_note("two").wait().unwrap();
+    let too_long = guard.put_note(vec![0; 64 * 1024 + 1]).wait().unwrap_err();
+    assert_eq!(too_long.kind(), ErrorKind::InvalidInput);
+    let token = guard.token();
+    drop(guard);
+    let note = other.note("a").wait().unwrap().unwrap();
+    assert_eq!((note.bytes, note.token), (b"two".to_vec(), token));
+}
+
+#[test]
+fn close_waits_tells_and_takes_nothing_more() {
+    let (_, one, other) = world();
+    let kept = one.mutex("kept").lock().wait().unwrap();
+    let mutex = one.mutex("kept");
+    let waiting = std::thread::spawn(move || mutex.lock().wait());
+    one.clone().close(Duration::ZERO).wait().unwrap();
+    assert_eq!(kept.check().unwrap_err().cause, LossCause::Closed);
+    assert_eq!(one.mutex("b").lock().wait().unwrap_err().kind(), ErrorKind::Misuse);
+    assert!(waiting.join().unwrap().is_err());
+    assert_eq!(kept.release().wait().unwrap(), Released::AlreadyLost);
+    drop(other.mutex("kept").try_lock().wait().unwrap().expect("given back"));
+}
+
+#[test]
+fn listing_shows_who_holds() {
+    let store = memory::Store::new();
+    let client = Client::builder().backend(store).label("deploy").connect().wait().unwrap();
+    let _a = client.mutex("jobs:a").lock().wait().unwrap();
+    let _b = client.mutex("jobs:b").lock().wait().unwrap();
+    let _c = client.mutex("other").lock().wait().unwrap();
+    let mut records = client.list(Filter::prefix("jobs:"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let first = records.next().await.unwrap().unwrap();
+        assert_eq!(first.name.as_str(), "jobs:a");
+        let label = &first.holders[0].label;
+        assert!(label.ends_with(&format!("/{} (deploy)", std::process::id())), "{label}");
+        assert_eq!(records.next().await.unwrap().unwrap().name.as_str(), "jobs:b");
+        assert!(records.next().await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn urls_that_cannot_work_say_which_part_is_wrong() {
+    let told = |url: &str| Client::connect(url).wait().unwrap_err();
+    let cases = [
+        ("nonsense", "has no scheme"),
+        ("mysterious://x", "scheme \"mysterious\""),
+        ("memory:x", "memory: takes nothing behind the colon"),
+    ];
+    for (url, part) in cases {
+        let error = told(url);
+        assert_eq!(error.kind(), ErrorKind::Config);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let secret = told("mysterious://user:hunter2@host/");
+    assert!(!format!("{secret} {secret:?}").contains("hunter2"));
+}
