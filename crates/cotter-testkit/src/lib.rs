@@ -12,5 +12,8 @@ mod clock;
 
 pub mod faulty;
 pub mod history;
+pub mod holder;
+pub mod processes;
+pub mod resource;
 
 pub use clock::now;

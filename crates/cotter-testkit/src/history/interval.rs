@@ -14,6 +14,8 @@ pub struct History {
     pub processes: BTreeMap<u32, Life>,
     /// When the last thing happened.
     pub end: u64,
+    /// Waits that an error ended, in words.
+    pub errors: Vec<String>,
 }
 
 /// Somebody believed to hold a name, from `got` to `end`.
@@ -184,7 +186,10 @@ impl Open {
                     h.ends(at, Ended::Lost, *deadline);
                 });
             }
-            What::Left { attempt, .. } => {
+            What::Left { attempt, why } => {
+                if why.starts_with(ERROR) {
+                    history.errors.push(why.clone());
+                }
                 self.end_wait(process, *attempt, at, WaitEnded::Left, history);
             }
             What::Released { .. } | What::Finished | What::Killed | What::Stopped | What::Continued => {}
@@ -242,3 +247,6 @@ impl Hold {
         self.got < self.end
     }
 }
+
+/// How the reason of a wait begins that an error ended.
+const ERROR: &str = "error: ";
