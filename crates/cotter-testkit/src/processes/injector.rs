@@ -50,7 +50,7 @@ impl Injector {
     }
 
     fn victim(&self, herd: &Herd, holder: u64, rng: &mut StdRng) -> Option<usize> {
-        if self.plan.kill_holders {
+        if rng.random_bool(self.plan.kill_holders) {
             return herd.members.iter().position(|m| u64::from(m.number) == holder);
         }
         Some(rng.random_range(0..herd.members.len()))

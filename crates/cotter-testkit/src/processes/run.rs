@@ -6,8 +6,8 @@ use super::report::Report;
 use crate::history::{Happened, History, Limits, Recorder, read_all};
 use crate::holder::{Habits, Orders};
 use crate::resource::{Resource, State};
-use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use std::fs::create_dir_all;
 use std::io;
 use std::ops::Range;
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 pub struct Injections {
     /// One is killed so many microseconds after the last one was.
     pub kill_every: Option<Range<u64>>,
-    /// Only one that has just read a guarded resource.
-    pub kill_holders: bool,
+    /// This part of the kills is for one that has just read a guarded resource; the others are for anybody.
+    pub kill_holders: f64,
     /// One is stopped so many microseconds after the last one was.
     pub stop_every: Option<Range<u64>>,
     /// For so many microseconds.
@@ -111,13 +111,9 @@ impl Run {
         let mut injector = Injector::new(&self.injections, &mut rng);
         let last = Instant::now() + self.patience;
         while Instant::now() < last {
-            let mut writes = 0;
-            let mut holder = 0;
-            for [checked, _] in resources {
-                let state = checked.state()?;
-                writes += state.writes;
-                holder = state.process;
-            }
+            let states: Vec<State> = resources.iter().map(|[c, _]| c.state()).collect::<Result<_, _>>()?;
+            let holder = states[rng.random_range(0..states.len())].process;
+            let writes: u64 = states.iter().map(|s| s.writes).sum();
             if writes as usize >= self.acquisitions && injector.kills >= self.kills {
                 break;
             }

@@ -1,0 +1,35 @@
+//! What the tests with processes share.
+
+use cotter_testkit::processes::{Report, Run};
+use std::io::Write;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// At full length, or as long as a normal run takes.
+pub(crate) fn sized(normal: usize, long: usize) -> usize {
+    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
+}
+
+/// A run on a `file:` store of its own. The folder goes when it is dropped.
+pub(crate) fn on_files() -> (TempDir, Run) {
+    let folder = private_folder();
+    let store = folder.path().join("store");
+    let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url(&store));
+    (folder, run)
+}
+
+fn url(store: &std::path::Path) -> String {
+    format!("file://{}", store.display())
+}
+
+/// Not below a directory that everybody may write to: the store refuses that.
+fn private_folder() -> TempDir {
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    tempfile::tempdir_in(root).expect("a folder for the run")
+}
+
+/// Shows counts and percentiles beside the test's name.
+pub(crate) fn show(test: &str, report: &Report) {
+    let mut out = std::io::stderr().lock();
+    writeln!(out, "{test}: {report}").expect("stderr takes text");
+}
