@@ -8,6 +8,7 @@
 //! | [`holder`] | the program of one holder process |
 //! | [`processes`] | many of them, paused and killed by plan |
 
+mod actor;
 mod clock;
 
 pub mod faulty;
@@ -16,4 +17,5 @@ pub mod holder;
 pub mod processes;
 pub mod resource;
 
+pub use actor::{Actor, Played};
 pub use clock::now;

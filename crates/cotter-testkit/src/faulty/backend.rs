@@ -41,11 +41,11 @@ impl FaultyBackend {
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
-    fn later<F>(&self, ttl: Duration, work: impl FnOnce(Arc<dyn Backend>) -> F + Send + 'static)
+    fn later<F>(&self, after: Duration, work: impl FnOnce(Arc<dyn Backend>) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send,
     {
-        let (inner, wake) = (self.inner.clone(), self.clock.now() + self.faults.lateness(ttl));
+        let (inner, wake) = (self.inner.clone(), self.clock.now() + after);
         let sleep = self.clock.sleep_until(wake);
         self.runtime.spawn(async move {
             sleep.await;
@@ -80,9 +80,11 @@ impl Backend for FaultyBackend {
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         let fate = self.begin(Call::Acquire).await?;
-        if fate == Fate::Late {
+        if let Fate::Late(by) = fate {
             let claim = claim.clone();
-            self.later(claim.ttl, async move |inner| drop(inner.acquire(&claim, Until::Now).await));
+            self.later(self.faults.lateness(by, claim.ttl), async move |inner| {
+                drop(inner.acquire(&claim, Until::Now).await)
+            });
             return Err(unknown());
         }
         let answer = self.inner.acquire(claim, until).await;
@@ -104,9 +106,11 @@ impl Backend for FaultyBackend {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let fate = self.begin(Call::Release).await?;
-        if fate == Fate::Late {
+        if let Fate::Late(by) = fate {
             let claim = claim.clone();
-            self.later(claim.ttl, async move |inner| drop(inner.release(&claim, leave).await));
+            self.later(self.faults.lateness(by, claim.ttl), async move |inner| {
+                drop(inner.release(&claim, leave).await)
+            });
             return Err(unknown());
         }
         let answer = self.inner.release(claim, leave).await;

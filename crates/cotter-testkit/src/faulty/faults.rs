@@ -67,7 +67,8 @@ pub struct Counts {
 pub(super) enum Fate {
     Through,
     LoseReply,
-    Late,
+    /// After this time, or after any within two leases.
+    Late(Duration),
 }
 
 /// Decides what goes wrong. Cloning gives another handle.
@@ -86,8 +87,8 @@ struct Inner {
     rng: StdRng,
     counts: Counts,
     calls: HashMap<Call, usize>,
-    /// Calls whose next reply is lost.
-    lose_next: Vec<Call>,
+    /// What becomes of the next call of a kind.
+    orders: Vec<(Call, Fate)>,
 }
 
 impl Faults {
@@ -98,7 +99,7 @@ impl Faults {
             rng: StdRng::seed_from_u64(seed),
             counts: Counts::default(),
             calls: HashMap::new(),
-            lose_next: Vec::new(),
+            orders: Vec::new(),
         };
         Self(Arc::new(State { inner: Mutex::new(inner), blocked: watch::channel(Vec::new()).0 }))
     }
@@ -110,7 +111,12 @@ impl Faults {
 
     /// The next call of this kind is carried out and its reply is lost.
     pub fn lose_next_reply(&self, call: Call) {
-        self.lock().lose_next.push(call);
+        self.lock().orders.push((call, Fate::LoseReply));
+    }
+
+    /// The next call of this kind is answered with an unknown outcome at once, and carried out so much later.
+    pub fn delay_next(&self, call: Call, by: Duration) {
+        self.lock().orders.push((call, Fate::Late(by)));
     }
 
     /// Calls of this kind wait before they reach the store, until the gate is opened.
@@ -156,8 +162,8 @@ impl Faults {
     }
 
     /// When a late request arrives.
-    pub(super) fn lateness(&self, ttl: Duration) -> Duration {
-        self.lock().up_to(ttl * 2)
+    pub(super) fn lateness(&self, by: Duration, ttl: Duration) -> Duration {
+        if by.is_zero() { self.lock().up_to(ttl * 2) } else { by }
     }
 
     /// For how long a renewal blocks its thread.
@@ -182,7 +188,7 @@ impl Inner {
         }
         let fate = self.fate(call);
         self.counts.lost_replies += usize::from(fate == Fate::LoseReply);
-        self.counts.late_requests += usize::from(fate == Fate::Late);
+        self.counts.late_requests += usize::from(matches!(fate, Fate::Late(_)));
         (pause, Ok(fate))
     }
 
@@ -192,13 +198,12 @@ impl Inner {
     }
 
     fn fate(&mut self, call: Call) -> Fate {
-        if let Some(at) = self.lose_next.iter().position(|c| *c == call) {
-            self.lose_next.swap_remove(at);
-            return Fate::LoseReply;
+        if let Some(at) = self.orders.iter().position(|(c, _)| *c == call) {
+            return self.orders.swap_remove(at).1;
         }
         let can_be_late = matches!(call, Call::Acquire | Call::Release);
         if can_be_late && self.happens(self.plan.late_requests) {
-            return Fate::Late;
+            return Fate::Late(Duration::ZERO);
         }
         if self.happens(self.plan.lost_replies) { Fate::LoseReply } else { Fate::Through }
     }
