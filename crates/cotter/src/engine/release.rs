@@ -2,13 +2,15 @@
 
 use super::core::Core;
 use super::hold::Hold;
+use super::place::Here;
 use super::recall::watch;
 use super::report::{Event, report};
 use super::serve::kick;
-use super::turns::{Line, Slot, can_pass};
-use super::undo::in_background;
-use crate::backend::{Claim, Leave, Release};
-use crate::{Error, Guard, LossCause, Moment, Result};
+use super::slot::Slot;
+use super::turns::{Line, can_pass};
+use super::undo::{in_background, in_time};
+use crate::backend::{Backend, Claim, Leave, Release};
+use crate::{Error, ErrorKind, Guard, LossCause, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -165,18 +167,32 @@ impl Job {
         }
     }
 
-    /// The next question of this process goes out right behind the release.
     async fn first(&self) -> Result<Release> {
-        let mut told = pin!(self.core.backend.release(&self.claim, self.leave));
+        match self.core.here().await {
+            Ok(Here::Inline(backend)) => self.tell(&*backend).await,
+            Ok(Here::Engine) => {
+                let (core, claim, leave) = (self.core.clone(), self.claim.clone(), self.leave);
+                self.core.on_engine(async move { core.backend.release(&claim, leave).await }).await
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The next question of this process goes out right behind the release.
+    async fn tell(&self, on: &dyn Backend) -> Result<Release> {
+        let mut told = pin!(in_time(&self.core, on.release(&self.claim, self.leave)));
         let mut sent = false;
-        poll_fn(|cx| {
+        let answer = poll_fn(|cx| {
             let answer = told.as_mut().poll(cx);
             if !std::mem::replace(&mut sent, true) {
                 kick(&self.core, &self.line);
             }
             answer
-        })
-        .await
+        });
+        let silence = || {
+            Error::new(ErrorKind::Unavailable, "the store did not answer a release").with_outcome_unknown()
+        };
+        answer.await.unwrap_or_else(|| Err(silence()))
     }
 
     fn settle(&self) {

@@ -1,15 +1,16 @@
 //! The local queue of one name: tasks of one process that want the same lock line up in shared memory.
 
 use super::acquire::Want;
+use super::asking::Attempt;
 use super::hold::Hold;
 use super::recall::Given;
+use super::slot::Slot;
 use crate::backend::Claim;
-use crate::{Error, Guard, LossCause, Lost, Mode, Moment, Name};
+use crate::{Error, LossCause, Lost, Mode, Moment, Name};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use tokio::sync::Notify;
 
 /// One name, as far as this client uses it.
@@ -29,6 +30,8 @@ pub(crate) struct State {
     /// Holds that were lost while their owner may still try to re-enter.
     pub(crate) mourned: Vec<Arc<Hold>>,
     pub(crate) phase: Phase,
+    /// The first attempt of a caller that is on its way, where it may take a while.
+    pub(super) asking: Option<Arc<Attempt>>,
     /// Releases that were sent and not answered.
     pub(crate) releasing: u32,
     pub(crate) waiters: VecDeque<Arc<Slot>>,
@@ -52,117 +55,6 @@ pub(crate) enum Phase {
     Asking,
     /// The engine, for those who wait.
     Waiting,
-}
-
-/// A place in the local queue.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) want: Want,
-    /// When its wait is over.
-    pub(crate) last: Moment,
-    answer: Mutex<Answer>,
-    /// It was given the lock and did not take it: others go first until it is polled again.
-    asleep: AtomicBool,
-}
-
-#[derive(Debug)]
-enum Answer {
-    Open(Option<Waker>),
-    Given(Box<Guard>),
-    Failed(Error),
-    Left,
-}
-
-/// What a waiter leaves behind.
-pub(crate) enum Left {
-    /// A guard that had come meanwhile.
-    With(Guard),
-    /// A place in the queue.
-    Queue,
-    Nothing,
-}
-
-impl Slot {
-    pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
-        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)), asleep: AtomicBool::new(false) })
-    }
-
-    /// Hands over a guard; it comes back when the waiter has left.
-    pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
-        let mut answer = self.lock();
-        let Answer::Open(waker) = &mut *answer else { return Err(guard) };
-        let waker = waker.take();
-        *answer = Answer::Given(guard);
-        drop(answer);
-        waker.into_iter().for_each(Waker::wake);
-        Ok(())
-    }
-
-    pub(crate) fn fail(&self, error: Error) {
-        let mut answer = self.lock();
-        let Answer::Open(waker) = &mut *answer else { return };
-        let waker = waker.take();
-        *answer = Answer::Failed(error);
-        drop(answer);
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
-        let mut answer = self.lock();
-        self.asleep.store(false, Ordering::Relaxed);
-        if let Answer::Open(waker) = &mut *answer {
-            match waker {
-                Some(w) => w.clone_from(cx.waker()),
-                None => *waker = Some(cx.waker().clone()),
-            }
-            return Poll::Pending;
-        }
-        match std::mem::replace(&mut *answer, Answer::Left) {
-            Answer::Given(guard) => Poll::Ready(Ok(*guard)),
-            Answer::Failed(error) => Poll::Ready(Err(error)),
-            Answer::Open(_) | Answer::Left => unreachable!("polled after it was done"),
-        }
-    }
-
-    /// The waiter goes, whatever it has got.
-    pub(crate) fn leave(&self) -> Left {
-        match std::mem::replace(&mut *self.lock(), Answer::Left) {
-            Answer::Given(guard) => Left::With(*guard),
-            Answer::Open(_) => Left::Queue,
-            Answer::Failed(_) | Answer::Left => Left::Nothing,
-        }
-    }
-
-    /// Takes back what was given and not taken.
-    pub(super) fn recall(&self) -> Option<Box<Guard>> {
-        let mut answer = self.lock();
-        match std::mem::replace(&mut *answer, Answer::Open(None)) {
-            Answer::Given(guard) => {
-                self.asleep.store(true, Ordering::Relaxed);
-                Some(guard)
-            }
-            other => {
-                *answer = other;
-                None
-            }
-        }
-    }
-
-    pub(super) fn is_given(&self) -> bool {
-        matches!(&*self.lock(), Answer::Given(_))
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(&*self.lock(), Answer::Open(_))
-    }
-
-    fn is_awake(&self) -> bool {
-        !self.asleep.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Answer> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
@@ -278,7 +170,7 @@ impl Lines {
         }
     }
 
-    pub(crate) fn each(&self, tell: impl Fn(&Line)) {
+    pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));
         }
@@ -287,11 +179,6 @@ impl Lines {
     fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
         let at = self.hasher.hash_one(name) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|s| s.lock().unwrap().len()).sum()
     }
 }
 
@@ -304,4 +191,23 @@ pub(crate) fn can_pass(hold: &Hold, to: &Want, now: Moment) -> bool {
         && hold.turns_left()
         && now < hold.slice_end
         && hold.half_left(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Client;
+
+    #[test]
+    fn names_that_are_not_used_any_more_leave_nothing_behind() {
+        let client = Client::connect("memory:").wait().unwrap();
+        for i in 0..10_000 {
+            let guard = client.mutex(format!("once {i}")).lock().wait().unwrap();
+            assert!(client.mutex(format!("once {i}")).try_lock().wait().unwrap().is_none());
+            drop(guard);
+        }
+        let mut left = 0;
+        client.core().lines.each(|_| left += 1);
+        assert_eq!(left, 0);
+        assert!(client.core().engine.agenda().of(client.core()).is_empty());
+    }
 }

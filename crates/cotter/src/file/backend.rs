@@ -14,7 +14,6 @@ use crate::backend::{
 use crate::clock::unix_micros;
 use crate::{Clock, Error, ErrorKind, Name, Result, Session, poll};
 use async_trait::async_trait;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -127,10 +126,6 @@ impl Files {
     fn granted_before(&self, claim: &Claim) -> Option<Grant> {
         self.holds.with(claim.id, |held| held.grant(self.clock.now()))
     }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.directory.path
-    }
 }
 
 impl Held {
@@ -199,11 +194,11 @@ impl Backend for Files {
     }
 
     fn notes(&self) -> Option<&dyn Notes> {
-        None
+        Some(self)
     }
 
     fn admin(&self) -> Option<&dyn Admin> {
-        None
+        Some(self)
     }
 
     fn member(&self) -> Option<&dyn Member> {

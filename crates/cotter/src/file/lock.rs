@@ -16,7 +16,7 @@ pub(super) struct FileId {
 }
 
 impl FileId {
-    fn of(stat: &Stat) -> Self {
+    pub(super) fn of(stat: &Stat) -> Self {
         Self { dev: stat.st_dev, ino: stat.st_ino }
     }
 

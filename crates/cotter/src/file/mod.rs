@@ -17,15 +17,21 @@
 //! | `watch` | events of the file system |
 //! | `process` | what `/proc` tells |
 //! | `backend` | the contract |
+//! | `notes` | values beside names |
+//! | `admin` | looking from outside |
+//! | `findings` | what is worth knowing about a directory |
 //! | `fault` | what the system refuses |
 
+mod admin;
 mod backend;
 mod directory;
 mod encode;
 mod fault;
+mod findings;
 mod holds;
 mod lock;
 mod network;
+mod notes;
 mod place;
 mod process;
 mod queue;

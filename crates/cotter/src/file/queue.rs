@@ -35,19 +35,22 @@ pub(super) enum Rank {
 const RESTARTS: usize = 100;
 
 impl Queue {
-    /// Whether somebody who listens waits.
+    /// Whether somebody who listens waits. What the dead left behind is tidied up.
     pub(super) fn is_awaited(&self) -> Result<bool> {
-        for ticket in self.tickets()? {
+        let Some(tickets) = self.tickets()? else { return Ok(false) };
+        for ticket in tickets {
             if self.rival(&ticket)?.is_some_and(|r| r.is_listening()) {
                 return Ok(true);
             }
         }
+        // It stays when somebody is in it.
+        let _ = rmdir(&self.directory);
         Ok(false)
     }
 
     /// How many wait, listening or not.
     pub(super) fn waiters(&self) -> Result<usize> {
-        let tickets = self.tickets()?;
+        let tickets = self.tickets()?.unwrap_or_default();
         tickets.iter().try_fold(0, |sum, t| Ok(sum + usize::from(self.rival(t)?.is_some())))
     }
 
@@ -90,7 +93,7 @@ impl Queue {
     }
 
     pub(super) fn rank(&self, ticket: &Ticket) -> Result<Rank> {
-        let tickets = self.tickets()?;
+        let tickets = self.tickets()?.unwrap_or_default();
         let Some(at) = tickets.iter().position(|t| *t == ticket.name) else { return Ok(Rank::Missing) };
         for before in tickets[..at].iter().rev() {
             if let Some(rival) = self.rival(before)?.filter(Rival::is_listening) {
@@ -100,14 +103,14 @@ impl Queue {
         Ok(Rank::First)
     }
 
-    /// All visible tickets, in order; those that were never finished are tidied up.
-    fn tickets(&self) -> Result<Vec<String>> {
+    /// All visible tickets, in order; those that were never finished are tidied up. `None` when nobody queues.
+    fn tickets(&self) -> Result<Option<Vec<String>>> {
         let trouble = |e: &std::io::Error| {
             fault("reading the queue", &self.directory, Errno::from_io_error(e).unwrap_or(Errno::IO))
         };
         let entries = match std::fs::read_dir(&self.directory) {
             Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(trouble(&e)),
         };
         let mut tickets = Vec::new();
@@ -120,7 +123,7 @@ impl Queue {
             }
         }
         tickets.sort_unstable();
-        Ok(tickets)
+        Ok(Some(tickets))
     }
 
     /// The owner of a ticket, if it lives; a dead one's ticket is taken away.

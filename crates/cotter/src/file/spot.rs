@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 /// The suffix of lock files.
 pub(super) const LOCK: &str = ".lock";
+/// The suffix of queues.
+pub(super) const QUEUE: &str = ".queue";
 
 /// The files of one name.
 #[derive(Debug, Clone)]
@@ -20,7 +22,7 @@ impl Spot {
     pub(super) fn of(directory: &Directory, name: &Name) -> Self {
         let file = encode(name);
         let lock = directory.path.join(format!("{file}{LOCK}"));
-        let queue = directory.path.join(format!("{file}.queue"));
+        let queue = directory.path.join(format!("{file}{QUEUE}"));
         Self { lock, queue: Queue { directory: queue, access: directory.access } }
     }
 

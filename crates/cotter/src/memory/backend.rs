@@ -31,6 +31,7 @@ impl Memory {
             keep_for: true,
             adopt: true,
             immediate: true,
+            per_runtime: false,
             min_ttl: MIN_TTL,
         };
         Self { shared, clock, info }
