@@ -1,8 +1,9 @@
 //! One process of a history that is played inside this one.
 
 use crate::history::{Recorder, Use, What};
-use cotter::{Client, Guard, Lost, Mutex, Op, Released, Result};
+use cotter::{Client, Guard, Lost, Mutex, Released, Result};
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -24,7 +25,12 @@ pub struct Played {
     actor: Actor,
     attempt: u64,
     guard: Option<Guard>,
+    /// The latest deadline that was seen; renewals move it.
+    deadline: AtomicU64,
 }
+
+/// How often a holder looks at its deadline. A renewal moves it by more than this, so none is missed.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl Actor {
     /// Plays this process of the log, with the system's time.
@@ -64,7 +70,7 @@ impl Actor {
     /// # Errors
     /// As [`Mutex::try_lock`].
     pub async fn try_lock(&self, name: &str) -> Result<Option<Played>> {
-        self.ask(name, false, |m: Mutex| -> Op<Option<Guard>> { m.try_lock() }).await
+        self.ask(name, false, |m: Mutex| m.try_lock()).await
     }
 
     /// Waits for so long.
@@ -88,14 +94,15 @@ impl Actor {
                 leaving.done = true;
                 let (token, deadline) = (guard.token().get(), self.deadline(&guard));
                 self.record(What::Acquired { attempt, token, deadline });
-                Ok(Some(Played { actor: self.clone(), attempt, guard: Some(guard) }))
+                let deadline = AtomicU64::new(deadline.unwrap_or(0));
+                Ok(Some(Played { actor: self.clone(), attempt, guard: Some(guard), deadline }))
             }
             Ok(None) => {
                 leaving.why = "busy".to_owned();
                 Ok(None)
             }
             Err(e) => {
-                leaving.why = format!("failed: {e}");
+                leaving.why = format!("error: {e}");
                 Err(e)
             }
         }
@@ -138,20 +145,55 @@ impl Played {
     ///
     /// # Errors
     /// As [`Guard::release`].
-    pub fn release(mut self) -> Op<Released> {
+    pub async fn release(mut self) -> Result<Released> {
+        let (actor, attempt) = (self.actor.clone(), self.attempt);
+        let answer = self.take().release().await;
+        actor.record(What::Released { attempt, answer: format!("{answer:?}") });
+        answer
+    }
+
+    /// Asks for its release and does not wait for it, nor poll it: it must be carried out all the same.
+    pub fn release_unpolled(mut self) {
+        drop(self.take().release());
+    }
+
+    fn take(&mut self) -> Guard {
         self.releasing();
-        self.guard.take().expect("taken only when it ends").release()
+        self.guard.take().expect("taken only when it ends")
+    }
+
+    /// Works inside the lock until it is done or the loss is told, which is recorded.
+    ///
+    /// # Errors
+    /// [`Lost`]; the work was dropped where it stood.
+    pub async fn work<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
+        let mut scope = pin!(self.guard().scope(work));
+        let done = loop {
+            tokio::select! {
+                biased;
+                done = &mut scope => break done,
+                () = tokio::time::sleep(LOOK) => drop(self.last_deadline()),
+            }
+        };
+        done.inspect_err(|lost| self.lost(lost))
     }
 
     /// Records that the loss was told, and when.
     pub fn lost(&self, lost: &Lost) {
-        let (cause, deadline) = (format!("{:?}", lost.cause), self.actor.deadline(self.guard()));
+        let (cause, deadline) = (format!("{:?}", lost.cause), self.last_deadline());
         self.actor.record(What::Lost { attempt: self.attempt, cause, deadline });
     }
 
     fn releasing(&self) {
-        let deadline = self.actor.deadline(self.guard());
+        let deadline = self.last_deadline();
         self.actor.record(What::Releasing { attempt: self.attempt, deadline });
+    }
+
+    /// A lost guard does not say any more until when it was valid.
+    fn last_deadline(&self) -> Option<u64> {
+        let now = self.actor.deadline(self.guard()).unwrap_or(0);
+        let latest = self.deadline.fetch_max(now, Ordering::Relaxed).max(now);
+        (latest > 0).then_some(latest)
     }
 }
 

@@ -93,7 +93,7 @@ fn a_suspended_holder_learns_it_before_any_other_guarded_call() {
     demand(worked.is_err(), Kind::UsedAfterLoss, "a scope ran to its end");
     demand(stage.faults.calls(Call::Note) == notes, Kind::UsedAfterLoss, "the store was asked");
     assert_eq!(run(guard.lost()).cause, LossCause::Expired);
-    assert_eq!(held.release().wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(run(held.release()).unwrap(), Released::AlreadyLost);
     stage.demand_free("x", "a loss");
 }
 
@@ -213,7 +213,7 @@ fn a_release_that_comes_late_frees_nobody_else() {
     stage.clock.advance(TTL);
     held.lost(&run(held.guard().lost()));
     let next = run(stage.other.lock("x")).unwrap();
-    assert_eq!(held.release().wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(run(held.release()).unwrap(), Released::AlreadyLost);
     stage.faults.open();
     std::thread::sleep(Duration::from_millis(50));
     let third = run(stage.one.try_lock("x")).unwrap();

@@ -10,13 +10,14 @@ mod task;
 
 pub use orders::{Habits, Orders};
 
+use crate::Actor;
 use crate::history::{Recorder, What};
 use crate::resource::Resource;
 use cotter::{Client, Lease};
 use std::error::Error;
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use task::Task;
 
@@ -24,11 +25,9 @@ use task::Task;
 #[derive(Debug)]
 struct Shared {
     orders: Orders,
-    client: Client,
-    log: Recorder,
+    actor: Actor,
     /// By name, in the order of the orders: one that checks tokens and one that does not.
     resources: Vec<[Resource; 2]>,
-    attempts: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -47,10 +46,8 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     let client =
         Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns).connect().await?;
     let shared = Arc::new(Shared {
-        client,
-        log,
+        actor: Actor::new(client.clone(), &log, orders.process),
         resources: orders.names.iter().map(|n| orders.resources_of(n)).collect::<Result<_, _>>()?,
-        attempts: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         orders,
     });
@@ -60,8 +57,8 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     for task in tasks {
         task.await??;
     }
-    shared.client.close(Duration::from_secs(5)).await?;
-    shared.log.record(What::Finished);
+    client.close(Duration::from_secs(5)).await?;
+    log.record(What::Finished);
     Ok(())
 }
 

@@ -1,9 +1,8 @@
 //! One task's attempts, recorded.
 
 use super::{Habits, Shared};
-use crate::history::{Use, What};
-use crate::now;
-use cotter::{Guard, Mutex};
+use crate::Played;
+use cotter::Result;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::io;
@@ -17,7 +16,6 @@ pub(super) struct Task {
 }
 
 /// How a task asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ask {
     Lock,
     Try,
@@ -44,21 +42,15 @@ impl Task {
     }
 
     async fn attempt(&mut self, which: usize) -> io::Result<()> {
-        let ask = self.choose();
-        let attempt = self.shared.attempts.fetch_add(1, Ordering::Relaxed);
-        let name = self.shared.orders.names[which].clone();
-        let mutex = self.shared.client.mutex(&name);
-        let (mode, patient) = (Use::Exclusive, ask != Ask::Try);
-        self.record(What::Wanted { attempt, name, mode, patient });
-        let guard = match self.get(ask, mutex).await {
-            Ok(guard) => guard,
-            Err(why) => {
-                self.record(What::Left { attempt, why });
-                return Ok(());
-            }
-        };
-        self.record(What::Acquired { attempt, token: guard.token().get(), deadline: deadline(&guard) });
-        self.use_it(attempt, which, guard).await
+        let Ok(Some(held)) = self.get(self.shared.orders.names[which].clone()).await else { return Ok(()) };
+        let pause = Duration::from_micros(self.rng.random_range(0..=self.shared.orders.work_us));
+        let blocking = self.rng.random_bool(0.5);
+        let token = held.guard().token().get();
+        if let Ok(worked) = held.work(work(&self.shared, which, token, pause, blocking)).await {
+            worked?;
+        }
+        self.give_back(held).await;
+        Ok(())
     }
 
     fn choose(&mut self) -> Ask {
@@ -75,61 +67,30 @@ impl Task {
         }
     }
 
-    async fn get(&self, ask: Ask, mutex: Mutex) -> Result<Guard, String> {
-        let failed = |e: cotter::Error| format!("error: {e}");
-        let busy = || "busy".to_owned();
-        match ask {
-            Ask::Lock => mutex.lock().await.map_err(failed),
-            Ask::Try => mutex.try_lock().await.map_err(failed)?.ok_or_else(busy),
-            Ask::TryFor(d) => mutex.try_lock_for(d).await.map_err(failed)?.ok_or_else(busy),
-            Ask::LockFor(d) => match tokio::time::timeout(d, mutex.lock()).await {
-                Ok(locked) => locked.map_err(failed),
-                Err(_) => Err("cancelled".to_owned()),
+    /// What went wrong stands in the history.
+    async fn get(&mut self, name: String) -> Result<Option<Played>> {
+        let actor = self.shared.actor.clone();
+        match self.choose() {
+            Ask::Lock => actor.lock(&name).await.map(Some),
+            Ask::Try => actor.try_lock(&name).await,
+            Ask::TryFor(d) => actor.try_lock_for(&name, d).await,
+            Ask::LockFor(d) => match tokio::time::timeout(d, actor.lock(&name)).await {
+                Ok(locked) => locked.map(Some),
+                Err(_) => Ok(None),
             },
         }
     }
 
-    async fn use_it(&mut self, attempt: u64, which: usize, guard: Guard) -> io::Result<()> {
-        let token = guard.token().get();
-        let pause = Duration::from_micros(self.rng.random_range(0..=self.shared.orders.work_us));
-        let blocking = self.rng.random_bool(0.5);
-        let work = guard.scope(work(&self.shared, which, token, pause, blocking)).await;
-        match work {
-            Ok(done) => {
-                done?;
-                self.give_back(attempt, guard).await;
-            }
-            Err(lost) => {
-                let (cause, deadline) = (format!("{:?}", lost.cause), deadline(&guard));
-                self.record(What::Lost { attempt, cause, deadline });
-            }
-        }
-        Ok(())
-    }
-
-    async fn give_back(&mut self, attempt: u64, guard: Guard) {
-        self.record(What::Releasing { attempt, deadline: deadline(&guard) });
+    async fn give_back(&mut self, held: Played) {
         let how = match self.shared.orders.habits {
             Habits::Steady => 0,
             Habits::Erratic => self.rng.random_range(0..4),
         };
-        let answer = match how {
-            0 | 1 => format!("{:?}", guard.release().await),
-            2 => {
-                drop(guard);
-                "dropped".to_owned()
-            }
-            _ => {
-                // Never polled: it must be carried out all the same.
-                drop(guard.release());
-                "not awaited".to_owned()
-            }
-        };
-        self.record(What::Released { attempt, answer });
-    }
-
-    fn record(&self, what: What) {
-        self.shared.log.record(what);
+        match how {
+            0 | 1 => drop(held.release().await),
+            2 => drop(held),
+            _ => held.release_unpolled(),
+        }
     }
 }
 
@@ -152,10 +113,4 @@ async fn work(shared: &Shared, which: usize, token: u64, pause: Duration, blocki
         }
     }
     Ok(())
-}
-
-/// As far as the guard knows. A hold that is lost has none any more; what was recorded before stands.
-fn deadline(guard: &Guard) -> Option<u64> {
-    let left = guard.remaining().filter(|d| !d.is_zero())?;
-    Some(now() + left.as_nanos() as u64)
 }
