@@ -107,6 +107,8 @@ impl Files {
             return Err(Error::not_ours(id));
         }
         if file.is_at(&path) {
+            // The lock is good; whether its directory is watched again is a matter of how soon a loss is noticed.
+            let _ = self.come_back();
             return Ok(Try::Granted(grant));
         }
         drop(self.holds.remove(id));

@@ -168,3 +168,6 @@ impl Connect for Store {
         Ok(Arc::new(backend::Files::new(directory, clock.clone())))
     }
 }
+
+#[cfg(test)]
+mod tests;

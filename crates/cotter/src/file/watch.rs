@@ -158,6 +158,8 @@ impl Watcher {
     fn root_event(&self, event: &Event) {
         if event.what.intersects(ASTRAY) {
             self.astray.store(true, Ordering::Release);
+            // Another one may stand there by now, with locks in it that were taken before this was known.
+            let _ = self.watch_root();
             self.holds.check_all();
         } else if let Some(file) = &event.file {
             self.holds.check(file.to_bytes());
