@@ -1,7 +1,8 @@
-//! A waiter whose holder's lease ends earlier than it knew.
+//! Waiters: when the lease before them becomes shorter, and when those before them leave.
 
 use cotter::{Client, Lease, memory};
-use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::Actor;
+use cotter_testkit::history::{History, Kind, Recorder, demand};
 use std::time::{Duration, Instant};
 
 async fn client(store: &memory::Store) -> Client {
@@ -22,4 +23,33 @@ async fn a_waiter_notices_that_the_rest_of_a_lease_has_become_shorter() {
     let got = waiting.await.unwrap().unwrap();
     let text = format!("it was free after 50 ms, and the waiter slept for {:?}", start.elapsed());
     demand(got.is_some() && start.elapsed() < Duration::from_millis(500), Kind::IdleWaiter, text);
+}
+
+/// A task that waits for ever stands behind one that waits for 100 ms: when that one leaves, the process keeps the
+/// place that both of them wait for.
+#[tokio::test]
+async fn a_process_keeps_its_place_when_the_first_of_its_tasks_gives_up() {
+    let (store, log) = (memory::Store::new(), Recorder::in_memory());
+    let holder = client(&store).await.mutex("x").lock().await.unwrap();
+    let early = Actor::new(client(&store).await, &log, 1);
+    let late = Actor::new(client(&store).await, &log, 2);
+    let gives_up = early.clone();
+    let gives_up = tokio::spawn(async move {
+        let wait = Duration::from_millis(100);
+        gives_up.try_lock_for("x", wait).await.map(|held| held.is_none())
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let waits = [early, late].map(|actor| async move {
+        let held = actor.lock("x").await?;
+        held.release().await
+    });
+    let [first, second] = waits.map(tokio::spawn);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(gives_up.await.unwrap().unwrap(), "it was to give up");
+    holder.release().await.unwrap();
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
+    let order: Vec<u32> = History::of(log.events()).holds.iter().map(|h| h.process).collect();
+    let text = format!("process 1 came first and kept waiting, and the order was {order:?}");
+    demand(order == [1, 2], Kind::LostPlace, text);
 }
