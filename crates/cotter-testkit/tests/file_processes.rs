@@ -12,7 +12,7 @@ use std::time::Duration;
 /// random, and nobody ever believes to hold what somebody else holds.
 #[test]
 fn stress() {
-    let (_folder, mut run) = on_files();
+    let (_place, mut run) = on_files();
     run.processes = 8;
     run.orders.names = vec!["one".into(), "two".into()];
     run.orders.habits = Habits::Erratic;
@@ -22,7 +22,7 @@ fn stress() {
     run.injections = Injections {
         kill_every: Some(10_000..60_000),
         kill_holders: 0.7,
-        stop_every: Some(50_000..150_000),
+        stop_every: Some(100_000..300_000),
         stop_for_us: 1000..60_000,
     };
     let report = run.go().expect("the run can be made");
@@ -37,7 +37,7 @@ fn stress() {
 /// Four saturated processes: each gets its share of the slices, in order of arrival.
 #[test]
 fn fair_shares() {
-    let (_folder, mut run) = on_files();
+    let (_place, mut run) = on_files();
     run.orders.work_us = 300;
     run.acquisitions = sized(10_000, 100_000);
     let report = run.go().expect("the run can be made");
@@ -53,7 +53,7 @@ fn fair_shares() {
 /// The holder is killed again and again: nobody who waits sleeps on while the lock is free.
 #[test]
 fn kills_of_the_holder() {
-    let (_folder, mut run) = on_files();
+    let (_place, mut run) = on_files();
     run.processes = 6;
     run.orders.tasks = 2;
     run.orders.work_us = 4000;

@@ -3,6 +3,8 @@
 use cotter::{Client, Lease, memory};
 use cotter_testkit::Actor;
 use cotter_testkit::history::{History, Kind, Recorder, demand};
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 async fn client(store: &memory::Store) -> Client {
@@ -52,4 +54,21 @@ async fn a_process_keeps_its_place_when_the_first_of_its_tasks_gives_up() {
     let order: Vec<u32> = History::of(log.events()).holds.iter().map(|h| h.process).collect();
     let text = format!("process 1 came first and kept waiting, and the order was {order:?}");
     demand(order == [1, 2], Kind::LostPlace, text);
+}
+
+/// It was given the lock and has not been polled since: its end gives the lock back.
+#[tokio::test]
+async fn a_grant_that_its_waiter_never_saw_is_given_back() {
+    let store = memory::Store::new();
+    let (one, other) = (client(&store).await, client(&store).await);
+    let held = one.mutex("x").lock().await.unwrap();
+    let mut waits = one.mutex("x").lock();
+    let polled = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut waits).poll(cx).is_ready()));
+    assert!(!polled.await, "it was to wait");
+    drop(held);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(other.mutex("x").try_lock().await.unwrap().is_none(), "it was to be given to the one who waits");
+    drop(waits);
+    let free = other.mutex("x").try_lock_for(Duration::from_secs(1)).await.unwrap();
+    demand(free.is_some(), Kind::LeftBehind, "it is not free after its waiter was dropped");
 }
