@@ -124,6 +124,13 @@ impl Parting {
         Self { telling: Some(Telling::Unsent(job)) }
     }
 
+    /// The store has been told otherwise.
+    pub(super) fn forget(mut self) {
+        if let Some(Telling::Unsent(job)) = self.telling.take() {
+            job.settle();
+        }
+    }
+
     /// Does at once what can be done at once; the engine does the rest.
     pub(crate) fn detach(mut self) {
         let _ = self.at_once();

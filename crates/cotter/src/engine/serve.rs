@@ -39,6 +39,8 @@ pub(super) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
         (state.phase, state.asking, state.trouble) = (Phase::Idle, None, None);
         if hold.grant.claim.mode.is_exclusive() {
             state.holder = Some(hold.clone());
+        } else if hold.has_owner() {
+            state.readers.push(hold.clone());
         }
         state.wake_settled()
     };
