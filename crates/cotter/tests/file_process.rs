@@ -290,6 +290,7 @@ fn a_read_only_directory_is_an_error_and_keeps_what_is_held() {
     mode(&directory, 0o500);
     let answer = user.ask("try b");
     assert!(answer.starts_with("Denied") && answer.contains("b.lock"), "{answer}");
+    assert_eq!(user.ask("valid"), "true");
     mode(&directory, 0o700);
     assert!(user.ask("try b").parse::<u64>().is_ok());
 }
