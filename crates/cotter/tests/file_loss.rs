@@ -3,6 +3,8 @@
 use cotter::{Client, ErrorKind, Guard, LossCause, Released, Severity, file};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -194,5 +196,31 @@ async fn a_counter_ahead_of_the_clock_still_rises() {
         let guard = client.mutex("a").lock().await.unwrap();
         assert_eq!(guard.token().get(), ahead + more);
         guard.release().await.unwrap();
+    }
+}
+
+/// Deleted while it is being taken: either it is taken in another file, or the holder is told.
+#[test]
+fn deleted_while_it_is_taken() {
+    let place = Place::new();
+    let client = Client::builder().backend(file::Store::at(place.directory())).connect().wait().unwrap();
+    let mutex = client.mutex("a");
+    for round in 0..200 {
+        let (go_on, path) = (Arc::new(AtomicBool::new(true)), place.lock());
+        let deleting = std::thread::spawn({
+            let go_on = go_on.clone();
+            move || {
+                while go_on.load(Ordering::Relaxed) {
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        });
+        let guard = mutex.lock().wait().unwrap();
+        go_on.store(false, Ordering::Relaxed);
+        deleting.join().unwrap();
+        let token = format!("first={}\n", guard.token());
+        let in_place = fs::read_to_string(place.lock()).is_ok_and(|text| text.contains(&token));
+        let told = || guard.lost().wait_for(Duration::from_secs(5)).is_some();
+        assert!(in_place || told(), "round {round}: it holds a file that nobody sees, and was not told");
     }
 }
