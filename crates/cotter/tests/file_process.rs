@@ -268,7 +268,9 @@ fn a_full_disk_is_an_error_and_holds_nothing() {
 fn a_read_only_directory_is_an_error_and_keeps_what_is_held() {
     let (keep, directory) = place();
     let exe = keep.path().join("copy");
-    std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
+    // By another process: a child of another test may have a file that this one writes, and then it cannot be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&exe).status().unwrap();
+    assert!(copied.success());
     std::fs::create_dir(&directory).unwrap();
     let mode = |path: &Path, mode: u32| {
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();

@@ -102,7 +102,7 @@ impl Files {
     fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Try> {
         let id = held.claim.id;
         let (file, path) = (held.bolt.file, held.spot.lock.clone());
-        if let Err(held) = self.holds.insert(held, queued) {
+        if let Some(held) = self.holds.insert(held, queued) {
             held.release(0);
             return Err(Error::not_ours(id));
         }

@@ -1,7 +1,33 @@
 //! Locks in a directory of this host: the default, without a server.
 //!
 //! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a queue of
-//! tickets and are woken by the close of a file that was open for writing.
+//! tickets and are woken by the close of a file that was open for writing. Events only make it faster: who waits looks
+//! by itself every 50 ms, and 1, 5 and 20 ms after an event.
+//!
+//! # What stands in the directory
+//! - `NAME.lock`, one for each name that was ever used; never deleted by cotter, because somebody could wait for it.
+//! - `NAME.queue/`, one ticket for each process that waits; there only while somebody waits.
+//! - `notes/NAME/KEY`, values beside names.
+//!
+//! # Tokens
+//! The next one is the larger of the counter in the file plus one, and the clock in microseconds. Nothing is brought to
+//! the disk for that: a crash of the machine that loses the last writes leaves a smaller counter, and the clock is
+//! above all tokens that were given, as it was when they were given. Only a counter that is lost *and* a clock that was
+//! stepped back, together, repeat a token.
+//!
+//! # What it costs
+//! An uncontended pair is these system calls, and three `getpid`. A bare lock with a record (`open`, `flock`, `write`,
+//! `flock`, `close`) is five of them.
+//!
+//! | step | calls |
+//! |---|---|
+//! | does somebody wait? | `openat` (not there) |
+//! | the lock | `open`, `flock`, `fstat` |
+//! | does somebody wait by now? | `openat` (not there) |
+//! | the descriptor that tells the end, below the lock's | `open`, `fstat`, `fcntl`, `close` |
+//! | counter and holder | `pread`, `pwrite` |
+//! | is it still the file that others see? | `newfstatat` |
+//! | release | `pwrite`, `flock`, `close`, `close` |
 //!
 //! | file | concept |
 //! |---|---|
