@@ -34,7 +34,7 @@ struct Places {
 }
 
 /// Longer than any of the tests takes; a planted bug may make one hang.
-const SECONDS: &str = "240";
+const SECONDS: &str = "120";
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
