@@ -141,7 +141,7 @@ fn a_killed_holder_frees_the_lock_and_the_waiter_hears_of_it() {
     let mut holder = Copy::start(&directory);
     let mut last: u64 = holder.ask("lock").parse().unwrap();
     let mut waits = Vec::new();
-    for _ in 0..25 {
+    for _ in 0..40 {
         let mut next = waiting(&directory, 0);
         let start = Instant::now();
         holder.child.kill().unwrap();
@@ -151,8 +151,9 @@ fn a_killed_holder_frees_the_lock_and_the_waiter_hears_of_it() {
         (holder, last) = (next, token);
     }
     waits.sort_unstable();
-    assert!(waits[12] < Duration::from_millis(40), "events do not wake: {waits:?}");
-    assert!(waits[24] < Duration::from_secs(2), "{waits:?}");
+    // One who is not woken, or is woken too early and does not look again, looks after 50 ms.
+    assert!(waits[36] < Duration::from_millis(30), "events do not wake: {waits:?}");
+    assert!(waits[39] < Duration::from_secs(2), "{waits:?}");
 }
 
 #[test]
