@@ -1,5 +1,6 @@
 //! The command line as it is declared. Reading it does nothing yet.
 
+use crate::cron::Cron;
 use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     #[command(visible_alias = "break")]
     Evict(Evict),
     Doctor(Doctor),
+    Cron(Cron),
     Completions(Completions),
     Man(Man),
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod config;
+mod cron;
 mod doctor;
 mod duration;
 mod evict;
@@ -38,6 +39,9 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Completions(args) => return generate::completions(args, console),
         Command::Man(args) => return generate::man(args, console),
+        Command::Cron(args) => {
+            return Ok(args.run(cli.global.json, &mut console.out(), &mut console.err())?);
+        }
         _ => {}
     }
     let store = store::choose(&cli.global, |key| std::env::var_os(key))?;
@@ -50,7 +54,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,
             Command::Doctor(_) => doctor::run(&store, console).await,
-            Command::Completions(_) | Command::Man(_) => unreachable!("answered above"),
+            Command::Completions(_) | Command::Man(_) | Command::Cron(_) => unreachable!("answered above"),
         }
     })
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PAIRS: u32 = 20_000;
 
 /// A store of its own in this folder.
-pub fn private(folder: &Path) -> String {
+pub(crate) fn private(folder: &Path) -> String {
     let dir = folder.join("locks");
     std::fs::DirBuilder::new().mode(0o700).recursive(true).create(&dir).unwrap();
     format!("file://{}", dir.display())
@@ -32,7 +32,7 @@ fn raw(path: &Path) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(PAIRS) * 1e6
 }
 
-pub fn pair() {
+pub(crate) fn pair() {
     let folder = tempfile::Builder::new().prefix("cotter-bench").tempdir().unwrap();
     let client = Client::connect(private(folder.path())).wait().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -56,12 +56,12 @@ pub fn pair() {
 const CHILD: &str = "COTTER_BENCH_CHILD";
 const HANDOVERS: usize = 400;
 
-pub fn is_child() -> bool {
+pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
 /// Takes the lock whenever it is told to, and says when it had it.
-pub fn child() {
+pub(crate) fn child() {
     let client = Client::connect(std::env::var(CHILD).unwrap()).wait().unwrap();
     let mutex = client.mutex("hand-over");
     for line in std::io::stdin().lock().lines() {
@@ -78,7 +78,7 @@ fn boot_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-pub fn handover() {
+pub(crate) fn handover() {
     let folder = tempfile::Builder::new().prefix("cotter-bench").tempdir().unwrap();
     let store = private(folder.path());
     let client = Client::connect(&store).wait().unwrap();

@@ -6,7 +6,6 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
@@ -70,7 +69,7 @@ where
     queued / seconds / 1e3
 }
 
-pub fn run() {
+pub(crate) fn run() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let plain = Arc::new(tokio::sync::Mutex::new(()));
     let memory = Client::connect("memory:").wait().unwrap();

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 const PAIRS: u32 = 100_000;
 
-pub fn run() {
+pub(crate) fn run() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = Client::connect("memory:").wait().unwrap();
     let plain = Arc::new(tokio::sync::Mutex::new(()));

@@ -16,7 +16,7 @@ fn resident() -> usize {
     statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * rustix::param::page_size()
 }
 
-pub fn run() {
+pub(crate) fn run() {
     let client = Client::connect("memory:").wait().unwrap();
     let before = resident();
     let guards: Vec<_> = (0..GUARDS)

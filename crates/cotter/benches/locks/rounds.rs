@@ -3,13 +3,13 @@
 /// At least five, as min, median and max are quoted.
 const ROUNDS: usize = 7;
 
-pub struct Series {
+pub(crate) struct Series {
     name: &'static str,
     values: Vec<f64>,
 }
 
 impl Series {
-    pub fn median(&self) -> f64 {
+    pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
         sorted[sorted.len() / 2]
@@ -18,7 +18,7 @@ impl Series {
 
 /// Runs all measures in turn, after one warm-up of each, and prints a row for each: min, median, max, and the median of
 /// its ratio to the first one.
-pub fn compare(unit: &str, measures: &mut [(&'static str, &mut dyn FnMut() -> f64)]) -> Vec<Series> {
+pub(crate) fn compare(unit: &str, measures: &mut [(&'static str, &mut dyn FnMut() -> f64)]) -> Vec<Series> {
     let mut series: Vec<Series> =
         measures.iter().map(|(name, _)| Series { name, values: Vec::new() }).collect();
     for round in 0..=ROUNDS {

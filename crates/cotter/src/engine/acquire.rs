@@ -6,12 +6,12 @@ use super::hold::Hold;
 use super::recall::watch;
 use super::serve::{kick, leave_asking, settle_grant};
 use super::slot::{Left, Slot};
-use super::turns::{Line, Phase};
+use super::turns::{Line, LineHandle, Lines, Phase};
 use super::undo::undo;
 use crate::backend::{Claim, ClaimId, Grant, Until};
 use crate::{Error, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -51,10 +51,11 @@ impl Want {
     }
 }
 
+/// The line of a primitive, looked up at its first use.
+pub(crate) type Handle = Arc<OnceLock<LineHandle>>;
+
 /// What a newcomer finds.
 enum Found {
-    /// The line was retired meanwhile.
-    Retired,
     /// Something is in flight; nobody waits.
     Unsettled,
     Busy,
@@ -67,13 +68,12 @@ enum Found {
 }
 
 /// Gets the lock; `Ok(None)` when it was busy until the wait was over.
-pub(crate) async fn acquire(core: Arc<Core>, want: Want) -> Result<Option<Guard>> {
+pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Result<Option<Guard>> {
     core.admit(&want)?;
     let until = core.until(want.wait);
     loop {
-        let line = line_for(&core, &want);
+        let line = line_for(&core, &want, &handle);
         match enter(&core, &line, &want, until) {
-            Found::Retired => {}
             Found::Unsettled => settled(&line).await,
             Found::Busy => return Ok(None),
             Found::Lost(lost) => return Err(lost.into()),
@@ -85,16 +85,16 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want) -> Result<Option<Guard>
 }
 
 /// Without local turns every acquisition stands in the store's queue for itself.
-fn line_for(core: &Core, want: &Want) -> Arc<Line> {
+fn line_for(core: &Arc<Core>, want: &Want, handle: &Handle) -> Arc<Line> {
     if core.settings.local_turns || want.owner.is_some() {
-        core.lines.get(&want.name)
+        handle.get_or_init(|| Lines::keep(core, &want.name)).line.clone()
     } else {
         Arc::new(Line::new(want.name.clone()))
     }
 }
 
 fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
-    let Some(mut state) = line.lock() else { return Found::Retired };
+    let mut state = line.state();
     if let (Some(hold), Some(owner)) = (&state.holder, &want.owner)
         && hold.belongs_to(owner)
     {
@@ -150,7 +150,7 @@ async fn again(guard: Guard) -> Result<Guard> {
 async fn settled(line: &Arc<Line>) {
     let mut registered = false;
     poll_fn(|cx| {
-        let Some(mut state) = line.lock() else { return Poll::Ready(()) };
+        let mut state = line.state();
         if registered || (state.releasing == 0 && state.phase != Phase::Asking) {
             return Poll::Ready(());
         }

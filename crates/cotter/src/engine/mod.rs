@@ -35,7 +35,7 @@ mod turns;
 mod undo;
 
 pub(crate) use self::core::{Core, Drift, Settings};
-pub(crate) use acquire::{Wait, Want, acquire};
+pub(crate) use acquire::{Handle, Wait, Want, acquire};
 pub(crate) use block::{block_on, may_block};
 pub(crate) use hold::Hold;
 pub(crate) use place::crashed;

@@ -100,11 +100,15 @@ pub(super) fn after_loss(hold: &Arc<Hold>) {
     in_background(&hold.core, async move { drop(parting.await) });
 }
 
-type Telling = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
+enum Telling {
+    Unsent(Job),
+    Sent(Arc<Core>, Answering),
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
 
 /// Tells the store. Carried on by the engine when it is dropped, polled or not.
 pub(crate) struct Parting {
-    core: Arc<Core>,
     telling: Option<Telling>,
 }
 
@@ -115,35 +119,62 @@ impl Parting {
             line: hold.line.clone(),
             claim: hold.grant.claim.clone(),
             leave: Leave { used: hold.used(), keep_for },
-            last: hold.deadline().unwrap_or(Moment::NEVER).min(hold.core.now() + hold.core.settings.give_up),
+            deadline: hold.deadline().unwrap_or(Moment::NEVER),
         };
-        Self { core: hold.core.clone(), telling: Some(Box::pin(job.run())) }
+        Self { telling: Some(Telling::Unsent(job)) }
     }
 
-    /// Polls once where the store answers at once: then nothing has to be handed to the engine.
+    /// Does at once what can be done at once; the engine does the rest.
     pub(crate) fn detach(mut self) {
-        if self.core.is_immediate() {
-            let _ = Pin::new(&mut self).poll(&mut Context::from_waker(Waker::noop()));
+        let _ = self.at_once();
+    }
+
+    /// Where the store answers in the first poll, nothing has to be boxed or handed to the engine.
+    fn at_once(&mut self) -> Option<Result<Release>> {
+        let Some(Telling::Unsent(job)) = &self.telling else { return None };
+        let core = job.core.clone();
+        if !core.is_immediate() {
+            return None;
         }
+        let mut told = core.backend.release(&job.claim, job.leave);
+        let answer = told.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        drop(told);
+        let Poll::Ready(Ok(release)) = answer else { return None };
+        job.settle();
+        self.telling = None;
+        Some(Ok(release))
     }
 }
 
 impl Future for Parting {
     type Output = Result<Release>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let telling = self.telling.as_mut().expect("polled after it was done");
+        if let Some(answer) = self.at_once() {
+            return Poll::Ready(answer);
+        }
+        let (core, mut telling) = self.telling.take().expect("polled after it was done").sent();
         let answer = telling.as_mut().poll(cx);
-        if answer.is_ready() {
-            self.telling = None;
+        if answer.is_pending() {
+            self.telling = Some(Telling::Sent(core, telling));
         }
         answer
+    }
+}
+
+impl Telling {
+    fn sent(self) -> (Arc<Core>, Answering) {
+        match self {
+            Self::Unsent(job) => (job.core.clone(), Box::pin(job.run())),
+            Self::Sent(core, telling) => (core, telling),
+        }
     }
 }
 
 impl Drop for Parting {
     fn drop(&mut self) {
         if let Some(telling) = self.telling.take() {
-            in_background(&self.core, async move { drop(telling.await) });
+            let (core, telling) = telling.sent();
+            in_background(&core, async move { drop(telling.await) });
         }
     }
 }
@@ -154,7 +185,7 @@ struct Job {
     claim: Claim,
     leave: Leave,
     /// The lease has run out by itself then.
-    last: Moment,
+    deadline: Moment,
 }
 
 impl Job {
@@ -209,10 +240,11 @@ impl Job {
     /// Until the lease would have ended anyway. A first try that was lost on the way may have freed it.
     async fn retry(&self, mut error: Error) -> Result<Release> {
         let mut pause = Duration::from_millis(10);
+        let last = self.deadline.min(self.core.now() + self.core.settings.give_up);
         loop {
             report(Event::ReleaseFailed { name: self.claim.name.clone(), error: error.to_string() });
             let at = self.core.now() + pause;
-            if at >= self.last {
+            if at >= last {
                 return Err(error.with_name(&self.claim.name));
             }
             self.core.clock().sleep_until(at).await;

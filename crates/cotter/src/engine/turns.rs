@@ -2,6 +2,7 @@
 
 use super::acquire::Want;
 use super::asking::Attempt;
+use super::core::Core;
 use super::hold::Hold;
 use super::recall::Given;
 use super::slot::Slot;
@@ -9,6 +10,7 @@ use crate::backend::Claim;
 use crate::{Error, LossCause, Lost, Mode, Moment, Name};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use tokio::sync::Notify;
@@ -20,6 +22,8 @@ pub(crate) struct Line {
     state: Mutex<State>,
     /// Tells the task that asks the store that the queue has changed.
     pub(crate) changed: Notify,
+    /// How many handles keep it in the map while nobody uses it.
+    kept: AtomicUsize,
 }
 
 /// Who holds, who asks, who waits.
@@ -41,8 +45,6 @@ pub(crate) struct State {
     pub(crate) trouble: Option<Error>,
     /// The last hand-over, and whether somebody watches that it is taken.
     pub(super) given: Given,
-    /// Taken out of the map: look the name up again.
-    dead: bool,
 }
 
 /// Who is asking the store for this name.
@@ -111,16 +113,9 @@ impl State {
 
 impl Line {
     pub(crate) fn new(name: Name) -> Self {
-        Self { name, state: Mutex::default(), changed: Notify::new() }
+        Self { name, state: Mutex::default(), changed: Notify::new(), kept: AtomicUsize::new(0) }
     }
 
-    /// `None` when the line was taken out of the map.
-    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, State>> {
-        let state = self.state();
-        (!state.dead).then_some(state)
-    }
-
-    /// For those who keep it alive by what they hold in it.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,24 +143,22 @@ impl Default for Lines {
 }
 
 impl Lines {
-    pub(crate) fn get(&self, name: &Name) -> Arc<Line> {
-        let mut shard = self.shard(name);
-        if let Some(line) = shard.get(name) {
-            return line.clone();
-        }
-        let line = Arc::new(Line::new(name.clone()));
-        shard.insert(name.clone(), line.clone());
-        line
+    /// The line, kept in the map until the handle goes: who locks one name again and again looks it up once.
+    pub(crate) fn keep(core: &Arc<Core>, name: &Name) -> LineHandle {
+        let mut shard = core.lines.shard(name);
+        let line = shard.entry(name.clone()).or_insert_with(|| Arc::new(Line::new(name.clone()))).clone();
+        line.kept.fetch_add(1, Ordering::AcqRel);
+        LineHandle { core: core.clone(), line }
     }
 
     /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
     pub(crate) fn retire(&self, line: &Line) {
         let mut shard = self.shard(&line.name);
-        let mut state = line.state();
+        let state = line.state();
         // A line without local turns is not in the map; another of the same name may be.
         let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
-        if ours && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
-            state.dead = true;
+        let kept = line.kept.load(Ordering::Acquire) > 0;
+        if ours && !kept && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
             shard.remove(&line.name);
         }
     }
@@ -179,6 +172,19 @@ impl Lines {
     fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
         let at = self.hasher.hash_one(name) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a line in the map.
+pub(crate) struct LineHandle {
+    core: Arc<Core>,
+    pub(crate) line: Arc<Line>,
+}
+
+impl Drop for LineHandle {
+    fn drop(&mut self) {
+        self.line.kept.fetch_sub(1, Ordering::AcqRel);
+        self.core.lines.retire(&self.line);
     }
 }
 
@@ -201,9 +207,11 @@ mod tests {
     fn names_that_are_not_used_any_more_leave_nothing_behind() {
         let client = Client::connect("memory:").wait().unwrap();
         for i in 0..10_000 {
-            let guard = client.mutex(format!("once {i}")).lock().wait().unwrap();
+            let mutex = client.mutex(format!("once {i}"));
+            let guard = mutex.lock().wait().unwrap();
             assert!(client.mutex(format!("once {i}")).try_lock().wait().unwrap().is_none());
             drop(guard);
+            drop(mutex.try_lock().wait().unwrap().unwrap());
         }
         let mut left = 0;
         client.core().lines.each(|_| left += 1);

@@ -111,11 +111,19 @@ impl Shared {
 
     /// Does something with a name and forgets the name when nothing is left to remember.
     fn with<T>(&self, name: &Name, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
-        let now = self.now();
+        self.with_at(name, self.now(), work)
+    }
+
+    fn with_at<T>(&self, name: &Name, now: Now, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         let mut locks = self.locks();
         if let Some(lock) = locks.get_mut(name) {
+            let believed = lock.next_end();
             lock.advance(now);
             let done = work(lock, now);
+            // Who waits sleeps until the end that it knew of.
+            if lock.next_end() < believed {
+                lock.rouse();
+            }
             if lock.is_forgettable(now) {
                 locks.remove(name);
             }
