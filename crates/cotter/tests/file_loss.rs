@@ -3,6 +3,8 @@
 use cotter::{Client, ErrorKind, Guard, LossCause, Released, Severity, file};
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -203,15 +205,18 @@ fn deleted_while_it_is_taken() {
     let place = Place::new();
     let client = Client::builder().backend(file::Store::at(place.directory())).connect().wait().unwrap();
     let mutex = client.mutex("a");
-    for round in 0..1000_u32 {
-        drop(mutex.lock().wait().unwrap());
-        let (path, spin) = (place.lock(), round % 100 * 20);
-        let deleting = std::thread::spawn(move || {
-            (0..spin).for_each(|_| std::hint::spin_loop());
-            fs::remove_file(path).unwrap();
+    for round in 0..200 {
+        let (go_on, path) = (Arc::new(AtomicBool::new(true)), place.lock());
+        let deleting = std::thread::spawn({
+            let go_on = go_on.clone();
+            move || {
+                while go_on.load(Ordering::Relaxed) {
+                    let _ = fs::remove_file(&path);
+                }
+            }
         });
-        std::thread::yield_now();
         let guard = mutex.lock().wait().unwrap();
+        go_on.store(false, Ordering::Relaxed);
         deleting.join().unwrap();
         let token = format!("first={}\n", guard.token());
         let in_place = fs::read_to_string(place.lock()).is_ok_and(|text| text.contains(&token));
