@@ -30,6 +30,8 @@ pub(super) fn spawn(args: &Run, guard: &Guard, store: &Chosen) -> Result<Child, 
     let mut command = command(args);
     command
         .process_group(0)
+        // Only an error on the way lets go of it before it has ended.
+        .kill_on_drop(true)
         .env("COTTER_NAME", guard.name().as_str())
         .env("COTTER_TOKEN", guard.token().to_string())
         .env("COTTER_URL", store.public_url());

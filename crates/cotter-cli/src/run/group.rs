@@ -17,6 +17,15 @@ impl Group {
         let _ = kill_process_group(self.0, signal);
     }
 
+    /// A signal that was meant for the command. One that asks to stop is of no use to a stopped process, as one is that
+    /// wanted to read from a terminal in the background: it has to go on to see it.
+    pub(super) fn pass_on(self, signal: Signal) {
+        self.send(signal);
+        if signal != Signal::USR1 && signal != Signal::USR2 {
+            self.send(Signal::CONT);
+        }
+    }
+
     /// How many processes of the group are alive.
     ///
     /// The cheap question comes first, it is nearly always answered with none. Dead processes that nobody has waited

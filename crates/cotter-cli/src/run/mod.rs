@@ -92,7 +92,7 @@ async fn watch(
             status = child.exited() => return Ok(End::Exited(status?)),
             lost = &mut expiring => return Ok(End::Lost(lost)),
             longest = &mut longest => return Ok(End::MaxHold(longest)),
-            signal = signals.next() => child.group.send(signal),
+            signal = signals.next() => child.group.pass_on(signal),
         }
     }
 }

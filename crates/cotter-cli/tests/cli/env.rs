@@ -233,11 +233,15 @@ impl Drop for Running {
     }
 }
 
+/// The letter that stands for what a process does now, as proc(5) explains.
+pub(crate) fn state(pid: Pid) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
 /// Whether a process runs. One that is dead and not waited for does not.
 pub(crate) fn is_alive(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| &rest[..1]);
-    test_kill_process(pid).is_ok() && !matches!(state, Some("Z" | "X") | None)
+    test_kill_process(pid).is_ok() && !matches!(state(pid), Some('Z' | 'X') | None)
 }
 
 /// Waits until this is so.

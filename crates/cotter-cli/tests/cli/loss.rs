@@ -1,6 +1,7 @@
 //! A lock that is lost while the command runs.
 
 use crate::env::{TestEnv, is_alive};
+use rustix::process::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -38,4 +39,26 @@ fn a_command_that_does_not_stop_is_killed_within_a_second() {
     run.end().code(74);
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     assert!(!is_alive(child) && !is_alive(grandchild));
+}
+
+#[test]
+fn after_a_pause_longer_than_the_lease_the_command_is_killed_without_a_grace() {
+    let env = TestEnv::new();
+    let script = "trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 0.1; done";
+    let mut run = env.start(["--url", "memory:", "run", "--ttl", "600ms", "a", "--", "sh", "-c", script]);
+    let pid = run.ward();
+    run.signal(Signal::STOP);
+    // The pause is the fault itself: longer than the lease, as the store counts it.
+    std::thread::sleep(Duration::from_millis(900));
+    run.signal(Signal::CONT);
+    let output = run.end().code(74).one_line(&["its lease ended before it was renewed", "was stopped"]);
+    assert!(!output.stdout.contains("told"), "{output:?}");
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_lease_that_is_renewed_outlives_its_ttl() {
+    let env = TestEnv::new();
+    let script = "sleep 1.5; exit 3";
+    env.run(["--url", "memory:", "run", "--ttl", "500ms", "a", "--", "sh", "-c", script]).code(3).silent();
 }

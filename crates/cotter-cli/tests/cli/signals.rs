@@ -1,6 +1,6 @@
 //! Signals reach the command, and end the wait for the lock.
 
-use crate::env::{Running, TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive, state, until};
 use rustix::process::Signal;
 
 const ALL: [(Signal, &str); 6] = [
@@ -36,6 +36,18 @@ fn a_command_that_dies_of_a_signal_says_so_through_cotter() {
         run.end().code(code).silent();
         assert!(!is_alive(pid));
     }
+}
+
+#[test]
+fn a_stopped_command_goes_on_to_see_that_it_should_end() {
+    let env = TestEnv::new();
+    let script = "trap 'echo told; exit 4' INT; echo $$; kill -STOP $$; while :; do sleep 0.1; done";
+    let mut run = env.start(["run", "a", "--", "sh", "-c", script]);
+    let pid = run.ward();
+    until("the command has stopped itself", || state(pid) == Some('T'));
+    run.signal(Signal::INT);
+    assert_eq!(run.line(), "told");
+    run.end().code(4);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_wrong_url_is_78_and_names_the_part() {
         ("nope:", "\"nope\""),
         ("memory:x", "write just memory:"),
         ("file:relative", "file:///DIR"),
-        ("file://host/dir", "\"host\""),
+        ("file://host/dir", "three slashes"),
     ] {
         env.run(["--url", url, "run", "a", "true"]).code(78).one_line(&[says]);
         let mut by_env = env.cotter(["run", "a", "true"]);

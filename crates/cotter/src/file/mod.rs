@@ -136,14 +136,11 @@ impl Store {
 /// The directory of `///DIR`.
 fn path(place: &str) -> Result<PathBuf> {
     let Some(path) = place.strip_prefix("//") else {
-        return Err(config(format!("{place:?} behind file: is not understood; write file:///DIR")));
+        return Err(config("what stands behind file: is not understood; write file:///DIR"));
     };
     let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
     if !host.is_empty() {
-        let why = format!(
-            "file: knows no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
-        );
-        return Err(config(why));
+        return Err(config("file: knows no host; write three slashes and an absolute path: file:///DIR"));
     }
     if path.len() < 2 || path.split('/').any(|part| part == "." || part == "..") {
         return Err(config(format!(
