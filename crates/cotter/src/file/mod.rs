@@ -136,11 +136,14 @@ impl Store {
 /// The directory of `///DIR`.
 fn path(place: &str) -> Result<PathBuf> {
     let Some(path) = place.strip_prefix("//") else {
-        return Err(config("what stands behind file: is not understood; write file:///DIR"));
+        return Err(config(format!("{:?} behind file: is not understood; write file:///DIR", shown(place))));
     };
     let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
     if !host.is_empty() {
-        return Err(config("file: knows no host; write three slashes and an absolute path: file:///DIR"));
+        let host = shown(host);
+        return Err(config(format!(
+            "file: knows no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
+        )));
     }
     if path.len() < 2 || path.split('/').any(|part| part == "." || part == "..") {
         return Err(config(format!(
@@ -151,6 +154,11 @@ fn path(place: &str) -> Result<PathBuf> {
         return Err(config("file: takes nothing behind a #; write %23 if the directory has one"));
     }
     unescape(path)
+}
+
+/// A part of a wrong URL in a message. One that was meant for another store may hold a password.
+fn shown(part: &str) -> &str {
+    if part.contains('@') { "..." } else { part }
 }
 
 fn unescape(path: &str) -> Result<PathBuf> {
