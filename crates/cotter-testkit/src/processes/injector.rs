@@ -30,12 +30,12 @@ impl Injector {
     /// Does what is due. `holder`: who has read a guarded resource last.
     pub(super) fn step(&mut self, herd: &mut Herd, holder: u64, rng: &mut StdRng) -> io::Result<()> {
         herd.go_on(false)?;
-        if is_due(self.next_kill) {
-            if let Some(victim) = self.victim(herd, holder, rng) {
-                self.kills += 1;
-                self.confirmed += usize::from(herd.kill(victim)?);
-                self.next_kill = after(&self.plan.kill_every, rng);
-            }
+        if is_due(self.next_kill)
+            && let Some(victim) = self.victim(herd, holder, rng)
+        {
+            self.kills += 1;
+            self.confirmed += usize::from(herd.kill(victim)?);
+            self.next_kill = after(&self.plan.kill_every, rng);
         }
         if is_due(self.next_stop) {
             let victim = rng.random_range(0..herd.members.len());
