@@ -5,7 +5,7 @@ use cotter::{Client, Guard, Lease, memory};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -94,7 +94,7 @@ impl Stage {
             let name = self.fresh_name();
             let held = self.other.mutex(&name).lock().await.unwrap();
             let freeing = free_later(held, polls);
-            drop(within(after(polls, asking(&self.busy, &name))).await);
+            within(after(polls, asking(&self.busy, &name))).await;
             freeing.await.unwrap();
             self.demand_free(&name, what, polls).await;
         }
@@ -106,15 +106,15 @@ impl Stage {
             let name = self.fresh_name();
             let held = self.busy.mutex(&name).lock().await.unwrap();
             let freeing = free_later(held, polls);
-            let mut dropped = pin!(within(after(polls, asking(&self.busy, &name))));
+            let mut dropped = Box::pin(within(after(polls, asking(&self.busy, &name))));
             // In line before the one behind.
-            let early = futures_poll(&mut dropped).await;
+            let done = poll_once(&mut dropped).await;
             let behind = self.busy.mutex(&name);
             let behind = tokio::spawn(async move { behind.lock().await.map(drop) });
-            if early.is_none() {
-                drop(dropped.await);
+            if !done {
+                dropped.as_mut().await;
             }
-            drop(early);
+            drop(dropped);
             freeing.await.unwrap();
             let served = tokio::time::timeout(Duration::from_secs(3), behind).await;
             let text = format!("{name:?}: nobody served the one behind {what}, dropped after {polls} polls");
@@ -136,20 +136,14 @@ impl Stage {
 
 type F2 = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// One poll, so that it is where it would wait.
-async fn futures_poll<F: Future>(future: &mut Pin<&mut F>) -> Option<F::Output> {
-    std::future::poll_fn(|cx| {
-        Poll::Ready(match future.as_mut().poll(cx) {
-            Poll::Ready(done) => Some(done),
-            Poll::Pending => None,
-        })
-    })
-    .await
+/// One poll, so that it is where it would wait; true when it is done.
+async fn poll_once<F: Future>(future: &mut Pin<Box<F>>) -> bool {
+    std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
 }
 
 /// One that waits for more wake-ups than come is dropped in the end.
-async fn within<F: Future>(future: F) -> Option<F::Output> {
-    tokio::time::timeout(Duration::from_millis(30), future).await.ok()
+async fn within<F: Future>(future: F) {
+    let _ = tokio::time::timeout(Duration::from_millis(30), future).await;
 }
 
 fn free_later(held: Guard, polls: usize) -> tokio::task::JoinHandle<()> {
