@@ -16,8 +16,19 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// What a run needs for as long as it lasts.
 pub(crate) struct Place {
-    _folder: TempDir,
+    folder: TempDir,
     _alone: MutexGuard<'static, ()>,
+}
+
+/// The history of a run that went wrong is kept, to be read.
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            let mut out = std::io::stderr().lock();
+            let _ = writeln!(out, "the history is kept in {}", self.folder.path().display());
+        }
+    }
 }
 
 /// A run on a `file:` store of its own, and alone. The folder goes when the place is dropped.
@@ -26,7 +37,7 @@ pub(crate) fn on_files() -> (Place, Run) {
     let folder = private_folder();
     let store = folder.path().join("store");
     let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url(&store));
-    (Place { _folder: folder, _alone: alone }, run)
+    (Place { folder, _alone: alone }, run)
 }
 
 fn url(store: &std::path::Path) -> String {
