@@ -1,1 +1,3 @@
 //! Holder processes, faults and the history checker that the tests share.
+
+pub mod servers;
