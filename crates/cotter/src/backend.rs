@@ -378,6 +378,9 @@ pub struct Capabilities {
     pub adopt: bool,
     /// Every call but a waiting `acquire` ends in its first poll and needs no runtime.
     pub immediate: bool,
+    /// A connection is driven by the runtime that made it: each runtime that calls gets one of its own. Waiting and
+    /// renewal use the engine's only.
+    pub per_runtime: bool,
     /// Shorter leases are refused.
     pub min_ttl: Duration,
 }

@@ -1,8 +1,7 @@
 //! Choices before connecting.
 
 use crate::backend::Connect;
-use crate::client::crashed;
-use crate::engine::{Core, Drift, Engine, Settings};
+use crate::engine::{Core, Drift, Engine, Settings, crashed};
 use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,7 +117,8 @@ impl Builder {
             let engine = self.engine()?;
             let store = self.store?;
             let clock = engine.clock().clone();
-            let connecting = engine.spawn(async move { store.connect(&clock).await });
+            let connector = store.clone();
+            let connecting = engine.spawn(async move { connector.connect(&clock).await });
             let backend = connecting.await.unwrap_or_else(|e| Err(crashed(&e)))?;
             self.lease.check(Duration::ZERO)?;
             let settings = Settings {
@@ -128,7 +128,7 @@ impl Builder {
                 drift: self.drift,
                 give_up: self.give_up,
             };
-            Ok(Client::new(Core::new(engine, backend, settings)))
+            Ok(Client::new(Core::new(engine, store, backend, settings)))
         })
     }
 

@@ -1,9 +1,9 @@
 //! A connected store.
 
 use crate::backend::{EvictOrder, Info};
-use crate::engine::Core;
-use crate::record::{Records, admin};
-use crate::{Builder, Error, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record};
+use crate::engine::{Core, crashed};
+use crate::record::{Records, admin, notes};
+use crate::{Builder, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,6 +23,11 @@ pub struct Client(Arc<Core>);
 impl Client {
     pub(crate) fn new(core: Core) -> Self {
         Self(Arc::new(core))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.0
     }
 
     /// Connects to the store of this URL, with the defaults of [`Builder`].
@@ -57,7 +62,7 @@ impl Client {
 
     /// The locks that match, read page by page.
     pub fn list(&self, filter: Filter) -> Records {
-        Records::new(self.0.backend.clone(), filter)
+        Records::new(self.0.clone(), filter)
     }
 
     /// Who holds a name now; `None` when nobody does.
@@ -68,8 +73,9 @@ impl Client {
         let (core, name) = (self.0.clone(), Name::new(name));
         Op::new(&self.0.engine, async move {
             core.usable()?;
-            let page = admin(&core.backend)?.list(&Filter::exactly(&name?), None).await?;
-            Ok(page.records.into_iter().next())
+            let (asked, name) = (core.clone(), name?);
+            let list = async move { admin(&asked.backend)?.list(&Filter::exactly(&name), None).await };
+            Ok(core.on_engine(list).await?.records.into_iter().next())
         })
     }
 
@@ -90,7 +96,8 @@ impl Client {
         let (core, name) = (self.0.clone(), Name::new(name));
         Op::new(&self.0.engine, async move {
             core.usable()?;
-            admin(&core.backend)?.evict(&name?, order).await
+            let (asked, name) = (core.clone(), name?);
+            core.on_engine(async move { admin(&asked.backend)?.evict(&name, order).await }).await
         })
     }
 
@@ -102,9 +109,8 @@ impl Client {
         let (core, name) = (self.0.clone(), Name::new(name));
         Op::new(&self.0.engine, async move {
             core.usable()?;
-            let scheme = core.backend.info().scheme;
-            let notes = core.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", scheme))?;
-            notes.load(&name?, "").await
+            let (asked, name) = (core.clone(), name?);
+            core.on_engine(async move { notes(&asked.backend)?.load(&name, "").await }).await
         })
     }
 
@@ -114,7 +120,10 @@ impl Client {
     /// The store did not answer.
     pub fn time(&self) -> Op<Option<SystemTime>> {
         let core = self.0.clone();
-        Op::new(&self.0.engine, async move { core.backend.time().await })
+        Op::new(&self.0.engine, async move {
+            let asked = core.clone();
+            core.on_engine(async move { asked.backend.time().await }).await
+        })
     }
 
     /// What is worth knowing about this store: what it promises, and what in its set-up voids that.
@@ -123,7 +132,10 @@ impl Client {
     /// The store did not answer.
     pub fn diagnose(&self) -> Op<Vec<Finding>> {
         let core = self.0.clone();
-        Op::new(&self.0.engine, async move { admin(&core.backend)?.diagnose().await })
+        Op::new(&self.0.engine, async move {
+            let asked = core.clone();
+            core.on_engine(async move { admin(&asked.backend)?.diagnose().await }).await
+        })
     }
 
     /// Takes no more work, waits up to `grace` until the guards of all clones are given back and what runs in the
@@ -141,10 +153,6 @@ impl Client {
             engine.spawn(core.close(grace)).await.unwrap_or_else(|e| Err(crashed(&e)))
         })
     }
-}
-
-pub(crate) fn crashed(e: &tokio::task::JoinError) -> Error {
-    Error::new(crate::ErrorKind::Unavailable, format!("a task of the engine ended early: {e}"))
 }
 
 impl fmt::Debug for Client {

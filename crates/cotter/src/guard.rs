@@ -3,6 +3,7 @@
 use crate::backend::{Extension, NoteAt};
 use crate::engine::{Core, Engine, Hold, Returned, give_back, in_background};
 use crate::lease::check_ttl;
+use crate::record::notes;
 use crate::{
     Error, ErrorKind, FencingToken, Lease, LossCause, LossSignal, Lost, Mode, Name, Note, Op, Result,
 };
@@ -148,7 +149,7 @@ impl Guard {
     /// [`ErrorKind::Lost`] when a later holder was here, [`ErrorKind::Unsupported`] where the store has no notes.
     pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
         let (hold, token, bytes) = (self.hold().clone(), self.token, bytes.into());
-        Op::new(&self.engine(), async move { put_note(&hold, token, &bytes).await })
+        Op::new(&self.engine(), async move { put_note(&hold, token, bytes).await })
     }
 
     /// Gives the lock back. Carried out even when the operation is dropped or never polled.
@@ -226,6 +227,15 @@ impl Guard {
         self.serial
     }
 
+    /// The guard as it stands in the memory of a forked child.
+    #[cfg(test)]
+    pub(crate) fn copy_in(&self, child: &Arc<Core>) -> Self {
+        let hold = self.hold();
+        let copy = Hold::new(child, &hold.line, hold.grant.clone(), hold.lease);
+        let (serial, token) = copy.next_turn(None).expect("a grant has a turn");
+        Self::new(copy, serial, token)
+    }
+
     fn hold(&self) -> &Arc<Hold> {
         self.hold.as_ref().expect("a guard that is taken apart is not used")
     }
@@ -240,7 +250,9 @@ async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<
     core.usable()?;
     check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
     hold.check(token)?;
-    match core.backend.extend(&[&hold.grant], ttl).await.pop() {
+    let asked = hold.clone();
+    let extend = async move { Ok(asked.core.backend.extend(&[&asked.grant], ttl).await) };
+    match core.on_engine(extend).await?.pop() {
         Some(Ok(Extension::Extended { as_of, ttl: given })) => {
             hold.extended(as_of, given);
             hold.prolong(ttl);
@@ -256,7 +268,7 @@ async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<
     }
 }
 
-async fn put_note(hold: &Arc<Hold>, token: FencingToken, bytes: &[u8]) -> Result<()> {
+async fn put_note(hold: &Arc<Hold>, token: FencingToken, bytes: Vec<u8>) -> Result<()> {
     let core: &Core = &hold.core;
     core.usable()?;
     if bytes.len() > Note::MAX_BYTES {
@@ -264,10 +276,13 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, bytes: &[u8]) -> Result
         return Err(Error::new(ErrorKind::InvalidInput, why).with_name(hold.name()));
     }
     hold.check(token)?;
-    let scheme = core.backend.info().scheme;
-    let notes = core.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", scheme))?;
-    let at = NoteAt { key: "", token: token.get(), sequence: hold.next_note() };
-    match notes.store(&hold.grant, at, bytes).await? {
+    let at = hold.next_note();
+    let asked = hold.clone();
+    let store = async move {
+        let at = NoteAt { key: "", token: token.get(), sequence: at };
+        notes(&asked.core.backend)?.store(&asked.grant, at, &bytes).await
+    };
+    match core.on_engine(store).await? {
         Some(_) => Ok(()),
         None => {
             hold.lose(LossCause::Gone);

@@ -1,6 +1,6 @@
 //! The exclusive lock.
 
-use crate::engine::{Core, Wait, Want, acquire};
+use crate::engine::{Core, Handle, Wait, Want, acquire};
 use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -27,12 +27,13 @@ pub struct Mutex {
     name: Result<Name>,
     lease: Lease,
     owner: Option<Owner>,
+    line: Handle,
 }
 
 impl Mutex {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
         let lease = core.settings.lease;
-        Self { core, name: Name::new(name), lease, owner: None }
+        Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
     }
 
     /// How long a grant lasts and who keeps it alive. Default: what the client was built with.
@@ -122,7 +123,8 @@ impl Mutex {
             owner,
             wait,
         });
-        async move { acquire(core, want?).await }
+        let line = self.line.clone();
+        async move { acquire(core, want?, line).await }
     }
 }
 

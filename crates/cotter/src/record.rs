@@ -1,6 +1,7 @@
 //! What one sees of a lock from outside.
 
-use crate::backend::{Admin, Backend};
+use crate::backend::{Admin, Backend, Notes};
+use crate::engine::Core;
 use crate::{Error, FencingToken, Mode, Name, Result};
 use std::collections::VecDeque;
 use std::fmt;
@@ -106,7 +107,7 @@ pub struct Page {
 /// A listing, read page by page. Names that come or go meanwhile may be missed.
 #[derive(Debug)]
 pub struct Records {
-    backend: Arc<dyn Backend>,
+    core: Arc<Core>,
     filter: Filter,
     page: VecDeque<Record>,
     after: Option<Name>,
@@ -114,8 +115,8 @@ pub struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(backend: Arc<dyn Backend>, filter: Filter) -> Self {
-        Self { backend, filter, page: VecDeque::new(), after: None, done: false }
+    pub(crate) fn new(core: Arc<Core>, filter: Filter) -> Self {
+        Self { core, filter, page: VecDeque::new(), after: None, done: false }
     }
 
     /// The next record; `None` at the end. Cancel safe: a dropped call loses no record.
@@ -130,7 +131,10 @@ impl Records {
             if self.done {
                 return Ok(None);
             }
-            let page = admin(&self.backend)?.list(&self.filter, self.after.as_ref()).await?;
+            self.core.usable()?;
+            let (asked, filter, after) = (self.core.clone(), self.filter.clone(), self.after.clone());
+            let list = async move { admin(&asked.backend)?.list(&filter, after.as_ref()).await };
+            let page = self.core.on_engine(list).await?;
             self.done = !page.more || page.records.is_empty();
             self.after = page.records.last().map(|r| r.name.clone());
             self.page = page.records.into();
@@ -140,6 +144,10 @@ impl Records {
 
 pub(crate) fn admin(backend: &Arc<dyn Backend>) -> Result<&dyn Admin> {
     backend.admin().ok_or_else(|| Error::unsupported("looking at locks from outside", backend.info().scheme))
+}
+
+pub(crate) fn notes(backend: &Arc<dyn Backend>) -> Result<&dyn Notes> {
+    backend.notes().ok_or_else(|| Error::unsupported("keeping notes", backend.info().scheme))
 }
 
 /// What became of an eviction.

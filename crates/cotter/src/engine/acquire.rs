@@ -1,17 +1,18 @@
 //! Getting a lock: what ends in one round trip happens in the caller's task, the rest on the engine.
 
+use super::asking::{Asked, Asking, last_moment};
 use super::core::Core;
 use super::hold::Hold;
 use super::recall::watch;
-use super::serve::kick;
-use super::turns::{Left, Line, Phase, Slot};
-use super::undo::{abandon, undo};
-use crate::backend::{Claim, ClaimId, Extension, Grant, Until};
-use crate::{Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use super::serve::{kick, leave_asking, settle_grant};
+use super::slot::{Left, Slot};
+use super::turns::{Line, LineHandle, Lines, Phase};
+use super::undo::undo;
+use crate::backend::{Claim, ClaimId, Grant, Until};
+use crate::{Error, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
+use std::future::poll_fn;
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Duration;
 
 /// How long a caller is ready to wait.
@@ -50,10 +51,11 @@ impl Want {
     }
 }
 
+/// The line of a primitive, looked up at its first use.
+pub(crate) type Handle = Arc<OnceLock<LineHandle>>;
+
 /// What a newcomer finds.
 enum Found {
-    /// The line was retired meanwhile.
-    Retired,
     /// Something is in flight; nobody waits.
     Unsettled,
     Busy,
@@ -66,13 +68,12 @@ enum Found {
 }
 
 /// Gets the lock; `Ok(None)` when it was busy until the wait was over.
-pub(crate) async fn acquire(core: Arc<Core>, want: Want) -> Result<Option<Guard>> {
+pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Result<Option<Guard>> {
     core.admit(&want)?;
     let until = core.until(want.wait);
     loop {
-        let line = line_for(&core, &want);
+        let line = line_for(&core, &want, &handle);
         match enter(&core, &line, &want, until) {
-            Found::Retired => {}
             Found::Unsettled => settled(&line).await,
             Found::Busy => return Ok(None),
             Found::Lost(lost) => return Err(lost.into()),
@@ -84,22 +85,22 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want) -> Result<Option<Guard>
 }
 
 /// Without local turns every acquisition stands in the store's queue for itself.
-fn line_for(core: &Core, want: &Want) -> Arc<Line> {
+fn line_for(core: &Arc<Core>, want: &Want, handle: &Handle) -> Arc<Line> {
     if core.settings.local_turns || want.owner.is_some() {
-        core.lines.get(&want.name)
+        handle.get_or_init(|| Lines::keep(core, &want.name)).line.clone()
     } else {
         Arc::new(Line::new(want.name.clone()))
     }
 }
 
 fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
-    let Some(mut state) = line.lock() else { return Found::Retired };
-    if let (Some(hold), Some(owner)) = (&state.holder, &want.owner) {
-        if hold.belongs_to(owner) {
-            let hold = hold.clone();
-            drop(state);
-            return re_enter(&hold);
-        }
+    let mut state = line.state();
+    if let (Some(hold), Some(owner)) = (&state.holder, &want.owner)
+        && hold.belongs_to(owner)
+    {
+        let hold = hold.clone();
+        drop(state);
+        return re_enter(&hold);
     }
     if let Some(lost) = state.loss_of(want) {
         return Found::Lost(lost);
@@ -115,7 +116,8 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found
         Some(last) => {
             let slot = Slot::new(want.clone(), last);
             state.waiters.push_back(slot.clone());
-            if state.given.newcomer() {
+            let behind_an_attempt = state.asking.is_some();
+            if state.given.newcomer(behind_an_attempt) {
                 watch(core, line);
             }
             Found::Queued(slot)
@@ -148,7 +150,7 @@ async fn again(guard: Guard) -> Result<Guard> {
 async fn settled(line: &Arc<Line>) {
     let mut registered = false;
     poll_fn(|cx| {
-        let Some(mut state) = line.lock() else { return Poll::Ready(()) };
+        let mut state = line.state();
         if registered || (state.releasing == 0 && state.phase != Phase::Asking) {
             return Poll::Ready(());
         }
@@ -162,26 +164,42 @@ async fn settled(line: &Arc<Line>) {
 /// The first attempt, in the caller's task.
 async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: Want, until: Until) -> Result<Option<Guard>> {
     let claim = want.claim(core, 1);
-    let answer = Asking::new(core, line, claim.clone()).await;
-    let trouble = match answer {
-        Ok(Some(grant)) => return Ok(Some(granted(core, line, grant, &want))),
-        Ok(None) => None,
-        Err(e) => {
-            if e.outcome_unknown() {
-                undo(core, claim, true);
+    let answer = if core.is_immediate() {
+        core.backend.acquire(&claim, Until::Now).await
+    } else {
+        let slot = Slot::new(want.clone(), last_moment(until));
+        let mut asking = Asking::start(core, line, claim.clone(), slot);
+        match (&mut asking).await {
+            Asked::Queued(slot) => return Place::new(core, line, slot).wait().await,
+            Asked::Answer(answer) => {
+                if answer.as_ref().is_err_and(Error::outcome_unknown) {
+                    undo(core, claim, &asking.attempt.carrier, true);
+                }
+                answer
             }
-            Some(e)
         }
     };
-    let Some(last) = until.moment() else {
-        leave_asking(core, line);
-        return trouble.map_or(Ok(None), Err);
-    };
-    if let Some(e) = trouble.as_ref().filter(|e| !e.is_retryable()) {
-        leave_asking(core, line);
-        return Err(e.clone());
+    match answer {
+        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, &want))),
+        Ok(None) => wait_on(core, line, want, until, None).await,
+        Err(e) => wait_on(core, line, want, until, Some(e)).await,
     }
-    let slot = Slot::new(want, last);
+}
+
+/// The first attempt did not get it: in line, if the caller is ready to wait and it can help.
+async fn wait_on(
+    core: &Arc<Core>,
+    line: &Arc<Line>,
+    want: Want,
+    until: Until,
+    trouble: Option<Error>,
+) -> Result<Option<Guard>> {
+    let hopeless = trouble.as_ref().is_some_and(|e| !e.is_retryable());
+    if until == Until::Now || hopeless {
+        leave_asking(core, line);
+        return trouble.map_or(Ok(None), |e| Err(e.with_name(&line.name)));
+    }
+    let slot = Slot::new(want, last_moment(until));
     {
         let mut state = line.state();
         state.waiters.push_front(slot.clone());
@@ -204,103 +222,6 @@ fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, want: &Want) -> Gua
         kick(core, line);
     }
     guard
-}
-
-/// Enters a hold into its line.
-pub(super) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
-    let wakers = {
-        let mut state = line.state();
-        state.phase = Phase::Idle;
-        state.trouble = None;
-        if hold.grant.claim.mode.is_exclusive() {
-            state.holder = Some(hold.clone());
-        }
-        state.wake_settled()
-    };
-    wakers.into_iter().for_each(std::task::Waker::wake);
-}
-
-/// The attempt of a caller is over without a grant: the next one may ask.
-fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
-    let wakers = {
-        let mut state = line.state();
-        state.phase = Phase::Idle;
-        state.wake_settled()
-    };
-    wakers.into_iter().for_each(std::task::Waker::wake);
-    kick(core, line);
-    core.lines.retire(line);
-}
-
-type Answering = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
-
-/// A first attempt. Dropped before it was answered, it is answered on the engine and undone there.
-struct Asking {
-    core: Arc<Core>,
-    line: Arc<Line>,
-    claim: Claim,
-    answering: Option<Answering>,
-}
-
-impl Asking {
-    fn new(core: &Arc<Core>, line: &Arc<Line>, claim: Claim) -> Self {
-        let (backend, drift, asked) = (core.clone(), core.clone(), claim.clone());
-        let answering = Box::pin(async move {
-            match backend.backend.acquire(&asked, Until::Now).await? {
-                Some(grant) => freshen(&drift, grant).await,
-                None => Ok(None),
-            }
-        });
-        Self { core: core.clone(), line: line.clone(), claim, answering: Some(answering) }
-    }
-}
-
-impl Future for Asking {
-    type Output = Result<Option<Grant>>;
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let answering = self.answering.as_mut().expect("polled after it was done");
-        let answer = answering.as_mut().poll(cx);
-        if answer.is_ready() {
-            self.answering = None;
-        }
-        answer
-    }
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        if let Some(answering) = self.answering.take() {
-            abandon(&self.core, self.claim.clone(), answering);
-            leave_asking(&self.core, &self.line);
-        }
-    }
-}
-
-/// A grant that arrives with less than half of its time left is renewed first: given back, it would lose its place.
-pub(super) async fn freshen(core: &Core, mut grant: Grant) -> Result<Option<Grant>> {
-    let Some(ttl) = grant.ttl else { return Ok(Some(grant)) };
-    let wanted = grant.claim.ttl;
-    let left = (grant.as_of + ttl).since(core.now());
-    if left >= wanted / 2 {
-        return Ok(Some(grant));
-    }
-    let answer = core.backend.extend(&[&grant], wanted).await.pop();
-    match answer {
-        Some(Ok(Extension::Extended { as_of, ttl })) => {
-            (grant.as_of, grant.ttl) = (as_of, ttl);
-            Ok(Some(grant))
-        }
-        Some(Ok(Extension::Lost)) => {
-            let why = "the grant had ended before its answer arrived";
-            Err(unknown(why).with_name(&grant.claim.name))
-        }
-        Some(Err(e)) => Err(e.with_outcome_unknown()),
-        None => Err(unknown("the store answered fewer extensions than were asked for")),
-    }
-}
-
-fn unknown(why: &str) -> crate::Error {
-    crate::Error::new(crate::ErrorKind::Unavailable, why).with_outcome_unknown()
 }
 
 /// A place in the local queue; dropping it leaves the queue.

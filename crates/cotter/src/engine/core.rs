@@ -1,10 +1,11 @@
 //! What all handles of one client share.
 
+use super::place::Connections;
 use super::thread::Engine;
 use super::turns::Lines;
 use super::undo::Background;
 use super::{Wait, Want};
-use crate::backend::{Backend, Until};
+use crate::backend::{Backend, Connect, Until};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +39,9 @@ impl Drift {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) engine: Arc<Engine>,
+    /// The engine's own connection.
     pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) connections: Connections,
     pub(crate) lines: Lines,
     pub(crate) settings: Settings,
     pub(crate) background: Background,
@@ -46,9 +49,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(engine: Arc<Engine>, backend: Arc<dyn Backend>, settings: Settings) -> Self {
-        let (lines, background) = (Lines::default(), Background::default());
-        Self { engine, backend, lines, settings, background, closed: AtomicBool::new(false) }
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        store: Arc<dyn Connect>,
+        backend: Arc<dyn Backend>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            engine,
+            backend,
+            connections: Connections::new(store),
+            lines: Lines::default(),
+            settings,
+            background: Background::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -104,6 +119,9 @@ impl Core {
             hold.lose(crate::LossCause::Closed);
         }
         let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_WORD)).await;
+        for connection in self.connections.drain() {
+            connection.close().await;
+        }
         self.backend.close().await;
         if settled {
             return Ok(());

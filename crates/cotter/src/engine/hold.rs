@@ -88,7 +88,7 @@ impl Hold {
 
     /// Lets it be renewed and be lost. Once its first guard exists, or a loss would find nobody to tell.
     pub(crate) fn activate(self: &Arc<Self>) {
-        self.core.engine.agenda().insert(self);
+        self.core.engine.agenda().insert(self, self.slice_end - SLICE);
         if let Some(session) = &self.grant.session {
             let member: Weak<Self> = Arc::downgrade(self);
             session.join(member);

@@ -6,7 +6,10 @@
 //! | `core` | what all handles of one client share |
 //! | `hold` | one grant as this process believes in it |
 //! | `turns` | the local queue of one name |
-//! | `acquire` | the first attempt, in the caller's task |
+//! | `slot` | one place in it |
+//! | `acquire` | what a newcomer finds, and its place in the queue |
+//! | `asking` | the first attempt, in the caller's task |
+//! | `place` | which connection carries a request |
 //! | `serve` | waiting for the store, on the engine |
 //! | `release` | giving back, and passing on inside the process |
 //! | `recall` | passing on what a sleeping task does not take |
@@ -16,22 +19,26 @@
 //! | `block` | waiting on threads |
 
 mod acquire;
+mod asking;
 mod block;
 mod core;
 mod hold;
+mod place;
 mod recall;
 mod release;
 mod renew;
 mod report;
 mod serve;
+mod slot;
 mod thread;
 mod turns;
 mod undo;
 
 pub(crate) use self::core::{Core, Drift, Settings};
-pub(crate) use acquire::{Wait, Want, acquire};
+pub(crate) use acquire::{Handle, Wait, Want, acquire};
 pub(crate) use block::{block_on, may_block};
 pub(crate) use hold::Hold;
+pub(crate) use place::crashed;
 pub(crate) use release::{Returned, give_back};
 pub(crate) use thread::{Engine, IdleState};
 pub(crate) use undo::in_background;

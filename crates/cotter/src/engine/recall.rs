@@ -3,8 +3,10 @@
 //! A waiter may have stopped being polled: it sits in a `select!` whose other branch is running, or its executor is
 //! busy. The lock must not sit with it while other tasks of this process wait.
 
+use super::asking::{Attempt, take_over};
 use super::core::Core;
-use super::turns::{Line, Slot};
+use super::slot::Slot;
+use super::turns::Line;
 use super::undo::in_background;
 use crate::Guard;
 use std::sync::Arc;
@@ -30,9 +32,10 @@ impl Given {
         others_wait && self.start()
     }
 
-    /// Somebody waits behind a task that has not taken what it was given: true when that has to be watched from now on.
-    pub(super) fn newcomer(&mut self) -> bool {
-        self.to.as_ref().is_some_and(|slot| slot.is_given()) && self.start()
+    /// Somebody waits behind a task that has not taken what it was given, or that asks: true when that has to be watched
+    /// from now on.
+    pub(super) fn newcomer(&mut self, behind_an_attempt: bool) -> bool {
+        (behind_an_attempt || self.to.as_ref().is_some_and(|slot| slot.is_given())) && self.start()
     }
 
     fn start(&mut self) -> bool {
@@ -42,44 +45,57 @@ impl Given {
 
 /// Looks after a line for as long as the lock goes from task to task.
 pub(super) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
-    let (watched, line) = (core.clone(), line.clone());
-    in_background(core, async move {
-        let mut seen = 0;
+    let (core, line) = (core.clone(), line.clone());
+    in_background(&core.clone(), async move {
+        let mut seen = Seen::default();
         loop {
-            watched.clock().sleep_until(watched.now() + PATIENCE).await;
-            match look(&line, seen) {
+            core.clock().sleep_until(core.now() + PATIENCE).await;
+            match look(&line, &mut seen) {
                 Look::Quiet => return,
-                Look::Moving(count) => seen = count,
+                Look::Moving => {}
                 // Dropped outside of the line's lock: that is what passes it on.
                 Look::Untaken(guard) => drop(guard),
+                Look::Unasked(attempt) => take_over(&core, &line, &attempt),
             }
         }
     });
 }
 
-enum Look {
-    /// Nothing was handed over since the last look, and what was given was taken.
-    Quiet,
-    Moving(u64),
-    Untaken(Box<Guard>),
+/// What the last look saw.
+#[derive(Default)]
+struct Seen {
+    count: u64,
+    asking: Option<Arc<Attempt>>,
 }
 
-fn look(line: &Line, seen: u64) -> Look {
+enum Look {
+    /// Nothing was handed over since the last look, what was given was taken, nobody asks.
+    Quiet,
+    Moving,
+    Untaken(Box<Guard>),
+    /// The same attempt as at the last look is still on its way.
+    Unasked(Arc<Attempt>),
+}
+
+fn look(line: &Line, seen: &mut Seen) -> Look {
     let mut state = line.state();
     let others_wait = state.head().is_some();
-    let given = &mut state.given;
-    if given.count != seen {
-        return Look::Moving(given.count);
+    let asking = state.asking.clone().filter(|_| others_wait);
+    let before = std::mem::replace(&mut seen.asking, asking.clone());
+    if let Some(attempt) = asking {
+        let same = before.is_some_and(|b| Arc::ptr_eq(&b, &attempt));
+        return if same { Look::Unasked(attempt) } else { Look::Moving };
     }
-    if let (Some(slot), true) = (given.to.clone(), others_wait) {
-        if let Some(guard) = slot.recall() {
-            state.waiters.push_front(slot);
-            return Look::Untaken(guard);
-        }
+    if state.given.count != seen.count {
+        seen.count = state.given.count;
+        return Look::Moving;
     }
-    if others_wait && given.to.as_ref().is_some_and(|s| s.is_given()) {
-        return Look::Moving(seen);
+    if let Some(slot) = state.given.to.clone().filter(|_| others_wait)
+        && let Some(guard) = slot.recall()
+    {
+        state.waiters.push_front(slot);
+        return Look::Untaken(guard);
     }
-    given.watched = false;
+    state.given.watched = false;
     Look::Quiet
 }

@@ -2,13 +2,15 @@
 
 use super::core::Core;
 use super::hold::Hold;
+use super::place::Here;
 use super::recall::watch;
 use super::report::{Event, report};
 use super::serve::kick;
-use super::turns::{Line, Slot, can_pass};
-use super::undo::in_background;
-use crate::backend::{Claim, Leave, Release};
-use crate::{Error, Guard, LossCause, Moment, Result};
+use super::slot::Slot;
+use super::turns::{Line, can_pass};
+use super::undo::{in_background, in_time};
+use crate::backend::{Backend, Claim, Leave, Release};
+use crate::{Error, ErrorKind, Guard, LossCause, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -98,11 +100,13 @@ pub(super) fn after_loss(hold: &Arc<Hold>) {
     in_background(&hold.core, async move { drop(parting.await) });
 }
 
-type Telling = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
+enum Telling {
+    Unsent(Job),
+    Sent(Arc<Core>, Pin<Box<dyn Future<Output = Result<Release>> + Send>>),
+}
 
 /// Tells the store. Carried on by the engine when it is dropped, polled or not.
 pub(crate) struct Parting {
-    core: Arc<Core>,
     telling: Option<Telling>,
 }
 
@@ -113,35 +117,62 @@ impl Parting {
             line: hold.line.clone(),
             claim: hold.grant.claim.clone(),
             leave: Leave { used: hold.used(), keep_for },
-            last: hold.deadline().unwrap_or(Moment::NEVER).min(hold.core.now() + hold.core.settings.give_up),
+            deadline: hold.deadline().unwrap_or(Moment::NEVER),
         };
-        Self { core: hold.core.clone(), telling: Some(Box::pin(job.run())) }
+        Self { telling: Some(Telling::Unsent(job)) }
     }
 
-    /// Polls once where the store answers at once: then nothing has to be handed to the engine.
+    /// Does at once what can be done at once; the engine does the rest.
     pub(crate) fn detach(mut self) {
-        if self.core.is_immediate() {
-            let _ = Pin::new(&mut self).poll(&mut Context::from_waker(Waker::noop()));
+        let _ = self.at_once();
+    }
+
+    /// Where the store answers in the first poll, nothing has to be boxed or handed to the engine.
+    fn at_once(&mut self) -> Option<Result<Release>> {
+        let Some(Telling::Unsent(job)) = &self.telling else { return None };
+        let core = job.core.clone();
+        if !core.is_immediate() {
+            return None;
         }
+        let mut told = core.backend.release(&job.claim, job.leave);
+        let answer = told.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        drop(told);
+        let Poll::Ready(Ok(release)) = answer else { return None };
+        job.settle();
+        self.telling = None;
+        Some(Ok(release))
     }
 }
 
 impl Future for Parting {
     type Output = Result<Release>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let telling = self.telling.as_mut().expect("polled after it was done");
+        if let Some(answer) = self.at_once() {
+            return Poll::Ready(answer);
+        }
+        let (core, mut telling) = self.telling.take().expect("polled after it was done").sent();
         let answer = telling.as_mut().poll(cx);
-        if answer.is_ready() {
-            self.telling = None;
+        if answer.is_pending() {
+            self.telling = Some(Telling::Sent(core, telling));
         }
         answer
+    }
+}
+
+impl Telling {
+    fn sent(self) -> (Arc<Core>, Pin<Box<dyn Future<Output = Result<Release>> + Send>>) {
+        match self {
+            Self::Unsent(job) => (job.core.clone(), Box::pin(job.run())),
+            Self::Sent(core, telling) => (core, telling),
+        }
     }
 }
 
 impl Drop for Parting {
     fn drop(&mut self) {
         if let Some(telling) = self.telling.take() {
-            in_background(&self.core, async move { drop(telling.await) });
+            let (core, telling) = telling.sent();
+            in_background(&core, async move { drop(telling.await) });
         }
     }
 }
@@ -152,7 +183,7 @@ struct Job {
     claim: Claim,
     leave: Leave,
     /// The lease has run out by itself then.
-    last: Moment,
+    deadline: Moment,
 }
 
 impl Job {
@@ -165,18 +196,32 @@ impl Job {
         }
     }
 
-    /// The next question of this process goes out right behind the release.
     async fn first(&self) -> Result<Release> {
-        let mut told = pin!(self.core.backend.release(&self.claim, self.leave));
+        match self.core.here().await {
+            Ok(Here::Inline(backend)) => self.tell(&*backend).await,
+            Ok(Here::Engine) => {
+                let (core, claim, leave) = (self.core.clone(), self.claim.clone(), self.leave);
+                self.core.on_engine(async move { core.backend.release(&claim, leave).await }).await
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The next question of this process goes out right behind the release.
+    async fn tell(&self, on: &dyn Backend) -> Result<Release> {
+        let mut told = pin!(in_time(&self.core, on.release(&self.claim, self.leave)));
         let mut sent = false;
-        poll_fn(|cx| {
+        let answer = poll_fn(|cx| {
             let answer = told.as_mut().poll(cx);
             if !std::mem::replace(&mut sent, true) {
                 kick(&self.core, &self.line);
             }
             answer
-        })
-        .await
+        });
+        let silence = || {
+            Error::new(ErrorKind::Unavailable, "the store did not answer a release").with_outcome_unknown()
+        };
+        answer.await.unwrap_or_else(|| Err(silence()))
     }
 
     fn settle(&self) {
@@ -193,10 +238,11 @@ impl Job {
     /// Until the lease would have ended anyway. A first try that was lost on the way may have freed it.
     async fn retry(&self, mut error: Error) -> Result<Release> {
         let mut pause = Duration::from_millis(10);
+        let last = self.deadline.min(self.core.now() + self.core.settings.give_up);
         loop {
             report(Event::ReleaseFailed { name: self.claim.name.clone(), error: error.to_string() });
             let at = self.core.now() + pause;
-            if at >= self.last {
+            if at >= last {
                 return Err(error.with_name(&self.claim.name));
             }
             self.core.clock().sleep_until(at).await;

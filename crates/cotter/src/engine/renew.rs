@@ -37,8 +37,8 @@ impl Agenda {
         Self { clock, state: Mutex::default(), earlier: Arc::default() }
     }
 
-    pub(crate) fn insert(&self, hold: &Arc<Hold>) {
-        self.set(hold, hold.next_due(self.clock.now()));
+    pub(crate) fn insert(&self, hold: &Arc<Hold>, now: Moment) {
+        self.set(hold, hold.next_due(now));
     }
 
     pub(crate) fn remove(&self, hold: &Hold) {

@@ -1,14 +1,17 @@
 //! Waiting for the store: one waiter per process and name, on the engine.
 
-use super::acquire::{freshen, settle_grant};
+use super::asking::{Answering, Attempt, ask_on};
 use super::core::Core;
 use super::hold::Hold;
+use super::place::Carrier;
 use super::recall::watch;
 use super::report::{Event, report};
-use super::turns::{Line, Phase, Slot};
+use super::slot::Slot;
+use super::turns::{Line, Phase};
 use super::undo::{in_background, undo};
-use crate::backend::{Claim, Grant, Until};
-use crate::{Error, Guard, Moment, Result};
+use crate::backend::{Backend, Claim, Extension, Grant, Until};
+use crate::{Error, ErrorKind, Guard, Moment, Result};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -26,11 +29,55 @@ pub(crate) fn kick(core: &Arc<Core>, line: &Arc<Line>) {
         state.phase = Phase::Waiting;
     }
     let (served, line) = (core.clone(), line.clone());
-    in_background(core, async move { Server { core: served, line, down_since: None, tries: 0 }.run().await });
+    in_background(core, async move { Server::new(&served, &line).run().await });
+}
+
+/// Enters a hold into its line.
+pub(super) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
+    let wakers = {
+        let mut state = line.state();
+        (state.phase, state.asking, state.trouble) = (Phase::Idle, None, None);
+        if hold.grant.claim.mode.is_exclusive() {
+            state.holder = Some(hold.clone());
+        }
+        state.wake_settled()
+    };
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+/// The attempt of a caller is over without a grant: the next one may ask.
+pub(super) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
+    let wakers = {
+        let mut state = line.state();
+        (state.phase, state.asking) = (Phase::Idle, None);
+        state.wake_settled()
+    };
+    wakers.into_iter().for_each(Waker::wake);
+    kick(core, line);
+    core.lines.retire(line);
+}
+
+/// A grant that arrives with less than half of its time left is renewed first: given back, it would lose its place.
+pub(super) async fn freshen(core: &Core, on: &dyn Backend, mut grant: Grant) -> Result<Option<Grant>> {
+    let Some(ttl) = grant.ttl else { return Ok(Some(grant)) };
+    let wanted = grant.claim.ttl;
+    if (grant.as_of + ttl).since(core.now()) >= wanted / 2 {
+        return Ok(Some(grant));
+    }
+    let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
+    match on.extend(&[&grant], wanted).await.pop() {
+        Some(Ok(Extension::Extended { as_of, ttl })) => {
+            (grant.as_of, grant.ttl) = (as_of, ttl);
+            Ok(Some(grant))
+        }
+        Some(Ok(Extension::Lost)) => Err(unknown("the grant had ended before its answer arrived")),
+        Some(Err(e)) => Err(e.with_outcome_unknown()),
+        None => Err(unknown("the store answered fewer extensions than were asked for")),
+    }
 }
 
 /// Asks the store on behalf of the first who waits, until somebody here holds or nobody here waits.
-struct Server {
+pub(super) struct Server {
     core: Arc<Core>,
     line: Arc<Line>,
     /// Since when the store has not answered.
@@ -54,18 +101,36 @@ enum Outcome {
 }
 
 impl Server {
+    pub(super) fn new(core: &Arc<Core>, line: &Arc<Line>) -> Self {
+        Self { core: core.clone(), line: line.clone(), down_since: None, tries: 0 }
+    }
+
     async fn run(mut self) {
         while let Some(round) = self.round() {
-            match self.drive(&round).await {
-                Outcome::Granted(grant) => {
-                    if self.deliver(grant, &round.head) {
-                        return;
-                    }
-                }
-                Outcome::Busy | Outcome::Moot => self.answered(),
-                Outcome::Failed(e) => self.failed(e, &round).await,
+            let outcome = self.drive(&round).await;
+            if self.took(outcome, &round.head, &round.claim).await {
+                return;
             }
         }
+    }
+
+    /// Goes on with the attempt of a caller that has stopped polling it.
+    pub(super) async fn go_on(mut self, answering: Answering, attempt: &Attempt) {
+        let (carrier, claim) = (&attempt.carrier, &attempt.claim);
+        let outcome = self.outcome(answering.await, claim, carrier);
+        if !self.took(outcome, &attempt.slot, claim).await {
+            self.run().await;
+        }
+    }
+
+    /// True when somebody here holds now and nobody has to ask on.
+    async fn took(&mut self, outcome: Outcome, head: &Arc<Slot>, claim: &Claim) -> bool {
+        match outcome {
+            Outcome::Granted(grant) => return self.deliver(grant, head),
+            Outcome::Busy | Outcome::Moot => self.answered(),
+            Outcome::Failed(e) => self.failed(e, head, claim).await,
+        }
+        false
     }
 
     /// What to ask next; `None`, and nobody asks any more, when nobody waits.
@@ -91,32 +156,34 @@ impl Server {
     }
 
     async fn drive(&self, round: &Round) -> Outcome {
-        let (backend, claim) = (&self.core.backend, &round.claim);
-        let asked = async {
-            match backend.acquire(claim, round.until).await? {
-                Some(grant) => freshen(&self.core, grant).await,
-                None => Ok(None),
-            }
-        };
-        let mut asked = std::pin::pin!(asked);
-        let answer: Result<Option<Grant>> = loop {
+        let claim = &round.claim;
+        let mut asked = pin!(ask_on(&self.core, &*self.core.backend, claim, round.until));
+        let answer = loop {
             tokio::select! {
                 biased;
                 answer = &mut asked => break answer,
                 () = self.line.changed.notified() => {
-                    if self.core.usable().is_err() || !self.line.still_wants(claim, &round.head) {
-                        undo(&self.core, claim.clone(), false);
+                    if self.is_moot(claim, &round.head) {
+                        undo(&self.core, claim.clone(), &Carrier::default(), false);
                         return Outcome::Moot;
                     }
                 }
             }
         };
+        self.outcome(answer, claim, &Carrier::default())
+    }
+
+    fn is_moot(&self, claim: &Claim, head: &Arc<Slot>) -> bool {
+        self.core.usable().is_err() || !self.line.still_wants(claim, head)
+    }
+
+    fn outcome(&self, answer: Result<Option<Grant>>, claim: &Claim, carrier: &Carrier) -> Outcome {
         match answer {
             Ok(Some(grant)) => Outcome::Granted(grant),
             Ok(None) => Outcome::Busy,
             Err(e) => {
                 if e.outcome_unknown() {
-                    undo(&self.core, claim.clone(), true);
+                    undo(&self.core, claim.clone(), carrier, true);
                 }
                 Outcome::Failed(e)
             }
@@ -128,7 +195,7 @@ impl Server {
         self.answered();
         let hold = Hold::new(&self.core, &self.line, grant, asked_for.want.lease);
         let Some((slot, guard)) = self.first_guard(&hold, asked_for) else {
-            undo(&self.core, hold.grant.claim.clone(), false);
+            undo(&self.core, hold.grant.claim.clone(), &Carrier::default(), false);
             return false;
         };
         let exclusive = hold.grant.claim.mode.is_exclusive();
@@ -173,7 +240,7 @@ impl Server {
     }
 
     /// Retryable: tell those who have waited too long, and pause. Otherwise: tell all.
-    async fn failed(&mut self, error: Error, round: &Round) {
+    async fn failed(&mut self, error: Error, head: &Arc<Slot>, claim: &Claim) {
         let error = error.with_name(&self.line.name);
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
@@ -192,12 +259,12 @@ impl Server {
             });
         }
         if !hopeless {
-            self.pause(round).await;
+            self.pause(head, claim).await;
         }
     }
 
     /// 10 ms to 1 s, with jitter; shorter when the queue changes in a way that matters.
-    async fn pause(&mut self, round: &Round) {
+    async fn pause(&mut self, head: &Arc<Slot>, claim: &Claim) {
         let longest = (10_u64 << self.tries.min(7)).min(1000);
         self.tries += 1;
         let pause = Duration::from_millis(rand::random_range(longest / 2..=longest));
@@ -206,7 +273,7 @@ impl Server {
             tokio::select! {
                 () = &mut sleep => return,
                 () = self.line.changed.notified() => {
-                    if self.core.usable().is_err() || !self.line.still_wants(&round.claim, &round.head) {
+                    if self.is_moot(claim, head) {
                         return;
                     }
                 }

@@ -6,7 +6,7 @@ use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use tokio::runtime::{Builder, EnterGuard, Handle};
+use tokio::runtime::{Builder, EnterGuard, Handle, Id};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -53,6 +53,10 @@ impl Engine {
         self.handle.spawn(work)
     }
 
+    pub(crate) fn runtime(&self) -> Id {
+        self.handle.id()
+    }
+
     pub(crate) fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }
@@ -63,6 +67,13 @@ impl Engine {
 
     pub(crate) fn agenda(&self) -> &Arc<Agenda> {
         &self.agenda
+    }
+
+    /// An engine as a forked child finds it: its process has another id.
+    #[cfg(test)]
+    pub(crate) fn forked(&self) -> Arc<Self> {
+        let (handle, clock) = (self.handle.clone(), self.clock.clone());
+        Arc::new(Self { handle, clock, agenda: self.agenda.clone(), pid: self.pid + 1, _stop: None })
     }
 
     /// Whether this process is a fork of the one that the engine lives in: nothing works there.
@@ -150,5 +161,39 @@ impl IdleState {
         drop(probe);
         let parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
         let _unused = self.changed.wait_while(parks, |(parked, _)| !*parked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::Connect;
+    use crate::engine::{Core, Engine};
+    use crate::{Client, ErrorKind, LossCause, memory};
+    use std::sync::Arc;
+
+    /// A real fork needs unsafe code; what the child sees differs from this only by the missing thread.
+    #[test]
+    fn a_fork_of_the_holder_is_told_so_and_touches_nothing() {
+        let (store, parent) = (memory::Store::new(), Engine::process().unwrap());
+        let client = Client::builder().backend(store.clone()).connect().wait().unwrap();
+        let guard = client.mutex("a").lock().wait().unwrap();
+        let settings = client.core().settings.clone();
+        let backend = client.core().backend.clone();
+        let child =
+            Client::new(Core::new(parent.forked(), Arc::new(store) as Arc<dyn Connect>, backend, settings));
+        assert_eq!(child.mutex("b").lock().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert!(guard.is_valid());
+
+        let mut copy = guard.copy_in(child.core());
+        assert_eq!(copy.check().unwrap_err().cause, LossCause::Forked);
+        assert_eq!(
+            copy.extend(std::time::Duration::from_secs(9)).wait().unwrap_err().kind(),
+            ErrorKind::Misuse
+        );
+        assert_eq!(copy.release().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        copy = guard.copy_in(child.core());
+        drop(copy);
+        assert!(guard.is_valid());
+        assert!(client.mutex("a").try_lock().wait().unwrap().is_none(), "the child has released nothing");
     }
 }

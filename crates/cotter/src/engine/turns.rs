@@ -1,15 +1,18 @@
 //! The local queue of one name: tasks of one process that want the same lock line up in shared memory.
 
 use super::acquire::Want;
+use super::asking::Attempt;
+use super::core::Core;
 use super::hold::Hold;
 use super::recall::Given;
+use super::slot::Slot;
 use crate::backend::Claim;
-use crate::{Error, Guard, LossCause, Lost, Mode, Moment, Name};
+use crate::{Error, LossCause, Lost, Mode, Moment, Name};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use tokio::sync::Notify;
 
 /// One name, as far as this client uses it.
@@ -19,6 +22,8 @@ pub(crate) struct Line {
     state: Mutex<State>,
     /// Tells the task that asks the store that the queue has changed.
     pub(crate) changed: Notify,
+    /// How many handles keep it in the map while nobody uses it.
+    kept: AtomicUsize,
 }
 
 /// Who holds, who asks, who waits.
@@ -29,6 +34,8 @@ pub(crate) struct State {
     /// Holds that were lost while their owner may still try to re-enter.
     pub(crate) mourned: Vec<Arc<Hold>>,
     pub(crate) phase: Phase,
+    /// The first attempt of a caller that is on its way, where it may take a while.
+    pub(super) asking: Option<Arc<Attempt>>,
     /// Releases that were sent and not answered.
     pub(crate) releasing: u32,
     pub(crate) waiters: VecDeque<Arc<Slot>>,
@@ -38,8 +45,6 @@ pub(crate) struct State {
     pub(crate) trouble: Option<Error>,
     /// The last hand-over, and whether somebody watches that it is taken.
     pub(super) given: Given,
-    /// Taken out of the map: look the name up again.
-    dead: bool,
 }
 
 /// Who is asking the store for this name.
@@ -52,117 +57,6 @@ pub(crate) enum Phase {
     Asking,
     /// The engine, for those who wait.
     Waiting,
-}
-
-/// A place in the local queue.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) want: Want,
-    /// When its wait is over.
-    pub(crate) last: Moment,
-    answer: Mutex<Answer>,
-    /// It was given the lock and did not take it: others go first until it is polled again.
-    asleep: AtomicBool,
-}
-
-#[derive(Debug)]
-enum Answer {
-    Open(Option<Waker>),
-    Given(Box<Guard>),
-    Failed(Error),
-    Left,
-}
-
-/// What a waiter leaves behind.
-pub(crate) enum Left {
-    /// A guard that had come meanwhile.
-    With(Guard),
-    /// A place in the queue.
-    Queue,
-    Nothing,
-}
-
-impl Slot {
-    pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
-        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)), asleep: AtomicBool::new(false) })
-    }
-
-    /// Hands over a guard; it comes back when the waiter has left.
-    pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
-        let mut answer = self.lock();
-        let Answer::Open(waker) = &mut *answer else { return Err(guard) };
-        let waker = waker.take();
-        *answer = Answer::Given(guard);
-        drop(answer);
-        waker.into_iter().for_each(Waker::wake);
-        Ok(())
-    }
-
-    pub(crate) fn fail(&self, error: Error) {
-        let mut answer = self.lock();
-        let Answer::Open(waker) = &mut *answer else { return };
-        let waker = waker.take();
-        *answer = Answer::Failed(error);
-        drop(answer);
-        waker.into_iter().for_each(Waker::wake);
-    }
-
-    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
-        let mut answer = self.lock();
-        self.asleep.store(false, Ordering::Relaxed);
-        if let Answer::Open(waker) = &mut *answer {
-            match waker {
-                Some(w) => w.clone_from(cx.waker()),
-                None => *waker = Some(cx.waker().clone()),
-            }
-            return Poll::Pending;
-        }
-        match std::mem::replace(&mut *answer, Answer::Left) {
-            Answer::Given(guard) => Poll::Ready(Ok(*guard)),
-            Answer::Failed(error) => Poll::Ready(Err(error)),
-            Answer::Open(_) | Answer::Left => unreachable!("polled after it was done"),
-        }
-    }
-
-    /// The waiter goes, whatever it has got.
-    pub(crate) fn leave(&self) -> Left {
-        match std::mem::replace(&mut *self.lock(), Answer::Left) {
-            Answer::Given(guard) => Left::With(*guard),
-            Answer::Open(_) => Left::Queue,
-            Answer::Failed(_) | Answer::Left => Left::Nothing,
-        }
-    }
-
-    /// Takes back what was given and not taken.
-    pub(super) fn recall(&self) -> Option<Box<Guard>> {
-        let mut answer = self.lock();
-        match std::mem::replace(&mut *answer, Answer::Open(None)) {
-            Answer::Given(guard) => {
-                self.asleep.store(true, Ordering::Relaxed);
-                Some(guard)
-            }
-            other => {
-                *answer = other;
-                None
-            }
-        }
-    }
-
-    pub(super) fn is_given(&self) -> bool {
-        matches!(&*self.lock(), Answer::Given(_))
-    }
-
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(&*self.lock(), Answer::Open(_))
-    }
-
-    fn is_awake(&self) -> bool {
-        !self.asleep.load(Ordering::Relaxed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Answer> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl State {
@@ -219,16 +113,9 @@ impl State {
 
 impl Line {
     pub(crate) fn new(name: Name) -> Self {
-        Self { name, state: Mutex::default(), changed: Notify::new() }
+        Self { name, state: Mutex::default(), changed: Notify::new(), kept: AtomicUsize::new(0) }
     }
 
-    /// `None` when the line was taken out of the map.
-    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, State>> {
-        let state = self.state();
-        (!state.dead).then_some(state)
-    }
-
-    /// For those who keep it alive by what they hold in it.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -256,29 +143,27 @@ impl Default for Lines {
 }
 
 impl Lines {
-    pub(crate) fn get(&self, name: &Name) -> Arc<Line> {
-        let mut shard = self.shard(name);
-        if let Some(line) = shard.get(name) {
-            return line.clone();
-        }
-        let line = Arc::new(Line::new(name.clone()));
-        shard.insert(name.clone(), line.clone());
-        line
+    /// The line, kept in the map until the handle goes: who locks one name again and again looks it up once.
+    pub(crate) fn keep(core: &Arc<Core>, name: &Name) -> LineHandle {
+        let mut shard = core.lines.shard(name);
+        let line = shard.entry(name.clone()).or_insert_with(|| Arc::new(Line::new(name.clone()))).clone();
+        line.kept.fetch_add(1, Ordering::AcqRel);
+        LineHandle { core: core.clone(), line }
     }
 
     /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
     pub(crate) fn retire(&self, line: &Line) {
         let mut shard = self.shard(&line.name);
-        let mut state = line.state();
+        let state = line.state();
         // A line without local turns is not in the map; another of the same name may be.
         let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
-        if ours && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
-            state.dead = true;
+        let kept = line.kept.load(Ordering::Acquire) > 0;
+        if ours && !kept && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
             shard.remove(&line.name);
         }
     }
 
-    pub(crate) fn each(&self, tell: impl Fn(&Line)) {
+    pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));
         }
@@ -288,10 +173,18 @@ impl Lines {
         let at = self.hasher.hash_one(name) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(|s| s.lock().unwrap().len()).sum()
+/// Keeps a line in the map.
+pub(crate) struct LineHandle {
+    core: Arc<Core>,
+    pub(crate) line: Arc<Line>,
+}
+
+impl Drop for LineHandle {
+    fn drop(&mut self) {
+        self.line.kept.fetch_sub(1, Ordering::AcqRel);
+        self.core.lines.retire(&self.line);
     }
 }
 
@@ -304,4 +197,25 @@ pub(crate) fn can_pass(hold: &Hold, to: &Want, now: Moment) -> bool {
         && hold.turns_left()
         && now < hold.slice_end
         && hold.half_left(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Client;
+
+    #[test]
+    fn names_that_are_not_used_any_more_leave_nothing_behind() {
+        let client = Client::connect("memory:").wait().unwrap();
+        for i in 0..10_000 {
+            let mutex = client.mutex(format!("once {i}"));
+            let guard = mutex.lock().wait().unwrap();
+            assert!(client.mutex(format!("once {i}")).try_lock().wait().unwrap().is_none());
+            drop(guard);
+            drop(mutex.try_lock().wait().unwrap().unwrap());
+        }
+        let mut left = 0;
+        client.core().lines.each(|_| left += 1);
+        assert_eq!(left, 0);
+        assert!(client.core().engine.agenda().of(client.core()).is_empty());
+    }
 }

@@ -1,12 +1,15 @@
 //! Unknown outcomes, undone in the background until they are settled.
 
 use super::core::Core;
+use super::place::Carrier;
 use super::report::{Event, report};
 use crate::backend::{Claim, Grant, Leave, Release};
 use crate::{Clock, Moment, Result};
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -66,47 +69,68 @@ const REPEATS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
 /// Carries an attempt to its answer whose caller has gone, and undoes it.
-pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, answering: F)
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F)
 where
     F: Future<Output = Result<Option<Grant>>> + Send + 'static,
 {
     let engine = core.clone();
     in_background(core, async move {
-        let clock = engine.clock().clone();
-        let answer = tokio::select! {
-            answer = answering => Some(answer),
-            () = clock.sleep_until(clock.now() + LAST_WAIT) => None,
+        let answer = in_time(&engine, answering).await;
+        let unknown = match answer {
+            Some(Ok(None)) => return,
+            Some(Err(e)) if !e.outcome_unknown() => return,
+            Some(Ok(Some(_))) => false,
+            Some(Err(_)) | None => true,
         };
-        match answer {
-            Some(Ok(None)) => {}
-            Some(Ok(Some(_))) => settle(&engine, &claim, false).await,
-            Some(Err(e)) if !e.outcome_unknown() => {}
-            Some(Err(_)) | None => settle(&engine, &claim, true).await,
-        }
+        settle(&engine, &claim, &carrier, unknown).await;
     });
 }
 
 /// Undoes a claim. `unknown`: a request of it may still be on its way.
-pub(crate) fn undo(core: &Arc<Core>, claim: Claim, unknown: bool) {
-    let engine = core.clone();
-    in_background(core, async move { settle(&engine, &claim, unknown).await });
+pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
+    let (engine, carrier) = (core.clone(), carrier.clone());
+    in_background(core, async move { settle(&engine, &claim, &carrier, unknown).await });
 }
 
-async fn settle(core: &Core, claim: &Claim, unknown: bool) {
+/// First on the connection that carried the claim, behind it; then on the engine's, in case that one is gone.
+async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, mut unknown: bool) {
     let clock = core.clock();
     let start = clock.now();
+    let mut on = carrier.get().unwrap_or(&core.backend);
     let mut repeats = REPEATS.iter();
     loop {
-        match core.backend.release(claim, Leave::default()).await {
-            Ok(Release::Freed) => return,
-            Ok(Release::NotHeld) if !unknown => return,
-            Ok(Release::NotHeld) => {}
-            Err(e) => report(Event::ReleaseFailed { name: claim.name.clone(), error: e.to_string() }),
+        match in_time(core, on.release(claim, Leave::default())).await {
+            Some(Ok(Release::Freed)) => return,
+            Some(Ok(Release::NotHeld)) if !unknown => return,
+            Some(Ok(Release::NotHeld)) => {}
+            failed => {
+                unknown = true;
+                let error = failed.map_or_else(
+                    || "no answer".into(),
+                    |e| e.map_or_else(|e| e.to_string(), |_| String::new()),
+                );
+                report(Event::ReleaseFailed { name: claim.name.clone(), error });
+            }
         }
+        on = &core.backend;
         let Some(&pause) = repeats.next() else { return };
         if clock.now() + pause > start + claim.ttl.max(REPEATS[0]) {
             return;
         }
         clock.sleep_until(clock.now() + pause).await;
+    }
+}
+
+/// `None` when it takes so long that its driver must be dead.
+pub(crate) async fn in_time<F: Future>(core: &Core, request: F) -> Option<F::Output> {
+    let mut request = pin!(request);
+    // What answers at once needs no timer.
+    if let Poll::Ready(done) = poll_fn(|cx| Poll::Ready(request.as_mut().poll(cx))).await {
+        return Some(done);
+    }
+    tokio::select! {
+        biased;
+        done = &mut request => Some(done),
+        () = core.clock().sleep_until(core.now() + LAST_WAIT) => None,
     }
 }

@@ -1,1 +1,170 @@
-//! Locks in a directory of this host.
+//! Locks in a directory of this host: the default, without a server.
+//!
+//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a queue of
+//! tickets and are woken by the close of a file that was open for writing.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `directory` | choosing, making and checking the directory |
+//! | `network` | file systems that are refused |
+//! | `encode` | file names for lock names |
+//! | `spot` | where the files of one name are |
+//! | `lock` | the kernel's lock, and the descriptors that keep it |
+//! | `state` | what stands in a lock file |
+//! | `holds` | what this client holds |
+//! | `queue` | tickets |
+//! | `place` | waiting |
+//! | `watch` | events of the file system |
+//! | `process` | what `/proc` tells |
+//! | `backend` | the contract |
+//! | `notes` | values beside names |
+//! | `admin` | looking from outside |
+//! | `findings` | what is worth knowing about a directory |
+//! | `fault` | what the system refuses |
+
+mod admin;
+mod backend;
+mod directory;
+mod encode;
+mod fault;
+mod findings;
+mod holds;
+mod lock;
+mod network;
+mod notes;
+mod place;
+mod process;
+mod queue;
+mod spot;
+mod state;
+mod watch;
+
+use crate::backend::{Backend, Connect};
+use crate::url::config;
+use crate::{Clock, Result};
+use async_trait::async_trait;
+use directory::{Directory, Probe, Where};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The scheme of its URLs.
+const SCHEME: &str = "file";
+
+/// Locks in one directory, for the processes of one user or group on one host.
+///
+/// A grant lives with its process: the ttl of the lease is ignored, and the lock is free as soon as the process ends.
+/// The lock file must stay where it is: deleted or replaced, the grant is lost, and its guard says so.
+///
+/// ```
+/// # use cotter::{file, Client};
+/// # fn main() -> cotter::Result<()> {
+/// # let private = tempfile::tempdir().unwrap();
+/// let client = Client::builder().backend(file::Store::at(private.path().join("locks"))).connect().wait()?;
+/// let guard = client.mutex("orders:cleanup").lock().wait()?;
+/// println!("held with token {}", guard.token());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Store {
+    place: Where,
+    group: Option<String>,
+    probe: Probe,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::home()
+    }
+}
+
+impl Store {
+    /// The default directory: `.local/state/cotter` in the home directory that the system knows for this user.
+    /// Nothing of the environment counts, so that cron, ssh and services share it.
+    pub fn home() -> Self {
+        Self { place: Where::Home, group: None, probe: directory::magic }
+    }
+
+    /// This directory, an absolute path. Made with mode 0700 if it is missing and its parent is there.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { place: Where::At(directory.into()), ..Self::home() }
+    }
+
+    /// Shares the directory with all users of a group: made with mode 2770, refused with any other.
+    #[must_use]
+    pub fn shared(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// From what stands behind `file:` in a URL.
+    pub(crate) fn from_url(rest: &str) -> Result<Self> {
+        let (place, query) = rest.split_once('?').map_or((rest, None), |(p, q)| (p, Some(q)));
+        let store = if place.is_empty() { Self::home() } else { Self::at(path(place)?) };
+        match query {
+            None => Ok(store),
+            Some(query) => Ok(store.shared(group(query)?)),
+        }
+    }
+}
+
+/// The directory of `///DIR`.
+fn path(place: &str) -> Result<PathBuf> {
+    let Some(path) = place.strip_prefix("//") else {
+        return Err(config(format!("{place:?} behind file: is not understood; write file:///DIR")));
+    };
+    let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
+    if !host.is_empty() {
+        let why = format!(
+            "file: knows no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
+        );
+        return Err(config(why));
+    }
+    if path.len() < 2 || path.split('/').any(|part| part == "." || part == "..") {
+        return Err(config(format!(
+            "the directory {path:?} of file: is not absolute and plain; write file:///DIR"
+        )));
+    }
+    if path.contains('#') {
+        return Err(config("file: takes nothing behind a #; write %23 if the directory has one"));
+    }
+    unescape(path)
+}
+
+fn unescape(path: &str) -> Result<PathBuf> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&first, others)) = rest.split_first() {
+        rest = others;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let byte = others.get(..2).and_then(encode::hex).filter(|b| *b != 0);
+        let wrong =
+            || config(format!("the % in the directory {path:?} is not followed by two digits; write %25"));
+        bytes.push(byte.ok_or_else(wrong)?);
+        rest = &others[2..];
+    }
+    let path = String::from_utf8(bytes).map_err(|_| config("the directory of file: is not UTF-8"))?;
+    Ok(path.into())
+}
+
+/// The group of `shared=GROUP`.
+fn group(query: &str) -> Result<&str> {
+    let (key, value) = query.split_once('=').unwrap_or((query, ""));
+    if key != "shared" {
+        return Err(config(format!("file: does not know the option {key:?}; it takes ?shared=GROUP")));
+    }
+    if value.is_empty() || value.contains('&') {
+        return Err(config(format!("{query:?} does not name one group; write ?shared=GROUP")));
+    }
+    Ok(value)
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+        let directory = Directory::open(&self.place, self.group.as_deref(), self.probe)?;
+        Ok(Arc::new(backend::Files::new(directory, clock.clone())))
+    }
+}

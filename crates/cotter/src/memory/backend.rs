@@ -31,6 +31,7 @@ impl Memory {
             keep_for: true,
             adopt: true,
             immediate: true,
+            per_runtime: false,
             min_ttl: MIN_TTL,
         };
         Self { shared, clock, info }
@@ -49,14 +50,21 @@ impl Memory {
         }
     }
 
+    /// Now, for the client and for the store.
+    fn moments(&self) -> (Moment, Now) {
+        let now = self.shared.now();
+        let one_clock = Arc::ptr_eq(&self.clock, &self.shared.time().clock);
+        (if one_clock { now.at } else { self.clock.now() }, now)
+    }
+
     /// Asks, as of the client's time before asking.
     fn ask(
         &self,
         claim: &Claim,
         ask: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
     ) -> Result<Option<Grant>> {
-        let as_of = self.clock.now();
-        self.shared.with(&claim.name, |lock, now| {
+        let (as_of, now) = self.moments();
+        self.shared.with_at(&claim.name, now, |lock, now| {
             let held = ask(lock, now).map_err(|e| e.with_backend("memory"))?;
             Ok(held.map(|h| self.grant(h, now, as_of)))
         })
@@ -125,8 +133,10 @@ impl Backend for Memory {
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
         let extend = |grant: &&Grant| {
-            let as_of = self.clock.now();
-            let left = self.shared.with(&grant.claim.name, |lock, now| lock.extend(grant.claim.id, ttl, now));
+            let (as_of, now) = self.moments();
+            let left = self
+                .shared
+                .with_at(&grant.claim.name, now, |lock, now| lock.extend(grant.claim.id, ttl, now));
             Ok(left.map_or(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
         };
         grants.iter().map(extend).collect()

@@ -111,7 +111,10 @@ impl Shared {
 
     /// Does something with a name and forgets the name when nothing is left to remember.
     fn with<T>(&self, name: &Name, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
-        let now = self.now();
+        self.with_at(name, self.now(), work)
+    }
+
+    fn with_at<T>(&self, name: &Name, now: Now, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         let mut locks = self.locks();
         if let Some(lock) = locks.get_mut(name) {
             lock.advance(now);

@@ -46,6 +46,7 @@ impl Native {
         let mut info = Info::new(SCHEME, &options.instance);
         info.capabilities = Capabilities {
             leases: true,
+            per_runtime: true,
             keep_for: true,
             adopt: true,
             min_ttl: MIN_TTL,

@@ -43,7 +43,13 @@ impl GetSet {
         let mut info = Info::new(SCHEME, instance);
         info.level = Level::BestEffort;
         let min_ttl = Duration::from_millis(1);
-        info.capabilities = Capabilities { leases: true, keep_for: true, min_ttl, ..Capabilities::default() };
+        info.capabilities = Capabilities {
+            leases: true,
+            per_runtime: true,
+            keep_for: true,
+            min_ttl,
+            ..Capabilities::default()
+        };
         Self { link, shared, info }
     }
 

@@ -31,7 +31,13 @@ impl Plain {
         let instance = format!("{} (plain: tokens order only cotter's own grants)", shared.options.instance);
         let mut info = Info::new(SCHEME, instance);
         let min_ttl = Duration::from_millis(5);
-        info.capabilities = Capabilities { leases: true, keep_for: true, min_ttl, ..Capabilities::default() };
+        info.capabilities = Capabilities {
+            leases: true,
+            per_runtime: true,
+            keep_for: true,
+            min_ttl,
+            ..Capabilities::default()
+        };
         Self { link, shared, info }
     }
 

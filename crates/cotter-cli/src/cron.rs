@@ -1,0 +1,189 @@
+//! `cotter cron`: when an expression fires, and what it means.
+
+use std::io::{self, Write};
+
+use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
+
+/// Exit code for a bad expression, zone, instant or number.
+const USAGE: u8 = 64;
+
+/// Say when a cron expression (Quartz dialect) fires next, one RFC 3339 instant a line in UTC
+#[derive(clap::Args, Debug)]
+pub(crate) struct Cron {
+    /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    expression: String,
+
+    /// The time zone of the expression, an IANA name; local time is shown in a second column
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+
+    /// Only instants strictly after this one [default: now]
+    #[arg(long, value_name = "RFC3339", allow_hyphen_values = true)]
+    after: Option<String>,
+
+    /// How many instants
+    #[arg(short = 'n', long = "count", value_name = "N", default_value = "5", allow_hyphen_values = true)]
+    count: String,
+
+    /// One JSON array of UTC strings
+    #[arg(long, conflicts_with = "explain")]
+    json: bool,
+
+    /// Say in words what the expression means
+    #[arg(long)]
+    explain: bool,
+}
+
+/// What was asked for, understood.
+struct Question {
+    cron: Expression,
+    zone: Option<Zone>,
+    after: UnixTime,
+    count: usize,
+}
+
+impl Cron {
+    /// Answers on `out`, explains mistakes on `err`, and returns the exit code.
+    ///
+    /// # Errors
+    ///
+    /// Only what writing to `out` or `err` gives.
+    pub(crate) fn run(&self, out: &mut impl Write, err: &mut impl Write) -> io::Result<u8> {
+        match self.question() {
+            Ok(question) => self.answer(&question, out).map(|()| 0),
+            Err(mistake) => writeln!(err, "cotter: {mistake}").map(|()| USAGE),
+        }
+    }
+
+    fn question(&self) -> Result<Question, String> {
+        let cron: Expression = self
+            .expression
+            .parse()
+            .map_err(|error: cotter_scheduler::CronError| format!("{error}\n{}", error.with_caret()))?;
+        let zone =
+            self.tz.as_deref().map(Zone::named).transpose().map_err(|error| format!("--tz: {error}"))?;
+        let after = self.after.as_deref().map(str::parse).transpose();
+        let after = after.map_err(|error: cotter_scheduler::TimeError| format!("--after: {error}"))?;
+        let count = self.count.parse().ok().filter(|&count| count > 0);
+        let count = count
+            .ok_or_else(|| format!("-n: {:?} is not a number of instants; write 1 or more", self.count))?;
+        Ok(Question { cron, zone, after: after.unwrap_or_else(UnixTime::now), count })
+    }
+
+    fn answer(&self, question: &Question, out: &mut impl Write) -> io::Result<()> {
+        let utc = Zone::utc();
+        let zone = question.zone.as_ref();
+        if self.explain {
+            let clock = zone.map(|zone| format!(" ({zone} time)")).unwrap_or_default();
+            return writeln!(out, "{}{clock}", question.cron.describe());
+        }
+        let instants = question.cron.after(question.after, zone.unwrap_or(&utc)).take(question.count);
+        if self.json { json(instants, out) } else { lines(instants, zone, out) }
+    }
+}
+
+/// One array; an instant in RFC 3339 needs no escapes.
+fn json(instants: impl Iterator<Item = UnixTime>, out: &mut impl Write) -> io::Result<()> {
+    let strings: Vec<String> = instants.map(|at| format!("\"{at}\"")).collect();
+    writeln!(out, "[{}]", strings.join(","))
+}
+
+fn lines(
+    instants: impl Iterator<Item = UnixTime>,
+    zone: Option<&Zone>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for at in instants {
+        match zone {
+            Some(zone) => writeln!(out, "{at}\t{}", zone.local(at))?,
+            None => writeln!(out, "{at}")?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        cron: Cron,
+    }
+
+    /// Exit code, what goes to stdout, what goes to stderr.
+    fn cotter_cron(args: &[&str]) -> (u8, String, String) {
+        let command = Command::try_parse_from([&["cron"], args].concat()).unwrap();
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = command.cron.run(&mut out, &mut err).unwrap();
+        (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+    }
+
+    fn answer(args: &[&str]) -> String {
+        let (code, out, err) = cotter_cron(args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        out
+    }
+
+    fn refusal(args: &[&str]) -> String {
+        let (code, out, err) = cotter_cron(args);
+        assert_eq!((code, out.as_str()), (64, ""), "{args:?}");
+        err
+    }
+
+    const LEAP_DAY: &str = "0 0 0 29 2 ?";
+
+    #[test]
+    fn five_instants_in_utc() {
+        let out = answer(&["0 0 2 1 * ? *", "--after", "2024-01-15T00:00:00Z"]);
+        assert_eq!(out.lines().count(), 5);
+        assert!(out.starts_with("2024-02-01T02:00:00Z\n2024-03-01T02:00:00Z\n"), "{out}");
+        assert_eq!(answer(&["* * * * * ?"]).lines().count(), 5, "from now on");
+    }
+
+    #[test]
+    fn local_time_beside_it() {
+        let args =
+            ["0 30 2 * * ?", "--tz", "america/new_york", "--after", "2024-03-09T12:00:00-05:00", "-n", "2"];
+        let lines = "2024-03-10T07:00:00Z\t2024-03-10T03:00:00-04:00\n2024-03-11T06:30:00Z\t2024-03-11T02:30:00-04:00\n";
+        assert_eq!(answer(&args), lines);
+        let json = answer(&[&args[..], &["--json"]].concat());
+        assert_eq!(json, "[\"2024-03-10T07:00:00Z\",\"2024-03-11T06:30:00Z\"]\n");
+    }
+
+    #[test]
+    fn nothing_when_there_is_nothing() {
+        assert_eq!(answer(&["0 0 0 30 2 ?"]), "");
+        assert_eq!(answer(&["0 0 0 30 2 ?", "--json"]), "[]\n");
+        assert_eq!(answer(&[LEAP_DAY, "--after", "2095-01-01T00:00:00Z"]), "2096-02-29T00:00:00Z\n");
+    }
+
+    #[test]
+    fn in_words() {
+        assert_eq!(answer(&["0 15 10 ? * MON-FRI", "--explain"]), "At 10:15:00, Monday through Friday\n");
+        let zoned = answer(&["0 0 * * * ?", "--explain", "--tz", "Europe/London"]);
+        assert_eq!(zoned, "Every hour (Europe/London time)\n");
+        assert!(Command::try_parse_from(["cron", LEAP_DAY, "--explain", "--json"]).is_err());
+    }
+
+    #[test]
+    fn mistakes() {
+        let text =
+            "cotter: minutes, column 3: 60 is out of range; write a number from 0 to 59\n0 60 * * * ?\n  ^\n";
+        assert_eq!(refusal(&["0 60 * * * ?"]), text);
+        assert!(refusal(&["-1 * * * * ?", "--explain"]).contains("the range has no start"));
+        let zone = "cotter: --tz: unknown time zone \"Europe/Lodon\"; did you mean Europe/London?\n";
+        assert_eq!(refusal(&[LEAP_DAY, "--tz", "Europe/Lodon"]), zone);
+        assert!(
+            refusal(&[LEAP_DAY, "--after", "yesterday"]).starts_with("cotter: --after: \"yesterday\" is not")
+        );
+        for count in ["0", "-1", "many", ""] {
+            let text = format!("cotter: -n: {count:?} is not a number of instants; write 1 or more\n");
+            assert_eq!(refusal(&[LEAP_DAY, "-n", count]), text);
+        }
+    }
+}

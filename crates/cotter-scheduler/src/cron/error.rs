@@ -1,0 +1,79 @@
+//! Why an expression was not understood.
+
+use std::fmt;
+
+use super::field::Field;
+use super::mistake::Mistake;
+
+/// An expression that is not in the dialect: which field, where, why, and what to write instead.
+///
+/// ```
+/// use cotter_scheduler::{Cron, Field};
+///
+/// let error = "0 60 * * * ?".parse::<Cron>().unwrap_err();
+/// assert_eq!(error.field(), Some(Field::Minutes));
+/// assert_eq!(error.column(), 3);
+/// assert_eq!(error.to_string(), "minutes, column 3: 60 is out of range; write a number from 0 to 59");
+/// assert_eq!(error.with_caret(), "0 60 * * * ?\n  ^");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronError {
+    expression: String,
+    field: Option<Field>,
+    column: usize,
+    reason: String,
+    hint: String,
+}
+
+impl CronError {
+    /// `at` counts characters from 0.
+    pub(crate) fn new(expression: &str, field: Option<Field>, at: usize, mistake: Mistake) -> Self {
+        let Mistake { reason, hint } = mistake;
+        CronError { expression: expression.to_owned(), field, column: at + 1, reason, hint }
+    }
+
+    /// The field with the mistake; `None` when it is about the expression as a whole.
+    pub fn field(&self) -> Option<Field> {
+        self.field
+    }
+
+    /// Where the mistake begins: the column in characters, 1 for the first one of the expression.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What is wrong.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    /// The expression as it was given.
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// Two lines for a terminal: the expression, and a caret under the column.
+    ///
+    /// Control characters (tabs among them) are shown as one blank each, so that the caret stands right.
+    pub fn with_caret(&self) -> String {
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let expression: String = self.expression.chars().map(shown).collect();
+        format!("{expression}\n{:>width$}", '^', width = self.column)
+    }
+}
+
+impl fmt::Display for CronError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(field) = self.field {
+            write!(f, "{field}, ")?;
+        }
+        write!(f, "column {}: {}; {}", self.column, self.reason, self.hint)
+    }
+}
+
+impl std::error::Error for CronError {}

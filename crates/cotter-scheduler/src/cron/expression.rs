@@ -1,0 +1,140 @@
+//! An expression that was understood.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use super::compile::Compiled;
+use super::item::Items;
+use super::iter::{After, Before};
+use super::{CronError, UnixTime, Zone, describe, parse};
+
+/// A cron expression in the Quartz dialect.
+///
+/// It is read with [`str::parse`]. `Display` writes it in one canonical form (capitals, names for months and
+/// days of the week, one blank between fields, no year where any year will do), which reads back as an equal
+/// expression. Two expressions are equal when they say the same in the same way: `MON` and `2` are equal,
+/// `MON,TUE` and `MON-TUE` are not.
+///
+/// ```
+/// use cotter_scheduler::Cron;
+///
+/// let cron: Cron = "0 0 9-21 * * 2-7".parse()?;
+/// assert_eq!(cron.to_string(), "0 0 9-21 ? * MON-SAT");
+/// # Ok::<(), cotter_scheduler::CronError>(())
+/// ```
+#[derive(Clone)]
+pub struct Cron {
+    items: Items,
+    compiled: Compiled,
+}
+
+impl Cron {
+    pub(crate) fn new(items: Items) -> Self {
+        let compiled = Compiled::new(&items);
+        Cron { items, compiled }
+    }
+
+    pub(crate) fn items(&self) -> &Items {
+        &self.items
+    }
+
+    /// The first instant strictly after `after` at which the expression fires in a zone.
+    ///
+    /// `None` when there is none up to the end of the year 2099. Always a whole second. An expression that
+    /// never fires, such as `0 0 0 30 2 ?`, is answered as quickly as any other.
+    ///
+    /// ```
+    /// use cotter_scheduler::{Cron, Zone};
+    ///
+    /// let cron: Cron = "0 0 12 LW * ?".parse()?;
+    /// let next = cron.next("2024-06-01T00:00:00Z".parse()?, &Zone::utc());
+    /// assert_eq!(next.unwrap().to_string(), "2024-06-28T12:00:00Z");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next(&self, after: UnixTime, zone: &Zone) -> Option<UnixTime> {
+        self.compiled.next(after.seconds(), zone.spans()).map(UnixTime::from_seconds)
+    }
+
+    /// The last instant strictly before `before` at which the expression fires in a zone.
+    ///
+    /// `None` when there is none since the beginning of the year 1970.
+    pub fn previous(&self, before: UnixTime, zone: &Zone) -> Option<UnixTime> {
+        self.compiled.previous(before.seconds_up(), zone.spans()).map(UnixTime::from_seconds)
+    }
+
+    /// Whether the expression fires at exactly this instant.
+    pub fn fires_at(&self, instant: UnixTime, zone: &Zone) -> bool {
+        let before = UnixTime::from_seconds(instant.seconds().saturating_sub(1));
+        self.next(before, zone) == Some(instant)
+    }
+
+    /// All instants strictly after `after`, earliest first.
+    ///
+    /// ```
+    /// use cotter_scheduler::{Cron, Zone};
+    ///
+    /// let cron: Cron = "0 0 0 29 2 ?".parse()?;
+    /// let zone = Zone::utc();
+    /// let days: Vec<_> = cron.after("2090-01-01T00:00:00Z".parse()?, &zone).collect();
+    /// assert_eq!(days.len(), 2, "2092 and 2096; 2100 is no leap year and out of range");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn after<'a>(&'a self, after: UnixTime, zone: &'a Zone) -> After<'a> {
+        After { cron: self, zone, at: Some(after) }
+    }
+
+    /// All instants strictly before `before`, latest first.
+    pub fn before<'a>(&'a self, before: UnixTime, zone: &'a Zone) -> Before<'a> {
+        Before { cron: self, zone, at: Some(before) }
+    }
+
+    /// The expression in plain English.
+    ///
+    /// ```
+    /// use cotter_scheduler::Cron;
+    ///
+    /// let cron: Cron = "0 15 10 ? * MON-FRI".parse()?;
+    /// assert_eq!(cron.describe(), "At 10:15:00, Monday through Friday");
+    /// # Ok::<(), cotter_scheduler::CronError>(())
+    /// ```
+    pub fn describe(&self) -> String {
+        describe::describe(&self.items)
+    }
+}
+
+impl FromStr for Cron {
+    type Err = CronError;
+
+    fn from_str(text: &str) -> Result<Self, CronError> {
+        parse::parse(text).map(Cron::new)
+    }
+}
+
+impl TryFrom<&str> for Cron {
+    type Error = CronError;
+
+    fn try_from(text: &str) -> Result<Self, CronError> {
+        text.parse()
+    }
+}
+
+impl fmt::Debug for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cron({self})")
+    }
+}
+
+impl PartialEq for Cron {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+impl Eq for Cron {}
+
+impl Hash for Cron {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.items.hash(state);
+    }
+}

@@ -1,0 +1,49 @@
+//! From an expression to its fields.
+
+use super::cursor::{Cursor, Fault};
+use super::field::Field;
+use super::mistake;
+
+/// The fields in order, six or seven of them.
+pub(super) fn split(chars: &[char]) -> Result<Vec<Cursor<'_>>, Fault> {
+    let words = words(chars);
+    check(chars, &words)?;
+    let field = |(field, (start, text))| Cursor::new(field, start, text);
+    Ok(Field::ALL.into_iter().zip(words).map(field).collect())
+}
+
+/// Each run of characters between blanks, and where it begins.
+fn words(chars: &[char]) -> Vec<(usize, &[char])> {
+    let mut at = 0;
+    let mut words = Vec::new();
+    for text in chars.split(|c| is_blank(*c)) {
+        if !text.is_empty() {
+            words.push((at, text));
+        }
+        at += text.len() + 1;
+    }
+    words
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t')
+}
+
+fn check(chars: &[char], words: &[(usize, &[char])]) -> Result<(), Fault> {
+    let whole = |at, mistake| Err(Fault { field: None, at, mistake });
+    let Some(&(first, word)) = words.first() else {
+        return whole(0, mistake::empty());
+    };
+    if word[0] == '@' {
+        return whole(first, mistake::nickname(&word.iter().collect::<String>()));
+    }
+    match words.len() {
+        found @ ..6 => {
+            let missing = Field::ALL[found];
+            let end = chars.len() - chars.iter().rev().take_while(|c| is_blank(**c)).count();
+            Err(Fault { field: Some(missing), at: end, mistake: mistake::too_few(found, missing) })
+        }
+        6 | 7 => Ok(()),
+        _ => whole(words[7].0, mistake::too_many()),
+    }
+}

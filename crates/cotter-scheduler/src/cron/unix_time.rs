@@ -1,0 +1,122 @@
+//! Instants.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// An instant: time since 1970-01-01T00:00:00Z, to the nanosecond, leap seconds not counted.
+///
+/// It is the only instant that this crate speaks of, so that no date crate is forced on anyone. It converts
+/// from and to [`SystemTime`] always, and from and to the instants of `jiff` and `chrono` with the features
+/// of these names. It reads and writes RFC 3339 (written always in UTC, with `Z`).
+///
+/// ```
+/// use cotter_scheduler::UnixTime;
+///
+/// let instant: UnixTime = "2024-03-10T03:00:00-04:00".parse()?;
+/// assert_eq!(instant, UnixTime::from_seconds(1_710_054_000));
+/// assert_eq!(instant.to_string(), "2024-03-10T07:00:00Z");
+/// # Ok::<(), cotter_scheduler::TimeError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnixTime {
+    seconds: i64,
+    nanos: u32,
+}
+
+const NANOS: u32 = 1_000_000_000;
+
+impl UnixTime {
+    /// 1970-01-01T00:00:00Z.
+    pub const EPOCH: UnixTime = UnixTime::from_seconds(0);
+
+    /// A whole number of seconds since 1970, negative before.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        UnixTime { seconds, nanos: 0 }
+    }
+
+    /// Seconds and nanoseconds since 1970; nanoseconds of a second or more carry over.
+    pub const fn new(seconds: i64, nanos: u32) -> Self {
+        UnixTime { seconds: seconds.saturating_add((nanos / NANOS) as i64), nanos: nanos % NANOS }
+    }
+
+    /// What the machine's clock says.
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    pub const fn seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// Nanoseconds within the second.
+    pub const fn subsec_nanos(self) -> u32 {
+        self.nanos
+    }
+
+    /// The first whole second that is not before this instant.
+    pub(crate) fn seconds_up(self) -> i64 {
+        self.seconds.saturating_add(i64::from(self.nanos > 0))
+    }
+}
+
+impl From<SystemTime> for UnixTime {
+    /// Saturates at the ends of the range of 64-bit seconds.
+    fn from(time: SystemTime) -> Self {
+        let whole = |gap: Duration| i64::try_from(gap.as_secs()).unwrap_or(i64::MAX);
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => UnixTime::new(whole(since), since.subsec_nanos()),
+            Err(before) => {
+                let gap = before.duration();
+                let up = u32::from(gap.subsec_nanos() > 0);
+                let seconds = (-whole(gap)).saturating_sub(i64::from(up));
+                UnixTime::new(seconds, (NANOS - gap.subsec_nanos()) * up)
+            }
+        }
+    }
+}
+
+impl TryFrom<UnixTime> for SystemTime {
+    type Error = RangeError;
+
+    fn try_from(time: UnixTime) -> Result<Self, RangeError> {
+        let whole = Duration::from_secs(time.seconds.unsigned_abs());
+        let seconds =
+            if time.seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+        seconds.and_then(|at| at.checked_add(Duration::from_nanos(time.nanos.into()))).ok_or(RangeError(()))
+    }
+}
+
+/// The instant lies outside what the other type can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeError(pub(crate) ());
+
+impl fmt::Display for RangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the instant is out of range for the type it was converted to")
+    }
+}
+
+impl std::error::Error for RangeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_time_and_back() {
+        for (seconds, nanos) in [(0, 0), (1, 1), (-1, 0), (-1, 999_999_999), (-5, 1), (4_102_444_800, 7)] {
+            let time = UnixTime::new(seconds, nanos);
+            let system = SystemTime::try_from(time).unwrap();
+            assert_eq!(UnixTime::from(system), time);
+        }
+        assert_eq!(UnixTime::from(UNIX_EPOCH - Duration::from_millis(1500)), UnixTime::new(-2, 500_000_000));
+    }
+
+    #[test]
+    fn beyond_system_time() {
+        let error = SystemTime::try_from(UnixTime::new(i64::MAX, 999_999_999));
+        assert!(error.is_ok() || error == Err(RangeError(())), "no panic whatever the platform holds");
+        assert_eq!(UnixTime::new(i64::MAX, NANOS), UnixTime::from_seconds(i64::MAX));
+    }
+}

@@ -1,0 +1,79 @@
+//! Small helpers for sentences.
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn join(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// `1st`, `2nd`, `3rd`, `4th`, `11th`, …
+pub(super) fn ordinal(n: u16) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
+}
+
+pub(super) fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The candidate that differs least from a name, if it differs by little. Case does not matter.
+pub(super) fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let allowed = 1 + name.chars().count() / 6;
+    let scored = candidates.map(|candidate| (distance(&name, &candidate.to_lowercase()), candidate));
+    scored.min().filter(|(score, _)| *score <= allowed).map(|(_, candidate)| candidate)
+}
+
+/// How many characters must be put in, taken out or replaced to get from one text to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, a) in (1..).zip(from.chars()) {
+        let mut diagonal = std::mem::replace(&mut row[0], line);
+        for (column, &b) in (1..).zip(&to) {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[column];
+            row[column] = replaced.min(diagonal + 1).min(row[column - 1] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences() {
+        let parts = |n: usize| join(&["a", "b", "c"].map(String::from)[..n]);
+        assert_eq!([parts(0), parts(1), parts(2), parts(3)], ["", "a", "a and b", "a, b and c"]);
+        let ordinals = [1, 2, 3, 4, 11, 12, 13, 21, 22, 111].map(ordinal).join(" ");
+        assert_eq!(ordinals, "1st 2nd 3rd 4th 11th 12th 13th 21st 22nd 111th");
+        assert_eq!(capitalized("every"), "Every");
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(
+            nearest("Europe/Lndon", ["Asia/Tokyo", "Europe/London"].map(String::from).into_iter()).as_deref(),
+            Some("Europe/London")
+        );
+        assert_eq!(nearest("Mars/Olympus", ["Asia/Tokyo"].map(String::from).into_iter()), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Interleaved rounds, so that a machine whose speed drifts is fair to all.
+
+/// At least five, as min, median and max are quoted.
+const ROUNDS: usize = 7;
+
+pub(crate) struct Series {
+    name: &'static str,
+    values: Vec<f64>,
+}
+
+impl Series {
+    pub(crate) fn median(&self) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+}
+
+/// Runs all measures in turn, after one warm-up of each, and prints a row for each: min, median, max, and the median of
+/// its ratio to the first one.
+pub(crate) fn compare(unit: &str, measures: &mut [(&'static str, &mut dyn FnMut() -> f64)]) -> Vec<Series> {
+    let mut series: Vec<Series> =
+        measures.iter().map(|(name, _)| Series { name, values: Vec::new() }).collect();
+    for round in 0..=ROUNDS {
+        for (s, (_, measure)) in series.iter_mut().zip(measures.iter_mut()) {
+            let value = measure();
+            if round > 0 {
+                s.values.push(value);
+            }
+        }
+    }
+    println!("{:<44} {:>12} {:>12} {:>12} {:>8}", unit, "min", "median", "max", "ratio");
+    let base = series[0].values.clone();
+    for s in &series {
+        let mut ratios: Vec<f64> = s.values.iter().zip(&base).map(|(v, b)| v / b).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (min, max) = s.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+        println!(
+            "{:<44} {min:>12.3} {:>12.3} {max:>12.3} {:>8.2}",
+            s.name,
+            s.median(),
+            ratios[ratios.len() / 2]
+        );
+    }
+    series
+}

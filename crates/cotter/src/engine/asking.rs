@@ -1,0 +1,168 @@
+//! A first attempt on its way, in the caller's task.
+//!
+//! The task may be dropped: then the attempt is answered on the engine and undone there. Or it may stop polling while
+//! others wait behind it: then the engine takes the attempt over, and the task finds itself in the local queue.
+
+use super::core::Core;
+use super::place::{Carrier, Here};
+use super::serve::{Server, freshen, leave_asking};
+use super::slot::Slot;
+use super::turns::{Line, Phase};
+use super::undo::{abandon, in_background};
+use crate::backend::{Backend, Claim, Grant, Until};
+use crate::{Moment, Result};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+/// The answer on its way.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
+
+/// What the caller's task and the engine share of a first attempt.
+pub(super) struct Attempt {
+    pub(super) claim: Claim,
+    pub(super) carrier: Carrier,
+    /// The caller's place in the queue, should it come to that.
+    pub(super) slot: Arc<Slot>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Asking(Answering),
+    /// The engine has it; the caller waits in its slot.
+    Taken,
+    Done,
+}
+
+/// How a first attempt ended for the caller.
+pub(super) enum Asked {
+    Answer(Result<Option<Grant>>),
+    /// Go on waiting in this place.
+    Queued(Arc<Slot>),
+}
+
+/// The caller's end of an attempt.
+pub(super) struct Asking {
+    core: Arc<Core>,
+    line: Arc<Line>,
+    pub(super) attempt: Arc<Attempt>,
+}
+
+impl Asking {
+    pub(super) fn start(core: &Arc<Core>, line: &Arc<Line>, claim: Claim, slot: Arc<Slot>) -> Self {
+        let carrier = Carrier::default();
+        let answering = Box::pin(ask(core.clone(), claim.clone(), carrier.clone()));
+        let attempt = Arc::new(Attempt { claim, carrier, slot, state: Mutex::new(State::Asking(answering)) });
+        line.state().asking = Some(attempt.clone());
+        Self { core: core.clone(), line: line.clone(), attempt }
+    }
+}
+
+async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier) -> Result<Option<Grant>> {
+    match core.here().await? {
+        Here::Inline(backend) => {
+            let backend = carrier.get_or_init(|| backend);
+            ask_on(&core, &**backend, &claim, Until::Now).await
+        }
+        Here::Engine => {
+            let asked = core.clone();
+            core.on_engine(async move { ask_on(&asked, &*asked.backend, &claim, Until::Now).await }).await
+        }
+    }
+}
+
+/// Asks over one connection; what arrives late is renewed over the same.
+pub(super) async fn ask_on(
+    core: &Core,
+    on: &dyn Backend,
+    claim: &Claim,
+    until: Until,
+) -> Result<Option<Grant>> {
+    match on.acquire(claim, until).await? {
+        Some(grant) => freshen(core, on, grant).await,
+        None => Ok(None),
+    }
+}
+
+impl Future for Asking {
+    type Output = Asked;
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Asked> {
+        let mut state = self.attempt.lock();
+        match &mut *state {
+            State::Asking(answering) => {
+                let Poll::Ready(answer) = answering.as_mut().poll(cx) else { return Poll::Pending };
+                *state = State::Done;
+                Poll::Ready(Asked::Answer(answer))
+            }
+            State::Taken => {
+                *state = State::Done;
+                Poll::Ready(Asked::Queued(self.attempt.slot.clone()))
+            }
+            State::Done => unreachable!("polled after it was done"),
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let state = std::mem::replace(&mut *self.attempt.lock(), State::Done);
+        match state {
+            State::Asking(answering) => {
+                let Attempt { claim, carrier, .. } = &*self.attempt;
+                abandon(&self.core, claim.clone(), carrier.clone(), answering);
+                leave_asking(&self.core, &self.line);
+            }
+            State::Taken => {
+                // In the queue as if it had waited there all the time: leaving passes on what it may have got.
+                drop(self.attempt.slot.leave());
+                self.line.changed.notify_one();
+            }
+            State::Done => {}
+        }
+    }
+}
+
+impl Attempt {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer, if the caller's task still has it and is not polling it just now.
+    fn take(&self) -> Option<Answering> {
+        let mut state = self.state.try_lock().ok()?;
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Asking(answering) => Some(answering),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+/// The task that asks is not polling, and others wait: the engine goes on in its place.
+pub(super) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Attempt>) {
+    let Some(answering) = attempt.take() else { return };
+    attempt.slot.fall_asleep();
+    {
+        let mut state = line.state();
+        state.phase = Phase::Waiting;
+        state.asking = None;
+        state.waiters.push_front(attempt.slot.clone());
+    }
+    let (server, attempt) = (Server::new(core, line), attempt.clone());
+    in_background(core, async move { server.go_on(answering, &attempt).await });
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt").field("claim", &self.claim.id).finish_non_exhaustive()
+    }
+}
+
+/// The last moment of a wait, for a slot; a single try is over at once.
+pub(super) fn last_moment(until: Until) -> Moment {
+    until.moment().unwrap_or(Moment::ZERO)
+}

@@ -1,0 +1,139 @@
+//! Looking at locks from outside, without ever taking one.
+//!
+//! The file says who holds, the kernel's table of locks whether that is still so: a holder that was killed had no time
+//! to write. Holders in another pid namespace do not stand in that table and count as gone.
+
+use super::backend::Files;
+use super::encode::decode;
+use super::fault::fault;
+use super::lock::FileId;
+use super::process::{self, Flocked};
+use super::spot::{LOCK, Spot};
+use super::state::State;
+use crate::backend::{Admin, EvictOrder};
+use crate::record::{Filter, Finding, Holder, Page, Record};
+use crate::{Eviction, Mode, Name, Result};
+use async_trait::async_trait;
+use rustix::fs::{OFlags, fstat, open};
+use rustix::io::Errno;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Records in one page.
+const PAGE: usize = 100;
+
+#[async_trait]
+impl Admin for Files {
+    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+        let locks = process::flocked();
+        let mut page = Page::default();
+        for name in self.names(filter, after)? {
+            let Some(record) = self.record(&name, locks.as_deref())? else { continue };
+            if record.holders.is_empty() && !filter.free_too {
+                continue;
+            }
+            if page.records.len() == PAGE {
+                page.more = true;
+                break;
+            }
+            page.records.push(record);
+        }
+        Ok(page)
+    }
+
+    async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
+        let path = self.spot(name).lock;
+        let Some(found) = Found::read(&path)? else { return Ok(Eviction::NotHeld) };
+        let meant = order.token.is_none_or(|t| found.state.first <= t && t <= found.state.last);
+        if meant && found.is_held(process::flocked().as_deref()) {
+            return Ok(Eviction::HolderMustExit { pid: found.state.pid });
+        }
+        Ok(Eviction::NotHeld)
+    }
+
+    async fn diagnose(&self) -> Result<Vec<Finding>> {
+        Ok(self.findings())
+    }
+}
+
+impl Files {
+    /// All names that match, in order.
+    fn names(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
+        let wanted = |name: &Name| filter.admits(name) && after.is_none_or(|a| name > a);
+        if let Some(exact) = &filter.exact {
+            return Ok(Some(exact.clone()).filter(wanted).into_iter().collect());
+        }
+        let files = file_names(&self.directory.path)?;
+        let locks = files.iter().filter_map(|file| file.strip_suffix(LOCK));
+        let mut names: Vec<Name> = locks.filter_map(|file| self.name_of(file)).filter(wanted).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// A name that was too long for a file name stands in the file.
+    fn name_of(&self, file: &str) -> Option<Name> {
+        decode(file).or_else(|| {
+            let path = self.directory.path.join(format!("{file}{LOCK}"));
+            let name = Name::new(Found::read(&path).ok()??.state.name).ok()?;
+            (Spot::of(&self.directory, &name).lock == path).then_some(name)
+        })
+    }
+
+    fn record(&self, name: &Name, locks: Option<&[Flocked]>) -> Result<Option<Record>> {
+        let spot = self.spot(name);
+        // What is not ours, or went away, is not a lock.
+        let Ok(Some(found)) = Found::read(&spot.lock) else { return Ok(None) };
+        let mut record = Record::free(name.clone());
+        record.waiters = Some(spot.queue.waiters()? as u32);
+        record.last_token = Some(found.state.last.into());
+        if found.is_held(locks) {
+            record.holders.push(found.holder());
+        }
+        Ok(Some(record))
+    }
+}
+
+/// A lock file as it was read.
+struct Found {
+    state: State,
+    file: FileId,
+}
+
+impl Found {
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let fd = match open(path, flags, rustix::fs::Mode::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(fault("opening", path, e)),
+        };
+        let stat = fstat(&fd).map_err(|e| fault("looking at", path, e))?;
+        let state = State::read(fd.as_fd(), path)?;
+        Ok(state.map(|state| Self { state, file: FileId::of(&stat) }))
+    }
+
+    fn is_held(&self, locks: Option<&[Flocked]>) -> bool {
+        let Some(locks) = locks else { return self.state.held };
+        self.state.held && locks.iter().any(|l| l.is_on(self.file, self.state.pid))
+    }
+
+    fn holder(&self) -> Holder {
+        let mut holder = Holder::new(&*self.state.label, Mode::Exclusive, self.state.first);
+        holder.pid = Some(self.state.pid);
+        holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(self.state.since));
+        holder
+    }
+}
+
+/// What stands in a directory; names that are no text are nobody's.
+pub(super) fn file_names(path: &Path) -> Result<Vec<String>> {
+    let trouble = |e: std::io::Error| {
+        fault("reading the directory", path, Errno::from_io_error(&e).unwrap_or(Errno::IO))
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(trouble)? {
+        names.extend(entry.map_err(trouble)?.file_name().into_string());
+    }
+    Ok(names)
+}

@@ -1,0 +1,207 @@
+//! The contract, on files.
+
+use super::directory::Directory;
+use super::fault::foreign;
+use super::holds::{Held, Holds};
+use super::lock::{Bolt, Caught};
+use super::place::Place;
+use super::spot::Spot;
+use super::state::State;
+use super::watch::Watcher;
+use crate::backend::{
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Mode, Notes, Release, Until,
+};
+use crate::clock::unix_micros;
+use crate::{Clock, Error, ErrorKind, Name, Result, Session, poll};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// One client's view of a directory.
+#[derive(Debug)]
+pub(super) struct Files {
+    pub(super) directory: Directory,
+    pub(super) holds: Arc<Holds>,
+    /// None where the system gives no inotify instance.
+    pub(super) watcher: Option<Arc<Watcher>>,
+    pub(super) clock: Arc<dyn Clock>,
+    info: Info,
+}
+
+/// What one try came to.
+enum Try {
+    Granted(Grant),
+    Busy,
+    /// The file was replaced meanwhile.
+    Again,
+}
+
+/// A lock file is not replaced this often by chance.
+const RESTARTS: usize = 20;
+
+impl Files {
+    pub(super) fn new(directory: Directory, clock: Arc<dyn Clock>) -> Self {
+        let mut info = Info::new(super::SCHEME, format!("file://{}", directory.path.display()));
+        info.capabilities =
+            Capabilities { immediate: true, min_ttl: Duration::from_millis(1), ..Capabilities::default() };
+        let holds = Arc::<Holds>::default();
+        let watcher = Watcher::start(&directory.path, &holds).ok();
+        Self { directory, holds, watcher, clock, info }
+    }
+
+    pub(super) fn spot(&self, name: &Name) -> Spot {
+        Spot::of(&self.directory, name)
+    }
+
+    /// One try. `queued`: it is this claim's turn; otherwise nobody who waits is passed over.
+    pub(super) fn take(&self, claim: &Claim, spot: &Spot, queued: bool) -> Result<Option<Grant>> {
+        for _ in 0..RESTARTS {
+            match self.take_once(claim, spot, queued).map_err(|e| e.with_name(&claim.name))? {
+                Try::Granted(grant) => return Ok(Some(grant)),
+                Try::Busy => return Ok(None),
+                Try::Again => {}
+            }
+        }
+        let why = format!("{} is replaced again and again", spot.lock.display());
+        Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME).with_name(&claim.name))
+    }
+
+    fn take_once(&self, claim: &Claim, spot: &Spot, queued: bool) -> Result<Try> {
+        self.come_back()?;
+        let as_of = self.clock.now();
+        if !queued && spot.queue.is_awaited()? {
+            return Ok(Try::Busy);
+        }
+        let Some(caught) = Caught::attempt(&spot.lock, &self.directory.access)? else { return Ok(Try::Busy) };
+        // Who looked, was paused, and only now has the lock, must not overtake those who came meanwhile.
+        if !queued && spot.queue.is_awaited()? {
+            caught.hand_back(&spot.lock);
+            return Ok(Try::Busy);
+        }
+        let Some(bolt) = caught.bolt(&spot.lock)? else { return Ok(Try::Again) };
+        let held = self.reserve(claim, spot, bolt)?;
+        let grant = held.grant(as_of);
+        self.keep(held, queued, grant)
+    }
+
+    /// Reserves the tokens, and writes who holds.
+    fn reserve(&self, claim: &Claim, spot: &Spot, bolt: Bolt) -> Result<Held> {
+        let mut state = match State::read(bolt.reader(), &spot.lock)? {
+            Some(state) if !state.name.is_empty() && state.name != claim.name.as_str() => {
+                return Err(foreign(&spot.lock, &format!("belongs to the lock {:?}", state.name)));
+            }
+            state => state.unwrap_or_default(),
+        };
+        let turns = state.grant(claim, unix_micros(self.clock.wall()));
+        state.write(bolt.writer(), &spot.lock)?;
+        let (claim, spot) = (claim.clone(), spot.clone());
+        Ok(Held { claim, spot, bolt, state, turns, session: Session::new() })
+    }
+
+    /// Entered first and looked at then: between the two nobody would hear that the file is gone.
+    fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Try> {
+        let id = held.claim.id;
+        let (file, path) = (held.bolt.file, held.spot.lock.clone());
+        if let Err(held) = self.holds.insert(held, queued) {
+            held.release(0);
+            return Err(Error::not_ours(id));
+        }
+        if file.is_at(&path) {
+            return Ok(Try::Granted(grant));
+        }
+        drop(self.holds.remove(id));
+        Ok(Try::Again)
+    }
+
+    /// After the directory went away: is what stands there now as it should be?
+    fn come_back(&self) -> Result<()> {
+        let Some(watcher) = self.watcher.as_ref().filter(|w| w.is_astray()) else { return Ok(()) };
+        self.directory.check_again()?;
+        watcher.come_back().map_err(|e| {
+            let errno = rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO);
+            super::fault::fault("watching", &self.directory.path, errno)
+        })
+    }
+
+    fn granted_before(&self, claim: &Claim) -> Option<Grant> {
+        self.holds.with(claim.id, |held| held.grant(self.clock.now()))
+    }
+}
+
+impl Held {
+    fn grant(&self, as_of: crate::Moment) -> Grant {
+        Grant {
+            claim: self.claim.clone(),
+            number: self.state.first,
+            turns: self.turns,
+            as_of,
+            ttl: None,
+            session: Some(self.session.clone()),
+            votes: None,
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Files {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        if claim.mode != Mode::Exclusive {
+            return Err(Error::unsupported("anything but an exclusive lock", super::SCHEME));
+        }
+        if let Some(grant) = self.granted_before(claim) {
+            return Ok(Some(grant));
+        }
+        if until == Until::Now {
+            return self.take(claim, &self.spot(&claim.name), false);
+        }
+        let mut place = Place::new(self, claim);
+        poll::until(&*self.clock, until, &mut place).await
+    }
+
+    async fn extend(&self, grants: &[&Grant], _ttl: Duration) -> Vec<Result<Extension>> {
+        let extend = |grant: &&Grant| {
+            let as_of = self.clock.now();
+            let good = self.holds.is_good(grant.claim.id);
+            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost })
+        };
+        grants.iter().map(extend).collect()
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        Ok(self.holds.release(claim.id, leave))
+    }
+
+    async fn downgrade(&self, _grant: &Grant) -> Result<Grant> {
+        Err(Error::unsupported("a downgrade", super::SCHEME))
+    }
+
+    async fn adopt(&self, _from: &Claim, _to: &Claim) -> Result<Option<Grant>> {
+        Err(Error::unsupported("handing a lock to another process", super::SCHEME))
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        Ok(Some(self.clock.wall()))
+    }
+
+    async fn close(&self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.end();
+        }
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        None
+    }
+}

@@ -1,0 +1,38 @@
+//! What the system refuses, in the words of cotter.
+
+use crate::{Error, ErrorKind};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// What went wrong while `doing` something to `path`, and what to do about it.
+pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
+    let (kind, advice) = match errno {
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => {
+            (ErrorKind::Unavailable, "; make room there, or choose another directory with file:///DIR")
+        }
+        Errno::MFILE | Errno::NFILE => (ErrorKind::Unavailable, "; allow more open files (ulimit -n)"),
+        Errno::NOENT | Errno::NOTDIR => {
+            (ErrorKind::Unavailable, "; the directory is not there any more, make it again")
+        }
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => {
+            (ErrorKind::Denied, "; let this user write there, or choose another directory with file:///DIR")
+        }
+        Errno::LOOP | Errno::ISDIR | Errno::NXIO => {
+            (ErrorKind::ForeignKey, "; something else stands there, move it away")
+        }
+        _ => (ErrorKind::Unavailable, ""),
+    };
+    let why = format!("{doing} {} failed: {}{advice}", path.display(), words(errno));
+    Error::new(kind, why).with_source(std::io::Error::from(errno)).with_backend(super::SCHEME)
+}
+
+/// Without the number that the standard library adds.
+fn words(errno: Errno) -> String {
+    let text = std::io::Error::from(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+pub(super) fn foreign(path: &Path, why: &str) -> Error {
+    let why = format!("{} {why}; move it away", path.display());
+    Error::new(ErrorKind::ForeignKey, why).with_backend(super::SCHEME)
+}

@@ -1,0 +1,82 @@
+//! What is worth knowing about a directory, for `cotter doctor`.
+
+use super::admin::file_names;
+use super::backend::Files;
+use super::network;
+use super::queue::Queue;
+use super::spot::{LOCK, QUEUE};
+use crate::record::{Finding, Severity};
+use std::fs::File;
+use std::os::fd::AsFd;
+
+impl Files {
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut findings = vec![self.scope(), self.directory_finding(), self.inotify()];
+        match file_names(&self.directory.path) {
+            Ok(files) => {
+                findings.extend([self.foreign(&files), self.leftovers(&files)].into_iter().flatten())
+            }
+            Err(e) => findings.push(Finding::new(Severity::Problem, "directory", e.to_string())),
+        }
+        findings
+    }
+
+    fn scope(&self) -> Finding {
+        let what = match self.directory.access.group {
+            None => "the processes of this user on this host share these locks, and nobody else",
+            Some(_) => "the processes of one group on this host share these locks, and nobody else",
+        };
+        Finding::new(Severity::Ok, "scope", what)
+    }
+
+    fn directory_finding(&self) -> Finding {
+        if let Err(e) = self.directory.check_again() {
+            return Finding::new(Severity::Problem, "directory", e.to_string());
+        }
+        let (path, magic) = (self.directory.path.display(), self.directory.magic);
+        let what = format!("{path}, on {}, closed to others", network::name(magic));
+        Finding::new(Severity::Ok, "directory", what)
+    }
+
+    fn inotify(&self) -> Finding {
+        let slow =
+            "; who waits looks every 50 ms instead, and a deleted lock file is noticed at the next renewal";
+        match &self.watcher {
+            None => {
+                let why = "the system gives no inotify instance; raise fs.inotify.max_user_instances";
+                Finding::new(Severity::Warning, "inotify", format!("{why}{slow}"))
+            }
+            Some(watcher) if watcher.refused() > 0 => {
+                let why =
+                    format!("{} watches were refused; raise fs.inotify.max_user_watches", watcher.refused());
+                Finding::new(Severity::Warning, "inotify", format!("{why}{slow}"))
+            }
+            Some(_) => Finding::new(Severity::Ok, "inotify", "events wake those who wait"),
+        }
+    }
+
+    /// Lock files that were not written by cotter.
+    fn foreign(&self, files: &[String]) -> Option<Finding> {
+        let is_foreign = |file: &&String| {
+            let path = self.directory.path.join(file);
+            let opened = File::open(&path).ok();
+            opened.is_some_and(|f| super::state::State::read(f.as_fd(), &path).is_err())
+        };
+        let locks = files.iter().filter(|f| f.ends_with(LOCK));
+        let foreign: Vec<_> = locks.filter(is_foreign).map(String::as_str).collect();
+        let what = format!("not written by cotter, move them away: {}", foreign.join(", "));
+        (!foreign.is_empty()).then(|| Finding::new(Severity::Problem, "foreign files", what))
+    }
+
+    /// Queues in which nobody waits any more.
+    fn leftovers(&self, files: &[String]) -> Option<Finding> {
+        let queue = |file: &String| Queue {
+            directory: self.directory.path.join(file),
+            access: self.directory.access,
+        };
+        let queues = files.iter().filter(|f| f.ends_with(QUEUE)).map(queue);
+        let left = queues.filter(|q| q.waiters().is_ok_and(|n| n == 0)).count();
+        let what = format!("{left} queues of waiters that died; they go at the next use of their names");
+        (left > 0).then(|| Finding::new(Severity::Ok, "queues", what))
+    }
+}

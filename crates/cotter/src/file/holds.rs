@@ -1,0 +1,128 @@
+//! What this client holds and waits for.
+
+use super::lock::Bolt;
+use super::spot::Spot;
+use super::state::State;
+use crate::backend::{Claim, ClaimId, Leave, Release};
+use crate::{LossCause, Session};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One grant, with everything that ends it.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) claim: Claim,
+    pub(super) spot: Spot,
+    pub(super) bolt: Bolt,
+    pub(super) state: State,
+    pub(super) turns: u16,
+    /// The lock file: gone, the grant is lost.
+    pub(super) session: Session,
+}
+
+impl Held {
+    /// Whether others who come lock the same file.
+    fn is_linked(&self) -> bool {
+        self.bolt.file.is_at(&self.spot.lock)
+    }
+
+    /// Gives the lock back. That the record cannot be written keeps nobody: the kernel's lock is the truth, and the
+    /// clock is the floor under the next token.
+    pub(super) fn release(mut self, used: u16) {
+        self.state.free(used);
+        let _ = self.state.write(self.bolt.writer(), &self.spot.lock);
+        self.bolt.open();
+    }
+}
+
+/// All that one client holds, by claim.
+#[derive(Debug, Default)]
+pub(super) struct Holds(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    held: HashMap<ClaimId, Held>,
+    waiting: HashSet<ClaimId>,
+}
+
+impl Holds {
+    /// Looks at a grant of this client.
+    pub(super) fn with<T>(&self, id: ClaimId, look: impl FnOnce(&Held) -> T) -> Option<T> {
+        self.lock().held.get(&id).map(look)
+    }
+
+    /// Enters a grant. A `queued` one whose release came first is handed back.
+    pub(super) fn insert(&self, held: Held, queued: bool) -> Result<(), Held> {
+        let mut table = self.lock();
+        if queued && !table.waiting.contains(&held.claim.id) {
+            return Err(held);
+        }
+        table.held.insert(held.claim.id, held);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, id: ClaimId) -> Option<Held> {
+        self.lock().held.remove(&id)
+    }
+
+    /// From now on a release ends the wait of this claim.
+    pub(super) fn wait(&self, id: ClaimId) {
+        self.lock().waiting.insert(id);
+    }
+
+    pub(super) fn is_waiting(&self, id: ClaimId) -> bool {
+        self.lock().waiting.contains(&id)
+    }
+
+    pub(super) fn leave(&self, id: ClaimId) {
+        self.lock().waiting.remove(&id);
+    }
+
+    pub(super) fn release(&self, id: ClaimId, leave: Leave) -> Release {
+        let (held, waited) = {
+            let mut table = self.lock();
+            (table.held.remove(&id), table.waiting.remove(&id))
+        };
+        let freed = held.is_some() || waited;
+        if let Some(held) = held {
+            held.release(leave.used);
+        }
+        if freed { Release::Freed } else { Release::NotHeld }
+    }
+
+    /// Whether the grant still keeps others out. If not, all who hold it are told.
+    pub(super) fn is_good(&self, id: ClaimId) -> bool {
+        let gone = self.with(id, |held| (!held.is_linked()).then(|| held.session.clone()));
+        match gone {
+            None => false,
+            Some(None) => true,
+            Some(Some(session)) => {
+                session.lose(LossCause::Gone);
+                false
+            }
+        }
+    }
+
+    /// Something happened to this file.
+    pub(super) fn check(&self, file: &[u8]) {
+        self.lose_where(|held| held.spot.lock_file().as_bytes() == file);
+    }
+
+    /// Something happened to the directory.
+    pub(super) fn check_all(&self) {
+        self.lose_where(|_| true);
+    }
+
+    /// Told outside the lock: whoever hears of a loss may release at once.
+    fn lose_where(&self, concerns: impl Fn(&Held) -> bool) {
+        let lost: Vec<Session> = {
+            let table = self.lock();
+            table.held.values().filter(|h| concerns(h) && !h.is_linked()).map(|h| h.session.clone()).collect()
+        };
+        lost.iter().for_each(|s| s.lose(LossCause::Gone));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,33 @@
+//! Where the files of one name are.
+
+use super::directory::Directory;
+use super::encode::encode;
+use super::queue::Queue;
+use crate::Name;
+use std::path::PathBuf;
+
+/// The suffix of lock files.
+pub(super) const LOCK: &str = ".lock";
+/// The suffix of queues.
+pub(super) const QUEUE: &str = ".queue";
+
+/// The files of one name.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    pub(super) lock: PathBuf,
+    pub(super) queue: Queue,
+}
+
+impl Spot {
+    pub(super) fn of(directory: &Directory, name: &Name) -> Self {
+        let file = encode(name);
+        let lock = directory.path.join(format!("{file}{LOCK}"));
+        let queue = directory.path.join(format!("{file}{QUEUE}"));
+        Self { lock, queue: Queue { directory: queue, access: directory.access } }
+    }
+
+    /// The name of the lock file in its directory.
+    pub(super) fn lock_file(&self) -> &str {
+        self.lock.file_name().and_then(|f| f.to_str()).expect("it was made of text")
+    }
+}

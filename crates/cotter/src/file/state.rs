@@ -1,0 +1,139 @@
+//! What stands in a lock file: the counter, and who holds it.
+//!
+//! Lines of `key=value`, for people too. A file that a crash left empty, full of zeros or cut short counts as new: the
+//! clock is the floor under its tokens. A file that does not begin like one of ours is somebody else's.
+
+use super::fault::{fault, foreign};
+use crate::Result;
+use crate::backend::{Claim, ClaimId};
+use rustix::io::{Errno, pread, pwrite};
+use std::fmt::Write;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+const HEADER: &str = "cotter lock ";
+const VERSION: u32 = 1;
+const END: &str = "end";
+/// More than the longest record.
+const MOST: usize = 2048;
+/// The longest label that is kept, in bytes.
+const LABEL: usize = 512;
+
+/// One lock file's content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) name: String,
+    /// The largest token that was reserved.
+    pub(super) last: u64,
+    pub(super) held: bool,
+    /// The first token of the holder's block.
+    pub(super) first: u64,
+    pub(super) claim: Option<ClaimId>,
+    pub(super) pid: u32,
+    /// Microseconds since 1970.
+    pub(super) since: u64,
+    pub(super) label: String,
+    /// How many bytes the file had.
+    size: usize,
+}
+
+impl State {
+    /// Reserves the next tokens for a claim: never below the clock, never more of them than microseconds have passed.
+    pub(super) fn grant(&mut self, claim: &Claim, micros: u64) -> u16 {
+        let most = micros.saturating_sub(self.last).max(1);
+        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(claim.turns.max(1));
+        self.first = micros.max(self.last + 1);
+        self.last = self.first + u64::from(turns) - 1;
+        self.name = claim.name.as_str().to_owned();
+        self.held = true;
+        self.claim = Some(claim.id);
+        self.pid = std::process::id();
+        self.since = micros;
+        self.label = one_line(&claim.label);
+        turns
+    }
+
+    /// Takes back the tokens that were not used.
+    pub(super) fn free(&mut self, used: u16) {
+        self.held = false;
+        self.last = self.last.min((self.first + u64::from(used)).saturating_sub(1));
+    }
+
+    /// What stands in the file; `None` when it was never written, or a crash spoiled it.
+    pub(super) fn read(file: BorrowedFd<'_>, path: &Path) -> Result<Option<Self>> {
+        let mut bytes = [0; MOST];
+        let size = pread(file, &mut bytes, 0).map_err(|e| fault("reading", path, e))?;
+        Self::parse(&bytes[..size]).map_err(|why| foreign(path, why))
+    }
+
+    /// One write; what was longer is cut.
+    pub(super) fn write(&mut self, file: BorrowedFd<'_>, path: &Path) -> Result<()> {
+        let text = self.text();
+        let written = pwrite(file, text.as_bytes(), 0).map_err(|e| fault("writing", path, e))?;
+        if written < text.len() {
+            return Err(fault("writing", path, Errno::NOSPC));
+        }
+        if self.size > text.len() {
+            rustix::fs::ftruncate(file, text.len() as u64).map_err(|e| fault("cutting", path, e))?;
+        }
+        self.size = text.len();
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::with_capacity(self.name.len() + self.label.len() + 192);
+        let Self { name, last, first, pid, since, label, .. } = self;
+        let state = if self.held { "held" } else { "free" };
+        let claim = self.claim.map_or_else(String::new, |c| c.to_string());
+        // The counter comes first: what is cut short may still have it.
+        let written = write!(
+            text,
+            "{HEADER}{VERSION}\nlast={last}\nname={name}\nstate={state}\nfirst={first}\nclaim={claim}\npid={pid}\nsince={since}\nlabel={label}\n{END}\n"
+        );
+        written.expect("a string takes all that is written");
+        text
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Option<Self>, &'static str> {
+        let start = &bytes[..bytes.len().min(HEADER.len())];
+        if start.iter().all(|b| *b == 0)
+            || (bytes.len() < HEADER.len() && HEADER.as_bytes().starts_with(start))
+        {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let Some(body) = text.strip_prefix(HEADER) else { return Err("was not written by cotter") };
+        let Some((version, body)) = body.split_once('\n') else { return Ok(None) };
+        if version != VERSION.to_string() {
+            return Err("was written by another version of cotter");
+        }
+        Ok(Some(Self { size: bytes.len(), ..Self::fields(body) }))
+    }
+
+    /// What can be read of it. A line that was cut has no end and does not count.
+    fn fields(body: &str) -> Self {
+        let mut state = Self::default();
+        for line in body.split_inclusive('\n') {
+            let Some(line) = line.strip_suffix('\n') else { break };
+            let Some((key, value)) = line.split_once('=') else { break };
+            match key {
+                "last" => state.last = value.parse().unwrap_or_default(),
+                "name" => state.name = value.to_owned(),
+                "state" => state.held = value == "held",
+                "first" => state.first = value.parse().unwrap_or_default(),
+                "claim" => state.claim = ClaimId::parse(value),
+                "pid" => state.pid = value.parse().unwrap_or_default(),
+                "since" => state.since = value.parse().unwrap_or_default(),
+                "label" => state.label = value.to_owned(),
+                _ => {}
+            }
+        }
+        state
+    }
+}
+
+fn one_line(label: &str) -> String {
+    let fits = |(at, c): &(usize, char)| at + c.len_utf8() <= LABEL;
+    let printable = |(_, c): (usize, char)| if c.is_control() { ' ' } else { c };
+    label.char_indices().take_while(fits).map(printable).collect()
+}
