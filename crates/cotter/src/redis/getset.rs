@@ -150,7 +150,8 @@ impl Backend for GetSet {
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let Some(sale) = self.shared.sold.get(claim.id) else { return Ok(Release::NotHeld) };
         let live = self.link.live().await?;
-        let now = self.wall_millis().to_string();
+        // One that was never told that it holds has no right beyond its own value.
+        let now = if sale.block.is_some() { self.wall_millis().to_string() } else { sale.value.clone() };
         let rest = leave.keep_for.map(|d| self.expiry(d).to_string()).unwrap_or_default();
         let args = [&*sale.value, &*now, &*rest].map(str::as_bytes);
         let answer = script::GETSET_RELEASE.run(&live, &[&claim.name], &args).await;
