@@ -64,12 +64,12 @@ impl GetSet {
     }
 
     fn sale(&self, claim: &Claim, expiry: u64, block: Option<(u64, u16)>) {
-        self.shared.sold.set(claim.id, Sale { value: expiry.to_string(), block });
+        self.shared.sold.set(claim.id, Sale { name: claim.name.clone(), value: expiry.to_string(), block });
     }
 
     /// The same grant once more, while it lasts.
     fn still_held(&self, claim: &Claim) -> Option<Grant> {
-        let Sale { value, block } = self.shared.sold.get(claim.id)?;
+        let Sale { value, block, .. } = self.shared.sold.get(claim.id)?;
         let as_of = self.link.now();
         let left = value.parse::<u64>().ok()?.checked_sub(self.wall_millis() + 1).filter(|ms| *ms > 0)?;
         Some(grant(claim, block?, as_of, Duration::from_millis(left)))
@@ -149,6 +149,9 @@ impl Backend for GetSet {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let Some(sale) = self.shared.sold.get(claim.id) else { return Ok(Release::NotHeld) };
+        if sale.block.is_none() && self.shared.sold.is_held_by_another(claim.id, &sale) {
+            return Ok(Release::NotHeld);
+        }
         let live = self.link.live().await?;
         // One that was never told that it holds has no right beyond its own value.
         let now = if sale.block.is_some() { self.wall_millis().to_string() } else { sale.value.clone() };

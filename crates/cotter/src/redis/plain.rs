@@ -66,7 +66,9 @@ impl Plain {
 
     fn sell(&self, claim: &Claim, value: &str) -> (u64, u16) {
         let block = self.shared.sold.reserve(claim.turns, self.link.clock().wall());
-        self.shared.sold.set(claim.id, Sale { value: value.into(), block: Some(block) });
+        self.shared
+            .sold
+            .set(claim.id, Sale { name: claim.name.clone(), value: value.into(), block: Some(block) });
         block
     }
 

@@ -3,7 +3,7 @@
 use crate::backend::{Claim, ClaimId, Grant, Until};
 use crate::clock::unix_micros;
 use crate::poll::{self, Attempt};
-use crate::{Clock, Result};
+use crate::{Clock, Name, Result};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
@@ -63,6 +63,7 @@ pub(super) struct Sold {
 /// What a claim has, or has asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Sale {
+    pub(super) name: Name,
     pub(super) value: String,
     /// First number and turns, once it was granted.
     pub(super) block: Option<(u64, u16)>,
@@ -81,6 +82,13 @@ impl Sold {
 
     pub(super) fn get(&self, id: ClaimId) -> Option<Sale> {
         lock(&self.claims).get(&id).cloned()
+    }
+
+    /// Whether another claim on the same name holds under the same value: two expiries may fall into one millisecond.
+    pub(super) fn is_held_by_another(&self, id: ClaimId, sale: &Sale) -> bool {
+        let same =
+            |other: &Sale| other.block.is_some() && other.name == sale.name && other.value == sale.value;
+        lock(&self.claims).iter().any(|(other, s)| *other != id && same(s))
     }
 
     pub(super) fn set(&self, id: ClaimId, sale: Sale) {
@@ -112,7 +120,7 @@ pub(super) fn millis(d: Duration) -> u64 {
 }
 
 /// An older protocol that answers like this knows no more than who waits.
-pub(super) fn stray(name: &crate::Name) -> crate::Error {
+pub(super) fn stray(name: &Name) -> crate::Error {
     let why = "the connection that carried the question has gone; it may still arrive";
     crate::Error::new(crate::ErrorKind::Unavailable, why)
         .with_backend(super::SCHEME)

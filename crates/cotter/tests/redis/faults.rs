@@ -103,7 +103,7 @@ async fn a_replica_is_refused_for_now() {
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "role" && f.severity == Severity::Problem), "{findings:?}");
     replica.promote();
-    client.mutex("a").lock().await.unwrap();
+    drop(client.mutex("a").lock().await.unwrap());
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include state
-if not held or string.sub(state, 3, 3) == 'e' then return 'b' end
+if not held then return 'b' end
 if holder == ARGV[1] then
   redis.call('SET', KEYS[1], string.sub(state, 1, 5) .. ARGV[2] .. string.sub(state, 38, 110) .. ARGV[3], 'KEEPTTL')
 elseif holder ~= ARGV[2] then
