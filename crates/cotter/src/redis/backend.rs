@@ -169,10 +169,10 @@ async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
     poll_fn(|cx| {
         for (future, slot) in running.iter_mut().zip(&mut done) {
-            if slot.is_none() {
-                if let Poll::Ready(output) = future.as_mut().poll(cx) {
-                    *slot = Some(output);
-                }
+            if slot.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(cx)
+            {
+                *slot = Some(output);
             }
         }
         if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }

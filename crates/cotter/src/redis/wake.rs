@@ -192,11 +192,11 @@ impl Ears {
     async fn hear(&self, payload: &[u8]) {
         let Some(message) = Message::parse(payload) else { return };
         let (id, key) = (message.id.to_string(), message.key.clone());
-        if self.desk.deliver(message) == Addressee::Unknown {
-            if let Ok(live) = self.link.live().await {
-                let args: [&[u8]; 4] = [id.as_bytes(), b"00000", self.retain.as_bytes(), b""];
-                script::RELEASE.tell(&live, &[&key], &args).await;
-            }
+        if self.desk.deliver(message) == Addressee::Unknown
+            && let Ok(live) = self.link.live().await
+        {
+            let args: [&[u8]; 4] = [id.as_bytes(), b"00000", self.retain.as_bytes(), b""];
+            script::RELEASE.tell(&live, &[&key], &args).await;
         }
     }
 }

@@ -5,5 +5,6 @@ mod lost;
 mod older;
 mod oracle;
 mod setup;
+mod speed;
 mod tokens;
 mod waiting;
