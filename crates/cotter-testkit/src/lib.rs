@@ -7,6 +7,7 @@
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
 //! | [`processes`] | many of them, paused and killed by plan |
+//! | [`servers`] | real servers on free ports, and a proxy that disturbs |
 
 mod actor;
 mod clock;
@@ -16,6 +17,7 @@ pub mod history;
 pub mod holder;
 pub mod processes;
 pub mod resource;
+pub mod servers;
 
 pub use actor::{Actor, Played};
 pub use clock::now;

@@ -53,6 +53,8 @@ pub mod poll;
 pub mod conformance;
 #[cfg(feature = "file")]
 pub mod file;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 pub use backend::{ClaimId, Info, Level, Mode};
 pub use builder::Builder;

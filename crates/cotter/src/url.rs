@@ -13,6 +13,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "memory" => memory(rest),
         #[cfg(feature = "file")]
         "file" => Ok(Arc::new(crate::file::Store::from_url(rest)?)),
+        #[cfg(feature = "redis")]
+        "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {KNOWN}"))),
     }
 }

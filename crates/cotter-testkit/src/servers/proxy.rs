@@ -1,0 +1,224 @@
+//! A TCP proxy that delays, loses, cuts and goes silent.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Stands between clients and a server on this host.
+#[derive(Debug)]
+pub struct Proxy {
+    rules: Arc<Rules>,
+    address: SocketAddr,
+}
+
+/// What happens to a connection whose reply was lost: TCP loses nothing in the middle, so it ends in one way or another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// It is reset.
+    Cut,
+    /// It stays open and carries nothing any more.
+    Silence,
+}
+
+#[derive(Debug)]
+struct Rules {
+    target: SocketAddr,
+    state: Mutex<State>,
+    /// Both directions of all connections carry nothing; what arrives is kept from going on.
+    frozen: AtomicBool,
+    refusing: AtomicBool,
+    stopped: AtomicBool,
+    messages_dropped: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: Vec<(TcpStream, TcpStream)>,
+    request_delay: Duration,
+    reply_delay: Duration,
+    /// The next reply that contains the bytes is lost.
+    lose: Option<(Vec<u8>, Loss)>,
+    /// All packets from the server that contain this are dropped; only for messages, which nothing is in step with.
+    drop_messages: Option<Vec<u8>>,
+}
+
+impl Proxy {
+    /// Listens on a free port.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn start(target_port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let rules = Arc::new(Rules {
+            target: SocketAddr::from(([127, 0, 0, 1], target_port)),
+            state: Mutex::default(),
+            frozen: AtomicBool::new(false),
+            refusing: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            messages_dropped: AtomicU64::new(0),
+        });
+        let accepting = rules.clone();
+        thread::spawn(move || accept(&accepting, &listener));
+        Self { rules, address }
+    }
+
+    /// The port that clients connect to.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// A Redis URL through this proxy.
+    pub fn redis_url(&self, options: &str) -> String {
+        format!("redis://127.0.0.1:{}?{options}", self.port())
+    }
+
+    /// Every packet towards the server waits so long.
+    pub fn delay_requests(&self, by: Duration) {
+        self.rules.state().request_delay = by;
+    }
+
+    /// Every packet from the server waits so long.
+    pub fn delay_replies(&self, by: Duration) {
+        self.rules.state().reply_delay = by;
+    }
+
+    /// The next packet from the server that contains these bytes is lost, and its connection with it.
+    pub fn lose_reply(&self, containing: &[u8], how: Loss) {
+        self.rules.state().lose = Some((containing.to_vec(), how));
+    }
+
+    /// Whether the loss that was ordered has happened.
+    pub fn has_lost(&self) -> bool {
+        self.rules.state().lose.is_none()
+    }
+
+    /// Packets from the server that contain these bytes are dropped from now on; `None` ends it.
+    pub fn drop_messages(&self, containing: Option<&[u8]>) {
+        self.rules.state().drop_messages = containing.map(<[u8]>::to_vec);
+    }
+
+    /// How many packets were dropped so.
+    pub fn messages_dropped(&self) -> u64 {
+        self.rules.messages_dropped.load(Ordering::SeqCst)
+    }
+
+    /// Resets all connections; new ones work.
+    pub fn cut(&self) {
+        self.rules.state().open.drain(..).for_each(|(a, b)| close(&a, &b));
+    }
+
+    /// Half-opens: all connections stay and carry nothing, until it is undone.
+    pub fn freeze(&self, yes: bool) {
+        self.rules.frozen.store(yes, Ordering::SeqCst);
+    }
+
+    /// New connections are closed at once.
+    pub fn refuse(&self, yes: bool) {
+        self.rules.refusing.store(yes, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.rules.stopped.store(true, Ordering::SeqCst);
+        self.cut();
+        // Wakes the accepting thread.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Rules {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+}
+
+fn close(a: &TcpStream, b: &TcpStream) {
+    let _ = a.shutdown(Shutdown::Both);
+    let _ = b.shutdown(Shutdown::Both);
+}
+
+fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
+    for client in listener.incoming() {
+        if rules.stopped() {
+            return;
+        }
+        let Ok(client) = client else { continue };
+        if rules.refusing.load(Ordering::SeqCst) {
+            continue;
+        }
+        let Ok(server) = TcpStream::connect(rules.target) else { continue };
+        let _ = (client.set_nodelay(true), server.set_nodelay(true));
+        if let Some(copy) = client.try_clone().ok().zip(server.try_clone().ok()) {
+            rules.state().open.push(copy);
+        }
+        let (Ok(from_client), Ok(from_server)) = (client.try_clone(), server.try_clone()) else { continue };
+        let (up, down) = (rules.clone(), rules.clone());
+        thread::spawn(move || pump(from_client, server, |packet| requests(&up, packet)));
+        thread::spawn(move || pump(from_server, client, |packet| replies(&down, packet)));
+    }
+}
+
+/// What becomes of a packet.
+enum Fate {
+    Pass,
+    Drop,
+    End(Loss),
+}
+
+fn requests(rules: &Rules, _: &[u8]) -> Fate {
+    let delay = rules.state().request_delay;
+    thread::sleep(delay);
+    hold_while_frozen(rules);
+    Fate::Pass
+}
+
+fn replies(rules: &Rules, packet: &[u8]) -> Fate {
+    let delay = rules.state().reply_delay;
+    thread::sleep(delay);
+    hold_while_frozen(rules);
+    let mut state = rules.state();
+    if state.drop_messages.as_ref().is_some_and(|m| contains(packet, m)) {
+        rules.messages_dropped.fetch_add(1, Ordering::SeqCst);
+        return Fate::Drop;
+    }
+    match state.lose.take_if(|(bytes, _)| contains(packet, bytes)) {
+        Some((_, how)) => Fate::End(how),
+        None => Fate::Pass,
+    }
+}
+
+fn hold_while_frozen(rules: &Rules) {
+    while rules.frozen.load(Ordering::SeqCst) && !rules.stopped() {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn contains(packet: &[u8], bytes: &[u8]) -> bool {
+    bytes.is_empty() || packet.windows(bytes.len()).any(|w| w == bytes)
+}
+
+fn pump(mut from: TcpStream, mut to: TcpStream, mut judge: impl FnMut(&[u8]) -> Fate) {
+    let mut buffer = [0; 64 * 1024];
+    let mut silent = false;
+    while let Ok(n @ 1..) = from.read(&mut buffer) {
+        if silent {
+            continue;
+        }
+        match judge(&buffer[..n]) {
+            Fate::Pass if to.write_all(&buffer[..n]).is_err() => break,
+            Fate::End(Loss::Cut) => break,
+            Fate::End(Loss::Silence) => silent = true,
+            Fate::Pass | Fate::Drop => {}
+        }
+    }
+    close(&from, &to);
+}

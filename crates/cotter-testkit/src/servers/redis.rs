@@ -1,0 +1,212 @@
+//! A real `redis-server`.
+
+use super::{free_port, missing};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How a server is to be started.
+#[derive(Debug, Clone, Default)]
+pub struct RedisBuilder {
+    args: Vec<String>,
+    preload: Option<PathBuf>,
+}
+
+/// A running `redis-server`, without persistence unless asked for; ends when it is dropped.
+#[derive(Debug)]
+pub struct Redis {
+    child: Option<Child>,
+    builder: RedisBuilder,
+    port: u16,
+    dir: TempDir,
+}
+
+const BINARY: &str = "redis-server";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl RedisBuilder {
+    /// One more setting: `("requirepass", "secret")`.
+    #[must_use]
+    pub fn with(mut self, setting: &str, value: &str) -> Self {
+        self.args.extend([format!("--{setting}"), value.into()]);
+        self
+    }
+
+    /// A library that is loaded before all others: a shim for the clock.
+    #[must_use]
+    pub fn preload(mut self, library: impl Into<PathBuf>) -> Self {
+        self.preload = Some(library.into());
+        self
+    }
+
+    /// Starts it and waits until it answers. `None`, after saying so, where there is no such program.
+    ///
+    /// # Panics
+    /// When it does not start, or is missing although `COTTER_REQUIRE` contains `redis`.
+    pub fn start(self) -> Option<Redis> {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut server = Redis { child: None, builder: self, port: free_port(), dir };
+        match server.spawn() {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                missing("redis", BINARY);
+                None
+            }
+            started => {
+                started.expect("the server starts");
+                Some(server)
+            }
+        }
+    }
+}
+
+impl Redis {
+    /// A server with defaults. `None`, after saying so, where there is no such program.
+    pub fn start() -> Option<Self> {
+        RedisBuilder::default().start()
+    }
+
+    /// Settings before the start.
+    pub fn builder() -> RedisBuilder {
+        RedisBuilder::default()
+    }
+
+    fn spawn(&mut self) -> std::io::Result<()> {
+        let mut command = Command::new(BINARY);
+        command
+            .args([
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                &self.port.to_string(),
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
+            .args([
+                "--dir",
+                &self.dir.path().to_string_lossy(),
+                "--unixsocket",
+                &self.socket().to_string_lossy(),
+            ])
+            .args(&self.builder.args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if let Some(library) = &self.builder.preload {
+            command.env("LD_PRELOAD", library).env("SKEW_FILE", self.skew_file());
+        }
+        self.child = Some(command.spawn()?);
+        let end = Instant::now() + PATIENCE;
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(Instant::now() < end, "the server does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Kills it, without any chance to write.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it again, in the same folder, on the same port.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.spawn().expect("it started before");
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its folder.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("socket")
+    }
+
+    /// The file whose eight bytes a clock shim adds, in nanoseconds.
+    pub fn skew_file(&self) -> PathBuf {
+        self.dir.path().join("skew")
+    }
+
+    /// A URL with these options: `""` or `"mode=plain&retry=5ms"`.
+    pub fn url(&self, options: &str) -> String {
+        format!("redis://127.0.0.1:{}?{options}", self.port)
+    }
+
+    /// Sends one command on a connection of its own; the answer as it stands on the wire, without type signs.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn command(&self, words: &[&str]) -> String {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        let mut request = format!("*{}\r\n", words.len());
+        words.iter().for_each(|w| request += &format!("${}\r\n{w}\r\n", w.len()));
+        (&stream).write_all(request.as_bytes()).expect("it reads");
+        read_reply(&mut BufReader::new(stream)).expect("it answers")
+    }
+
+    /// Makes this server a replica of another and waits until it has its data.
+    ///
+    /// # Panics
+    /// When they do not find each other.
+    pub fn follow(&self, master: &Self) {
+        self.command(&["REPLICAOF", "127.0.0.1", &master.port.to_string()]);
+        let end = Instant::now() + PATIENCE;
+        while !self.command(&["INFO", "replication"]).contains("master_link_status:up") {
+            assert!(Instant::now() < end, "the replica does not follow");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Makes a replica a master.
+    pub fn promote(&self) {
+        self.command(&["REPLICAOF", "NO", "ONE"]);
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Lists come back as lines.
+fn read_reply(from: &mut impl BufRead) -> std::io::Result<String> {
+    let mut line = String::new();
+    from.read_line(&mut line)?;
+    let line = line.trim_end();
+    let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
+    match sign {
+        "$" if rest == "-1" => Ok(String::new()),
+        "$" => {
+            let mut bytes = vec![0; rest.parse::<usize>().map_err(std::io::Error::other)? + 2];
+            from.read_exact(&mut bytes)?;
+            bytes.truncate(bytes.len() - 2);
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        "*" => {
+            let items = rest.parse::<i64>().map_err(std::io::Error::other)?;
+            let items: std::io::Result<Vec<String>> = (0..items).map(|_| read_reply(from)).collect();
+            Ok(items?.join("\n"))
+        }
+        _ => Ok(rest.to_owned()),
+    }
+}

@@ -1,0 +1,170 @@
+//! Where a server is, from a URL.
+
+use crate::url::config;
+use crate::{Error, Result};
+use redis::{
+    ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The parts of a URL before the question mark.
+#[derive(Default)]
+pub(super) struct Address {
+    pub(super) tls: bool,
+    /// `None`: a socket at `path`.
+    host: Option<(String, u16)>,
+    path: PathBuf,
+    user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) db: i64,
+}
+
+/// The files of `ca=`, `cert=` and `key=`, read.
+#[derive(Default)]
+pub(super) struct Certificates {
+    pub(super) ca: Option<Vec<u8>>,
+    pub(super) cert: Option<Vec<u8>>,
+    pub(super) key: Option<Vec<u8>>,
+}
+
+const PORT: u16 = 6379;
+
+impl Address {
+    /// Takes `scheme:rest` apart; `rest` has no query any more.
+    pub(super) fn parse(scheme: &str, rest: &str) -> Result<Self> {
+        let Some(rest) = rest.strip_prefix("//") else {
+            return Err(config(format!("{scheme}: goes on with //")));
+        };
+        if scheme == "unix" {
+            return Self::socket(rest);
+        }
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (credentials, host) = match authority.rsplit_once('@') {
+            Some((credentials, host)) => (Some(credentials), host),
+            None => (None, authority),
+        };
+        let mut address =
+            Self { tls: scheme == "rediss", host: Some(host_and_port(host)?), ..Self::default() };
+        address.db = database(path)?;
+        if let Some(credentials) = credentials {
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            address.user = some(decode("user", user)?);
+            address.password = some(decode("password", password)?);
+        }
+        Ok(address)
+    }
+
+    fn socket(path: &str) -> Result<Self> {
+        let path = PathBuf::from(decode("path", path)?);
+        if !path.is_absolute() {
+            return Err(config("unix: needs three slashes and the absolute path of a socket"));
+        }
+        Ok(Self { path, ..Self::default() })
+    }
+
+    /// What the driver needs. Nothing is sent.
+    pub(super) fn client(&self, certificates: Certificates) -> Result<redis::Client> {
+        let addr = match &self.host {
+            None => ConnectionAddr::Unix(self.path.clone()),
+            Some((host, port)) if self.tls => {
+                ConnectionAddr::TcpTls { host: host.clone(), port: *port, insecure: false, tls_params: None }
+            }
+            Some((host, port)) => ConnectionAddr::Tcp(host.clone(), *port),
+        };
+        let mut settings = RedisConnectionInfo::default().set_db(self.db).set_skip_set_lib_name();
+        if let Some(user) = &self.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &self.password {
+            settings = settings.set_password(password);
+        }
+        let tcp = redis::io::tcp::TcpSettings::default().set_nodelay(true).set_user_timeout(USER_TIMEOUT);
+        let info = addr.into_connection_info().map_err(unusable)?;
+        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
+        if !self.tls {
+            return redis::Client::open(info).map_err(unusable);
+        }
+        with_tls(info, certificates)
+    }
+
+    pub(super) fn instance(&self) -> String {
+        let Self { host, path, db, .. } = self;
+        let db = if *db == 0 { String::new() } else { format!("/{db}") };
+        match host {
+            Some((host, port)) if host.contains(':') => format!("[{host}]:{port}{db}"),
+            Some((host, port)) => format!("{host}:{port}{db}"),
+            None => format!("{}{db}", path.display()),
+        }
+    }
+}
+
+/// Longer than any answer is waited for; what the kernel still has not got acknowledged then never will be.
+const USER_TIMEOUT: Duration = Duration::from_secs(10);
+
+fn with_tls(info: ConnectionInfo, certificates: Certificates) -> Result<redis::Client> {
+    // The driver panics when the process has no provider. If there is one already it is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client_tls = match (certificates.cert, certificates.key) {
+        (Some(client_cert), Some(client_key)) => Some(ClientTlsConfig { client_cert, client_key }),
+        (None, None) => None,
+        _ => return Err(config("cert= and key= go together")),
+    };
+    let certificates = TlsCertificates { client_tls, root_cert: certificates.ca };
+    redis::Client::build_with_tls(info, certificates).map_err(unusable)
+}
+
+fn unusable(e: redis::RedisError) -> Error {
+    config(format!("the address or its certificates cannot be used: {e}"))
+}
+
+/// For people; without credentials.
+pub(super) fn instance(info: &ConnectionInfo) -> String {
+    format!("{}/{}", info.addr(), info.redis_settings().db())
+}
+
+fn host_and_port(text: &str) -> Result<(String, u16)> {
+    let (host, port) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    if host.is_empty() {
+        return Err(config("the URL names no host"));
+    }
+    let port =
+        port.map_or(Ok(PORT), |p| p.parse().map_err(|_| config("the port is not a number up to 65535")))?;
+    Ok((decode("host", host)?, port))
+}
+
+pub(super) fn database(text: &str) -> Result<i64> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let db = text.parse().ok().filter(|db| (0..=1_000_000).contains(db));
+    db.ok_or_else(|| config("the database behind the host is not a number"))
+}
+
+fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// Percent-decoding. Says which part is wrong, never what stands in it.
+pub(super) fn decode(part: &str, text: &str) -> Result<String> {
+    let wrong = || config(format!("the {part} in the URL is not percent-encoded UTF-8"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let hex = rest.get(..2).and_then(|h| std::str::from_utf8(h).ok()).ok_or_else(wrong)?;
+        bytes.push(u8::from_str_radix(hex, 16).map_err(|_| wrong())?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}

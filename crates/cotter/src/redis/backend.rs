@@ -1,0 +1,261 @@
+//! The contract, in native mode.
+
+use super::connection::{Link, Live};
+use super::desk::Desk;
+use super::faults::{Sent, explain};
+use super::keys::Keys;
+use super::queue::{Place, silence};
+use super::script::{self, Script};
+use super::state::{Answer, Block, extended, micros, text, turns};
+use super::wake::Wake;
+use super::{SCHEME, Shared};
+use crate::backend::{
+    Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Member, Notes, Release,
+    Until,
+};
+use crate::{Clock, Error, ErrorKind, Moment, Result, poll};
+use async_trait::async_trait;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+
+/// One connection that speaks native mode.
+#[derive(Debug)]
+pub(super) struct Native {
+    pub(super) link: Arc<Link>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) keys: Keys,
+    wake: Wake,
+    info: Info,
+    /// How long a free name is remembered, in milliseconds, as the scripts take it.
+    pub(super) retain: String,
+}
+
+/// What the lock of a dead holder stays beyond its lease, so that its queue and its token are not forgotten.
+const GRACE: Duration = Duration::from_secs(3600);
+/// So many grants are extended by one call: the server does nothing else meanwhile.
+const BATCH: usize = 64;
+/// Shorter leases than this would be over before their answer is read.
+const MIN_TTL: Duration = Duration::from_millis(5);
+
+impl Native {
+    pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>, _: Arc<dyn Clock>) -> Self {
+        let options = &shared.options;
+        let mut info = Info::new(SCHEME, &options.instance);
+        info.capabilities = Capabilities {
+            leases: true,
+            per_runtime: true,
+            keep_for: true,
+            adopt: true,
+            min_ttl: MIN_TTL,
+            ..Capabilities::default()
+        };
+        let retain = options.retain.as_millis().to_string();
+        let channel = format!("{}:wake:{}", options.prefix, ClaimId::random());
+        let wake = Wake::new(&link, &shared.desk, channel, retain.clone());
+        Self { keys: Keys::new(options), wake, info, retain, link, shared }
+    }
+
+    pub(super) fn desk(&self) -> &Arc<Desk> {
+        &self.shared.desk
+    }
+
+    pub(super) fn wake(&self) -> &Wake {
+        &self.wake
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.link.now()
+    }
+
+    pub(super) fn grant(claim: &Claim, block: Block, as_of: Moment) -> Grant {
+        Grant {
+            claim: claim.clone(),
+            number: block.number,
+            turns: block.turns,
+            as_of,
+            ttl: Some(block.ttl),
+            session: None,
+            votes: None,
+        }
+    }
+
+    /// How long the key of a lock with this lease stays, in milliseconds.
+    fn px(&self, ttl: Duration) -> String {
+        (ttl + GRACE + self.shared.options.retain).as_millis().to_string()
+    }
+
+    /// One question for the lock, and when it was sent. `join`: get in line. `again`: it stands there already.
+    pub(super) async fn ask(&self, claim: &Claim, join: bool, again: bool) -> Result<(Answer, Moment)> {
+        let live = self.link.live().await?;
+        let (id, ttl, turns) = (claim.id.to_string(), micros(claim.ttl), turns(claim.turns.max(1)));
+        let (px, silence) = (self.px(claim.ttl), micros(silence(claim)));
+        let channel = if join { self.wake.channel() } else { "" };
+        let args = [&*id, &*ttl, &*turns, &*claim.label, &*px, &*self.retain, channel, &*silence];
+        let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
+        self.desk().asks(claim.id, live.number);
+        let sent = self.now();
+        let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args.map(str::as_bytes)).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
+        if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+            self.desk().answered(claim.id);
+        }
+        Ok((answer?, sent))
+    }
+
+    /// Runs a step for one name and answers with its text.
+    pub(super) async fn step(&self, script: &Script, keys: &[&str], args: &[&[u8]]) -> Result<String> {
+        let live = self.link.live().await?;
+        text(script.run(&live, keys, args).await.map_err(|e| explain(e, Sent::Yes))?)
+    }
+
+    async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        let mut place = Place::new(self, claim);
+        let granted = poll::until(&**self.link.clock(), until, &mut place).await;
+        drop(place);
+        if let Ok(None) = granted {
+            // Nothing of the claim may stay behind.
+            self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)?;
+        }
+        granted
+    }
+
+    async fn let_go(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
+        let (id, used) = (claim.id.to_string(), turns(leave.used));
+        let rest = leave.keep_for.map(micros).unwrap_or_default();
+        let args = [&*id, &*used, &*self.retain, &*rest].map(str::as_bytes);
+        let answer = script::RELEASE.run(live, &[&self.keys.lock(&claim.name)], &args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
+        match answer.map_err(|e| e.with_name(&claim.name))?.as_str() {
+            "f" => Ok(Release::Freed),
+            "n" => Ok(Release::NotHeld),
+            other => Err(super::faults::garbled(other)),
+        }
+    }
+
+    async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let keys: Vec<String> = grants.iter().map(|g| self.keys.lock(&g.claim.name)).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let mut args = vec![micros(ttl), self.px(ttl)];
+        args.extend(grants.iter().map(|g| g.claim.id.to_string()));
+        let args: Vec<&[u8]> = args.iter().map(String::as_bytes).collect();
+        let live = match self.link.live().await {
+            Ok(live) => live,
+            Err(e) => return vec![Err(e); grants.len()],
+        };
+        let as_of = self.now();
+        let answer = script::EXTEND.run(&live, &keys, &args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
+        match answer {
+            Err(e) => vec![Err(e); grants.len()],
+            Ok(fields) => grants.iter().enumerate().map(|(i, g)| extension(g, &fields, i, as_of)).collect(),
+        }
+    }
+}
+
+/// 14 characters for each.
+fn extension(grant: &Grant, fields: &str, i: usize, as_of: Moment) -> Result<Extension> {
+    let field =
+        fields.get(i * 14..(i + 1) * 14).ok_or_else(|| super::faults::garbled("too few extensions"))?;
+    let left = extended(field).map_err(|e| e.with_name(&grant.claim.name))?;
+    Ok(left.map_or(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
+}
+
+/// Polls all of them until all are done.
+async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
+    let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (future, slot) in running.iter_mut().zip(&mut done) {
+            if slot.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(cx)
+            {
+                *slot = Some(output);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+#[async_trait]
+impl Backend for Native {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        self.info.capabilities.supports(claim.mode, SCHEME)?;
+        if until != Until::Now {
+            return self.wait(claim, until).await;
+        }
+        match self.ask(claim, false, false).await? {
+            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
+            (Answer::Busy, _) => Ok(None),
+            (Answer::Queued { .. }, _) => Err(super::faults::garbled("a place to one who does not join")),
+        }
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        all(grants.chunks(BATCH).map(|some| self.extend_some(some, ttl)))
+            .await
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        self.desk().leave(claim.id);
+        let live = self.link.live().await?;
+        let released = self.let_go(&live, claim, leave).await?;
+        // On the connection that carried it, a question is never behind its release; on another one it may be.
+        let strays = self.desk().may_stray(claim.id, live.number, self.now());
+        if strays && released == Release::NotHeld {
+            let why = "the connection that carried the question has gone; it may still arrive";
+            let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_name(&claim.name);
+            return Err(error.with_outcome_unknown());
+        }
+        Ok(released)
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        Err(Error::unsupported("a shared lock", SCHEME).with_name(&grant.claim.name))
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let (old, new) = (from.id.to_string(), to.id.to_string());
+        let as_of = self.now();
+        let args = [&*old, &*new, &*to.label].map(str::as_bytes);
+        let live = self.link.live().await?;
+        let answer = script::ADOPT.run(&live, &[&self.keys.lock(&to.name)], &args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(Answer::parse);
+        match answer.map_err(|e| e.with_name(&to.name))? {
+            Answer::Granted(block) => Ok(Some(Self::grant(to, block, as_of))),
+            _ => Ok(None),
+        }
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        super::doctor::time(&self.link).await.map(|(now, _)| Some(now))
+    }
+
+    async fn close(&self) {
+        self.wake.close();
+        self.link.close();
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        None
+    }
+}

@@ -1,0 +1,147 @@
+//! What is known of the claims of this process: who waits, who holds, whose question was not answered.
+
+use super::state::Message;
+use crate::Moment;
+use crate::backend::ClaimId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Shared by all connections of a store, because a claim may be released on another one than it was granted on.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    seats: Mutex<HashMap<ClaimId, Seat>>,
+    unanswered: Mutex<HashMap<ClaimId, Unanswered>>,
+}
+
+#[derive(Debug)]
+enum Seat {
+    Waiting(Arc<Waiter>),
+    /// Granted after waiting and not released: a message about it may still come, and must not free it.
+    Holding,
+}
+
+/// One that waits for a message.
+#[derive(Debug, Default)]
+pub(super) struct Waiter {
+    pub(super) woken: Arc<Notify>,
+    message: Mutex<Option<Message>>,
+}
+
+/// A question that may still be on its way.
+#[derive(Debug, Clone, Copy)]
+struct Unanswered {
+    /// The connection that carried it.
+    carrier: u64,
+    /// Since when its clean-up is tried on another connection.
+    cleaned_since: Option<Moment>,
+}
+
+/// So long a request may be on its way after its connection has gone; as long as the engine repeats a clean-up.
+const STRAY: Duration = Duration::from_secs(10);
+
+/// What to do about a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Addressee {
+    Told,
+    /// This process knows no such claim: the grant is nobody's.
+    Unknown,
+}
+
+impl Desk {
+    /// Takes a seat for a claim that waits.
+    pub(super) fn wait(self: &Arc<Self>, id: ClaimId) -> Seated {
+        let waiter = Arc::new(Waiter::default());
+        lock(&self.seats).insert(id, Seat::Waiting(waiter.clone()));
+        Seated { desk: self.clone(), id, waiter }
+    }
+
+    pub(super) fn deliver(&self, message: Message) -> Addressee {
+        let seats = lock(&self.seats);
+        match seats.get(&message.id) {
+            None => Addressee::Unknown,
+            Some(Seat::Holding) => Addressee::Told,
+            Some(Seat::Waiting(waiter)) => {
+                let mut slot = lock(&waiter.message);
+                if slot.as_ref().is_none_or(|old| old.ticket <= message.ticket) {
+                    *slot = Some(message);
+                }
+                waiter.woken.notify_one();
+                Addressee::Told
+            }
+        }
+    }
+
+    /// Has everybody who waits ask again: messages may have been missed.
+    pub(super) fn wake_all(&self) {
+        for seat in lock(&self.seats).values() {
+            if let Seat::Waiting(waiter) = seat {
+                waiter.woken.notify_one();
+            }
+        }
+    }
+
+    /// The claim is given up or given back.
+    pub(super) fn leave(&self, id: ClaimId) {
+        lock(&self.seats).remove(&id);
+    }
+
+    /// Before the first byte of a question leaves.
+    pub(super) fn asks(&self, id: ClaimId, carrier: u64) {
+        lock(&self.unanswered).insert(id, Unanswered { carrier, cleaned_since: None });
+    }
+
+    /// No question of this claim is on its way any more.
+    pub(super) fn answered(&self, id: ClaimId) {
+        lock(&self.unanswered).remove(&id);
+    }
+
+    /// Whether a question of the claim may still arrive although a release on `carrier` was just answered.
+    pub(super) fn may_stray(&self, id: ClaimId, carrier: u64, now: Moment) -> bool {
+        let mut unanswered = lock(&self.unanswered);
+        let Some(entry) = unanswered.get_mut(&id) else { return false };
+        let since = *entry.cleaned_since.get_or_insert(now);
+        let strays = entry.carrier != carrier && now.since(since) < STRAY;
+        if !strays {
+            unanswered.remove(&id);
+        }
+        strays
+    }
+}
+
+/// A seat that is left when it is dropped, unless the claim was granted.
+#[derive(Debug)]
+pub(super) struct Seated {
+    desk: Arc<Desk>,
+    id: ClaimId,
+    pub(super) waiter: Arc<Waiter>,
+}
+
+impl Seated {
+    /// The message, if there is one with this ticket.
+    pub(super) fn take(&self, ticket: u64) -> Option<Message> {
+        lock(&self.waiter.message).take_if(|m| m.ticket == ticket)
+    }
+
+    /// The claim holds from now on.
+    pub(super) fn hold(&self) {
+        if let Some(seat) = lock(&self.desk.seats).get_mut(&self.id) {
+            *seat = Seat::Holding;
+        }
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        let mut seats = lock(&self.desk.seats);
+        let ours = matches!(seats.get(&self.id), Some(Seat::Waiting(w)) if Arc::ptr_eq(w, &self.waiter));
+        if ours {
+            seats.remove(&self.id);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

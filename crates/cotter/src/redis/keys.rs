@@ -1,0 +1,88 @@
+//! Names as keys: everything of a name in one slot, under one pattern.
+
+use super::options::Options;
+use crate::Name;
+use std::fmt::Write;
+
+/// How names become keys.
+#[derive(Debug)]
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { prefix: format!("{}:{{", options.prefix) }
+    }
+
+    /// The key of a name; `:q` and the like behind it belong to the same name.
+    pub(super) fn lock(&self, name: &str) -> String {
+        let mut key = String::with_capacity(self.prefix.len() + name.len() + 1);
+        key.push_str(&self.prefix);
+        encode(name, &mut key);
+        key.push('}');
+        key
+    }
+
+    pub(super) fn note(&self, name: &Name, note: &str) -> String {
+        let mut key = self.lock(name);
+        key.push_str(":note:");
+        encode(note, &mut key);
+        key
+    }
+
+    /// A pattern for SCAN that finds the keys of all names that begin so, and no key beside them.
+    pub(super) fn pattern(&self, prefix: &str) -> String {
+        let mut begin = self.prefix.clone();
+        encode(prefix, &mut begin);
+        let mut pattern = String::with_capacity(begin.len() + 2);
+        for c in begin.chars() {
+            if matches!(c, '*' | '?' | '[' | ']' | '\\' | '^') {
+                pattern.push('\\');
+            }
+            pattern.push(c);
+        }
+        pattern.push_str("*}");
+        pattern
+    }
+
+    /// The name of a key that [`pattern`](Self::pattern) found; `None` for what is not ours.
+    pub(super) fn name(&self, key: &[u8]) -> Option<Name> {
+        let inner = key.strip_prefix(self.prefix.as_bytes())?.strip_suffix(b"}")?;
+        let decoded = super::address::decode("key", std::str::from_utf8(inner).ok()?).ok()?;
+        Name::new(decoded).ok().filter(|name| self.lock(name).as_bytes() == key)
+    }
+}
+
+/// Braces would move the hash tag; the rest could not be told apart from what stands for them.
+fn encode(text: &str, key: &mut String) {
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '%' | '{' | '}') {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                write!(key, "%{byte:02X}").expect("a string takes it");
+            }
+        } else {
+            key.push(c);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        let keys = Keys::new(&Options::new("test".into()));
+        for name in ["a", "{a}", "a}b{", "100%", "a:q", "a%7D", "日本語", "*?[]\\^"] {
+            let name = Name::new(name).unwrap();
+            let key = keys.lock(&name);
+            assert_eq!(key.matches(['{', '}']).count(), 2, "{key}");
+            assert_eq!(keys.name(key.as_bytes()), Some(name));
+        }
+        assert_eq!(keys.name(b"cotter:{a}:q"), None);
+        assert_eq!(keys.name(b"other:{a}"), None);
+        assert_eq!(keys.pattern("a*b"), "cotter:{a\\*b*}");
+    }
+}

@@ -1,0 +1,26 @@
+-- Takes the lock away from its holder: marks it, or frees it at once.
+--
+-- KEYS  1 the lock
+-- ARGV  1 token of the holder that is meant, or ''   2 'now' or ''   3 retain (ms)
+-- Returns the first token (16 digits) of the evicted holder, or '' when nobody (or not that one) holds it
+local state = redis.call('GET', KEYS[1])
+local FREE = '--------------------------------'
+--@include now
+--@include state
+local meant = tonumber(ARGV[1])
+if not held or (meant and (meant < first or meant >= first + reserved)) then return '' end
+local number = string.sub(state, 39, 54)
+if ARGV[2] == '' then
+  redis.call('SET', KEYS[1], string.sub(state, 1, 2) .. 'e' .. string.sub(state, 4), 'KEEPTTL')
+  return number
+end
+local retain = tonumber(ARGV[3])
+local last = first + reserved - 1
+--@include reserve
+--@include pass_on
+local winner, _, queued = pass_on(last)
+if not winner then
+  redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. FREE .. string.sub(state, 38, 110), 'PX',
+    string.format('%.0f', retain + (queued and 3600000 or 0)))
+end
+return number

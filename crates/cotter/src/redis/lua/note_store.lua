@@ -1,0 +1,15 @@
+-- Writes a note for a current holder, over a smaller (token, sequence) only.
+--
+-- KEYS  1 the lock   2 the note
+-- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
+-- Returns the new revision, or '' when the writer is stale
+local state = redis.call('GET', KEYS[1])
+local FREE = '--------------------------------'
+--@include now
+--@include state
+if not held or holder ~= ARGV[1] then return '' end
+local by = ARGV[2] .. ' ' .. ARGV[3]
+local old = redis.call('HGET', KEYS[2], 'by')
+if old and by <= old then return '' end
+redis.call('HSET', KEYS[2], 'by', by, 'bytes', ARGV[4])
+return tostring(redis.call('HINCRBY', KEYS[2], 'revision', 1))

@@ -1,0 +1,14 @@
+-- Compare and delete, or compare and leave behind.
+--
+-- KEYS  1 the key
+-- ARGV  1 our value   2 ms to leave behind, or ''   3 the value to leave
+-- Returns  f freed   n there is none   or  o and the value that stands there
+local value = redis.call('GET', KEYS[1])
+if not value then return 'n' end
+if value ~= ARGV[1] then return 'o' .. value end
+if ARGV[2] == '' then
+  redis.call('DEL', KEYS[1])
+else
+  redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2])
+end
+return 'f'

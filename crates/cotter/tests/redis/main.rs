@@ -1,0 +1,10 @@
+//! The Redis store on real servers: faults, waiting, tokens, the older protocols, and the memory store as its oracle.
+
+mod faults;
+mod lost;
+mod older;
+mod oracle;
+mod setup;
+mod speed;
+mod tokens;
+mod waiting;
