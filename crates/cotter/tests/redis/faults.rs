@@ -89,7 +89,7 @@ async fn a_long_foreign_script_is_waited_for() {
     let waiting = tokio::spawn(async move { client.mutex("a").lock().await });
     tokio::time::sleep(Duration::from_millis(500)).await;
     server.command(&["SCRIPT", "KILL"]);
-    waiting.await.unwrap().unwrap();
+    drop(waiting.await.unwrap().unwrap());
     busy.wait().unwrap();
 }
 

@@ -49,25 +49,20 @@ async fn pairs<F: Future<Output = ()> + Send>(
     let running: Vec<_> = (0..tasks)
         .map(|_| {
             let (pair, done) = (pair.clone(), done.clone());
-            let fut = async move {
+            async move {
                 while start.elapsed() < RUN {
                     pair().await;
                     done.fetch_add(1, Ordering::Relaxed);
                 }
-            };
-            fut
+            }
         })
         .collect();
     let mut set = tokio::task::JoinSet::new();
     for task in running {
-        set.spawn(unsync(task));
+        set.spawn(task);
     }
     set.join_all().await;
     done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
-}
-
-async fn unsync(task: impl Future<Output = ()> + Send) {
-    task.await;
 }
 
 async fn wire(server: &Redis) -> MultiplexedConnection {
@@ -111,7 +106,7 @@ async fn cotter(url: &str, tasks: usize) -> f64 {
         Client::builder().url(url).lease(Lease::renewed(Duration::from_secs(30))).connect().await.unwrap();
     pairs(tasks, move || {
         let mutex = client.mutex(fresh());
-        async move { drop(mutex.lock().await.unwrap().release().await.unwrap()) }
+        async move { _ = mutex.lock().await.unwrap().release().await.unwrap() }
     })
     .await
 }
