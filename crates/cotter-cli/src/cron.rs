@@ -1,13 +1,13 @@
 //! `cotter cron`: when an expression fires, and what it means.
 
+use crate::exit::Exit;
+use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
 use std::io::{self, Write};
 
-use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
-
-/// Exit code for a bad expression, zone, instant or number.
-const USAGE: u8 = 64;
-
-/// Say when a cron expression (Quartz dialect) fires next, one RFC 3339 instant a line in UTC
+/// Say when a cron expression fires
+///
+/// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`. Prints the next
+/// instants, one RFC 3339 a line in UTC; nothing when there is none. With --json one array of strings.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Cron {
     /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument
@@ -26,10 +26,6 @@ pub(crate) struct Cron {
     #[arg(short = 'n', long = "count", value_name = "N", default_value = "5", allow_hyphen_values = true)]
     count: String,
 
-    /// One JSON array of UTC strings
-    #[arg(long, conflicts_with = "explain")]
-    json: bool,
-
     /// Say in words what the expression means
     #[arg(long)]
     explain: bool,
@@ -44,19 +40,22 @@ struct Question {
 }
 
 impl Cron {
-    /// Answers on `out`, explains mistakes on `err`, and returns the exit code.
+    /// Answers on `out`, explains mistakes on `err`.
     ///
     /// # Errors
     ///
     /// Only what writing to `out` or `err` gives.
-    pub(crate) fn run(&self, out: &mut impl Write, err: &mut impl Write) -> io::Result<u8> {
-        match self.question() {
-            Ok(question) => self.answer(&question, out).map(|()| 0),
-            Err(mistake) => writeln!(err, "cotter: {mistake}").map(|()| USAGE),
+    pub(crate) fn run(&self, json: bool, out: &mut impl Write, err: &mut impl Write) -> io::Result<Exit> {
+        match self.question(json) {
+            Ok(question) => self.answer(&question, json, out).map(|()| Exit::Done),
+            Err(mistake) => writeln!(err, "cotter: {mistake}").map(|()| Exit::Usage),
         }
     }
 
-    fn question(&self) -> Result<Question, String> {
+    fn question(&self, json: bool) -> Result<Question, String> {
+        if json && self.explain {
+            return Err("--explain is for people and --json for programs; leave one of them out".into());
+        }
         let cron: Expression = self
             .expression
             .parse()
@@ -71,7 +70,7 @@ impl Cron {
         Ok(Question { cron, zone, after: after.unwrap_or_else(UnixTime::now), count })
     }
 
-    fn answer(&self, question: &Question, out: &mut impl Write) -> io::Result<()> {
+    fn answer(&self, question: &Question, as_json: bool, out: &mut impl Write) -> io::Result<()> {
         let utc = Zone::utc();
         let zone = question.zone.as_ref();
         if self.explain {
@@ -79,7 +78,7 @@ impl Cron {
             return writeln!(out, "{}{clock}", question.cron.describe());
         }
         let instants = question.cron.after(question.after, zone.unwrap_or(&utc)).take(question.count);
-        if self.json { json(instants, out) } else { lines(instants, zone, out) }
+        if as_json { json(instants, out) } else { lines(instants, zone, out) }
     }
 }
 
@@ -113,14 +112,16 @@ mod tests {
     struct Command {
         #[command(flatten)]
         cron: Cron,
+        #[arg(long)]
+        json: bool,
     }
 
     /// Exit code, what goes to stdout, what goes to stderr.
     fn cotter_cron(args: &[&str]) -> (u8, String, String) {
         let command = Command::try_parse_from([&["cron"], args].concat()).unwrap();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = command.cron.run(&mut out, &mut err).unwrap();
-        (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
+        let exit = command.cron.run(command.json, &mut out, &mut err).unwrap();
+        (exit.code(), String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 
     fn answer(args: &[&str]) -> String {
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(answer(&["0 15 10 ? * MON-FRI", "--explain"]), "At 10:15:00, Monday through Friday\n");
         let zoned = answer(&["0 0 * * * ?", "--explain", "--tz", "Europe/London"]);
         assert_eq!(zoned, "Every hour (Europe/London time)\n");
-        assert!(Command::try_parse_from(["cron", LEAP_DAY, "--explain", "--json"]).is_err());
+        assert!(refusal(&[LEAP_DAY, "--explain", "--json"]).contains("leave one of them out"));
     }
 
     #[test]

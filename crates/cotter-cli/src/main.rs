@@ -1,3 +1,60 @@
 //! The `cotter` command.
 
-fn main() {}
+mod args;
+mod config;
+mod cron;
+mod doctor;
+mod duration;
+mod evict;
+mod exit;
+mod generate;
+mod list;
+mod output;
+mod run;
+mod show;
+mod store;
+mod usage;
+
+use args::{Cli, Command};
+use clap::Parser;
+use exit::Exit;
+use output::{Console, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(&error).into(),
+    };
+    let global = &cli.global;
+    let console = Console::new(global.color, global.quiet, global.verbose, global.json);
+    let exit = dispatch(&cli, &console).unwrap_or_else(|failure| {
+        console.failure(&failure);
+        failure.exit
+    });
+    exit.into()
+}
+
+fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
+    match &cli.command {
+        Command::Completions(args) => return generate::completions(args, console),
+        Command::Man(args) => return generate::man(args, console),
+        Command::Cron(args) => {
+            return Ok(args.run(cli.global.json, &mut console.out(), &mut console.err())?);
+        }
+        _ => {}
+    }
+    let store = store::choose(&cli.global, |key| std::env::var_os(key))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start: {e}")))?;
+    runtime.block_on(async {
+        match &cli.command {
+            Command::Run(args) => run::run(args, &store, console).await,
+            Command::List(args) => list::run(args, &store, console).await,
+            Command::Show(args) => show::run(args, &store, console).await,
+            Command::Evict(args) => evict::run(args, &store, console).await,
+            Command::Doctor(_) => doctor::run(&store, console).await,
+            Command::Completions(_) | Command::Man(_) | Command::Cron(_) => unreachable!("answered above"),
+        }
+    })
+}

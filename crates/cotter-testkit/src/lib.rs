@@ -1,3 +1,23 @@
-//! Holder processes, faults and the history checker that the tests share.
+//! How we know: holder processes, faults, and the history checker that the tests share.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`history`] | what happened in a run, and whether it was right |
+//! | [`faulty`] | a store that delays, loses and refuses |
+//! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
+//! | [`holder`] | the program of one holder process |
+//! | [`processes`] | many of them, paused and killed by plan |
+//! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
 
+mod actor;
+mod clock;
+
+pub mod faulty;
+pub mod history;
+pub mod holder;
+pub mod processes;
+pub mod resource;
 pub mod servers;
+
+pub use actor::{Actor, Played};
+pub use clock::now;

@@ -18,7 +18,8 @@
 //! 8. Nothing is ever counted up on a retry.
 //! 9. Number and turns of a grant are what the store reserved, never what was asked.
 
-use crate::record::{Eviction, Finding, Page};
+pub use crate::record::Page;
+use crate::record::{Eviction, Finding};
 use crate::{Clock, Error, Filter, Moment, Name, Note, Result, Session};
 use async_trait::async_trait;
 use std::fmt::{self, Debug};

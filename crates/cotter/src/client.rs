@@ -3,7 +3,7 @@
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
 use crate::record::{Records, admin, notes};
-use crate::{Builder, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record};
+use crate::{Builder, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record, RwLock};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -53,6 +53,11 @@ impl Client {
     /// The exclusive lock of this name. A bad name is told by the first operation, before any I/O.
     pub fn mutex(&self, name: impl AsRef<str>) -> Mutex {
         Mutex::new(self.0.clone(), name.as_ref())
+    }
+
+    /// The lock of this name for readers and writers; `mutex` of the same name is its writer's side.
+    pub fn rwlock(&self, name: impl AsRef<str>) -> RwLock {
+        RwLock::new(self.0.clone(), name.as_ref())
     }
 
     /// What the store is and can do.

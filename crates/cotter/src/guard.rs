@@ -236,11 +236,11 @@ impl Guard {
         Self::new(copy, serial, token)
     }
 
-    fn hold(&self) -> &Arc<Hold> {
+    pub(crate) fn hold(&self) -> &Arc<Hold> {
         self.hold.as_ref().expect("a guard that is taken apart is not used")
     }
 
-    fn engine(&self) -> Arc<Engine> {
+    pub(crate) fn engine(&self) -> Arc<Engine> {
         self.hold().core.engine.clone()
     }
 }

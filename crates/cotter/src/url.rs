@@ -23,7 +23,7 @@ const KNOWN: &str = if cfg!(feature = "file") { "try memory: or file:///DIR" } e
 
 fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     if !rest.is_empty() {
-        return Err(config(format!("memory: takes nothing behind the colon, but there is {rest:?}")));
+        return Err(config("memory: takes nothing behind the colon; write just memory:"));
     }
     Ok(Arc::new(memory::Store::new()))
 }

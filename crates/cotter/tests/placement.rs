@@ -248,3 +248,15 @@ fn another_executor_than_tokio_works() {
     assert!(waiting.join().unwrap().unwrap().is_none());
     assert_eq!(futures_block_on(guard.release()).unwrap(), Released::Yes);
 }
+
+#[test]
+fn who_is_told_of_a_loss_can_try_again_at_once() {
+    let (client, _) = pair();
+    for _ in 0..200 {
+        let lease = Lease::fixed(Duration::from_millis(3));
+        let guard = client.mutex("a").lease(lease).lock().wait().unwrap();
+        guard.lost().wait_for(Duration::from_secs(5)).expect("a fixed lease ends");
+        drop(guard);
+        drop(client.mutex("a").try_lock().wait().unwrap().expect("lost, so free"));
+    }
+}

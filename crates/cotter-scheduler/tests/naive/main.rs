@@ -16,7 +16,7 @@ const END: i64 = 4_102_444_800;
 
 /// Many more cases when the long tests are asked for.
 fn config() -> ProptestConfig {
-    let cases = if std::env::var_os("COTTER_LONG").is_some() { 20_000 } else { 250 };
+    let cases = if std::env::var_os("COTTER_LONG").is_some() { 5_000 } else { 250 };
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

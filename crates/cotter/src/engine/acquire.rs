@@ -9,7 +9,7 @@ use super::slot::{Left, Slot};
 use super::turns::{Line, LineHandle, Lines, Phase};
 use super::undo::undo;
 use crate::backend::{Claim, ClaimId, Grant, Until};
-use crate::{Error, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
+use crate::{Error, ErrorKind, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
@@ -60,6 +60,8 @@ enum Found {
     Unsettled,
     Busy,
     Lost(Lost),
+    /// The same owner reads, and wants to write.
+    Upgrade,
     /// The same owner holds it.
     Again(Guard),
     /// Nobody here holds or wants it.
@@ -77,6 +79,10 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Resu
             Found::Unsettled => settled(&line).await,
             Found::Busy => return Ok(None),
             Found::Lost(lost) => return Err(lost.into()),
+            Found::Upgrade => {
+                let why = "its owner holds it for reading; give that back before writing";
+                return Err(Error::new(ErrorKind::Upgrade, why).with_name(&want.name));
+            }
             Found::Again(guard) => return again(guard).await.map(Some),
             Found::Free => return ask(&core, &line, want, until).await,
             Found::Queued(slot) => return Place::new(&core, &line, slot).wait().await,
@@ -95,12 +101,9 @@ fn line_for(core: &Arc<Core>, want: &Want, handle: &Handle) -> Arc<Line> {
 
 fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
     let mut state = line.state();
-    if let (Some(hold), Some(owner)) = (&state.holder, &want.owner)
-        && hold.belongs_to(owner)
-    {
-        let hold = hold.clone();
+    if let Some(hold) = want.owner.as_ref().and_then(|owner| state.hold_of(owner)).cloned() {
         drop(state);
-        return re_enter(&hold);
+        return re_enter(&hold, want);
     }
     if let Some(lost) = state.loss_of(want) {
         return Found::Lost(lost);
@@ -125,7 +128,10 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found
     }
 }
 
-fn re_enter(hold: &Arc<Hold>) -> Found {
+fn re_enter(hold: &Arc<Hold>, want: &Want) -> Found {
+    if want.mode.is_exclusive() && !hold.grant.claim.mode.is_exclusive() {
+        return Found::Upgrade;
+    }
     match hold.lost() {
         Some(cause) => {
             Found::Lost(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })

@@ -135,8 +135,9 @@ impl Hold {
     pub(crate) fn lose(self: &Arc<Self>, cause: LossCause) {
         let Some(wakers) = self.mark_lost(cause) else { return };
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
-        wakers.into_iter().for_each(|l| l.waker.wake());
+        // First the line, then the news: who is told and tries again must not find the old hold there.
         release::after_loss(self);
+        wakers.into_iter().for_each(|l| l.waker.wake());
     }
 
     fn mark_lost(&self, cause: LossCause) -> Option<Vec<Listener>> {

@@ -13,6 +13,7 @@
 //! | `serve` | waiting for the store, on the engine |
 //! | `release` | giving back, and passing on inside the process |
 //! | `recall` | passing on what a sleeping task does not take |
+//! | `downgrade` | from writer to reader |
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
 //! | `undo` | unknown outcomes and other work in the background |
 //! | `report` | tracing events, told from another thread |
@@ -22,6 +23,7 @@ mod acquire;
 mod asking;
 mod block;
 mod core;
+mod downgrade;
 mod hold;
 mod place;
 mod recall;
@@ -37,6 +39,7 @@ mod undo;
 pub(crate) use self::core::{Core, Drift, Settings};
 pub(crate) use acquire::{Handle, Wait, Want, acquire};
 pub(crate) use block::{block_on, may_block};
+pub(crate) use downgrade::downgrade;
 pub(crate) use hold::Hold;
 pub(crate) use place::crashed;
 pub(crate) use release::{Returned, give_back};

@@ -102,8 +102,10 @@ pub(super) fn after_loss(hold: &Arc<Hold>) {
 
 enum Telling {
     Unsent(Job),
-    Sent(Arc<Core>, Pin<Box<dyn Future<Output = Result<Release>> + Send>>),
+    Sent(Arc<Core>, Answering),
 }
+
+type Answering = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
 
 /// Tells the store. Carried on by the engine when it is dropped, polled or not.
 pub(crate) struct Parting {
@@ -120,6 +122,13 @@ impl Parting {
             deadline: hold.deadline().unwrap_or(Moment::NEVER),
         };
         Self { telling: Some(Telling::Unsent(job)) }
+    }
+
+    /// The store has been told otherwise.
+    pub(super) fn forget(mut self) {
+        if let Some(Telling::Unsent(job)) = self.telling.take() {
+            job.settle();
+        }
     }
 
     /// Does at once what can be done at once; the engine does the rest.
@@ -160,7 +169,7 @@ impl Future for Parting {
 }
 
 impl Telling {
-    fn sent(self) -> (Arc<Core>, Pin<Box<dyn Future<Output = Result<Release>> + Send>>) {
+    fn sent(self) -> (Arc<Core>, Answering) {
         match self {
             Self::Unsent(job) => (job.core.clone(), Box::pin(job.run())),
             Self::Sent(core, telling) => (core, telling),

@@ -39,6 +39,8 @@ pub(super) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
         (state.phase, state.asking, state.trouble) = (Phase::Idle, None, None);
         if hold.grant.claim.mode.is_exclusive() {
             state.holder = Some(hold.clone());
+        } else if hold.has_owner() {
+            state.readers.push(hold.clone());
         }
         state.wake_settled()
     };
@@ -89,7 +91,6 @@ pub(super) struct Server {
 struct Round {
     head: Arc<Slot>,
     claim: Claim,
-    until: Until,
 }
 
 enum Outcome {
@@ -149,15 +150,15 @@ impl Server {
             self.core.lines.retire(&self.line);
             return None;
         };
-        let last = state.waiters.iter().map(|w| w.last).max().unwrap_or(head.last);
         let turns = if state.waiters.len() > 1 && head.want.mode.is_exclusive() { TURNS } else { 1 };
-        let until = if last == Moment::NEVER { Until::Forever } else { Until::Moment(last) };
-        Some(Round { claim: head.want.claim(&self.core, turns), head, until })
+        Some(Round { claim: head.want.claim(&self.core, turns), head })
     }
 
     async fn drive(&self, round: &Round) -> Outcome {
         let claim = &round.claim;
-        let mut asked = pin!(ask_on(&self.core, &*self.core.backend, claim, round.until));
+        // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
+        // the end of the store's queue.
+        let mut asked = pin!(ask_on(&self.core, &*self.core.backend, claim, Until::Forever));
         let answer = loop {
             tokio::select! {
                 biased;

@@ -7,7 +7,7 @@ use super::hold::Hold;
 use super::recall::Given;
 use super::slot::Slot;
 use crate::backend::Claim;
-use crate::{Error, LossCause, Lost, Mode, Moment, Name};
+use crate::{Error, LossCause, Lost, Mode, Moment, Name, Owner};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,6 +31,8 @@ pub(crate) struct Line {
 pub(crate) struct State {
     /// The exclusive hold that guards of this client live on.
     pub(crate) holder: Option<Arc<Hold>>,
+    /// Shared holds whose owner may read once more.
+    pub(crate) readers: Vec<Arc<Hold>>,
     /// Holds that were lost while their owner may still try to re-enter.
     pub(crate) mourned: Vec<Arc<Hold>>,
     pub(crate) phase: Phase,
@@ -95,11 +97,17 @@ impl State {
         if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
             self.holder = None;
         }
+        self.readers.retain(|h| !Arc::ptr_eq(h, hold));
         self.releasing += 1;
     }
 
     pub(crate) fn wake_settled(&mut self) -> Vec<Waker> {
         std::mem::take(&mut self.settle)
+    }
+
+    /// The hold that this owner is inside of already.
+    pub(crate) fn hold_of(&self, owner: &Owner) -> Option<&Arc<Hold>> {
+        self.holder.iter().chain(&self.readers).find(|h| h.belongs_to(owner))
     }
 
     /// The loss that bars this owner from taking the lock anew.
@@ -158,7 +166,13 @@ impl Lines {
         // A line without local turns is not in the map; another of the same name may be.
         let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
         let kept = line.kept.load(Ordering::Acquire) > 0;
-        if ours && !kept && state.is_quiet() && state.mourned.is_empty() && state.settle.is_empty() {
+        if ours
+            && !kept
+            && state.is_quiet()
+            && state.readers.is_empty()
+            && state.mourned.is_empty()
+            && state.settle.is_empty()
+        {
             shard.remove(&line.name);
         }
     }

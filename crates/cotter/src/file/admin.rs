@@ -4,11 +4,11 @@
 //! to write. Holders in another pid namespace do not stand in that table and count as gone.
 
 use super::backend::Files;
-use super::encode::decode;
+use super::encode::{decode, encode};
 use super::fault::fault;
 use super::lock::FileId;
 use super::process::{self, Flocked};
-use super::spot::{LOCK, Spot};
+use super::spot::LOCK;
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
 use crate::record::{Filter, Finding, Holder, Page, Record};
@@ -75,8 +75,8 @@ impl Files {
     fn name_of(&self, file: &str) -> Option<Name> {
         decode(file).or_else(|| {
             let path = self.directory.path.join(format!("{file}{LOCK}"));
-            let name = Name::new(Found::read(&path).ok()??.state.name).ok()?;
-            (Spot::of(&self.directory, &name).lock == path).then_some(name)
+            let found = Found::read(&path).ok()??;
+            found.belongs_in(&format!("{file}{LOCK}")).then(|| Name::new(found.state.name).ok())?
         })
     }
 
@@ -95,13 +95,13 @@ impl Files {
 }
 
 /// A lock file as it was read.
-struct Found {
+pub(super) struct Found {
     state: State,
     file: FileId,
 }
 
 impl Found {
-    fn read(path: &Path) -> Result<Option<Self>> {
+    pub(super) fn read(path: &Path) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match open(path, flags, rustix::fs::Mode::empty()) {
             Ok(fd) => fd,
@@ -116,6 +116,11 @@ impl Found {
     fn is_held(&self, locks: Option<&[Flocked]>) -> bool {
         let Some(locks) = locks else { return self.state.held };
         self.state.held && locks.iter().any(|l| l.is_on(self.file, self.state.pid))
+    }
+
+    /// Whether a file of this name is where the name that stands in it belongs.
+    pub(super) fn belongs_in(&self, file: &str) -> bool {
+        self.state.name.is_empty() || file.strip_suffix(LOCK) == Some(&*encode(&self.state.name))
     }
 
     fn holder(&self) -> Holder {

@@ -12,7 +12,7 @@ use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Mode, Notes, Release, Until,
 };
 use crate::clock::unix_micros;
-use crate::{Clock, Error, ErrorKind, Name, Result, Session, poll};
+use crate::{Clock, Error, ErrorKind, Moment, Name, Result, Session, poll};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -72,7 +72,14 @@ impl Files {
         if !queued && spot.queue.is_awaited()? {
             return Ok(Try::Busy);
         }
-        let Some(caught) = Caught::attempt(&spot.lock, &self.directory.access)? else { return Ok(Try::Busy) };
+        match Caught::attempt(&spot.lock, &self.directory.access)? {
+            Some(caught) => self.go_on(claim, spot, queued, caught, as_of),
+            None => Ok(Try::Busy),
+        }
+    }
+
+    /// From the kernel's lock to a grant.
+    fn go_on(&self, claim: &Claim, spot: &Spot, queued: bool, caught: Caught, as_of: Moment) -> Result<Try> {
         // Who looked, was paused, and only now has the lock, must not overtake those who came meanwhile.
         if !queued && spot.queue.is_awaited()? {
             caught.hand_back(&spot.lock);
@@ -102,11 +109,13 @@ impl Files {
     fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Try> {
         let id = held.claim.id;
         let (file, path) = (held.bolt.file, held.spot.lock.clone());
-        if let Err(held) = self.holds.insert(held, queued) {
+        if let Some(held) = self.holds.insert(held, queued) {
             held.release(0);
             return Err(Error::not_ours(id));
         }
         if file.is_at(&path) {
+            // The lock is good; whether its directory is watched again is a matter of how soon a loss is noticed.
+            let _ = self.come_back();
             return Ok(Try::Granted(grant));
         }
         drop(self.holds.remove(id));
@@ -129,7 +138,7 @@ impl Files {
 }
 
 impl Held {
-    fn grant(&self, as_of: crate::Moment) -> Grant {
+    fn grant(&self, as_of: Moment) -> Grant {
         Grant {
             claim: self.claim.clone(),
             number: self.state.first,
@@ -203,5 +212,74 @@ impl Backend for Files {
 
     fn member(&self) -> Option<&dyn Member> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::directory::{Where, magic};
+    use super::super::queue::arrival;
+    use super::*;
+    use crate::backend::ClaimId;
+    use crate::engine::Engine;
+    use std::os::fd::AsRawFd;
+
+    struct Scene {
+        files: Files,
+        claim: Claim,
+        spot: Spot,
+        _place: tempfile::TempDir,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let place = tempfile::tempdir().unwrap();
+            let directory = Directory::open(&Where::At(place.path().join("locks")), None, magic).unwrap();
+            let files = Files::new(directory, Engine::process().unwrap().clock().clone());
+            let (name, label) = (Name::new("a").unwrap(), "test".into());
+            let ttl = Duration::from_secs(10);
+            let claim = Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl, turns: 1, label };
+            Self { spot: files.spot(&claim.name), files, claim, _place: place }
+        }
+
+        fn catch(&self) -> Caught {
+            Caught::attempt(&self.spot.lock, &self.files.directory.access).unwrap().expect("free")
+        }
+
+        fn go_on(&self, caught: Caught) -> Result<Try> {
+            self.files.go_on(&self.claim, &self.spot, false, caught, self.files.clock.now())
+        }
+    }
+
+    #[tokio::test]
+    async fn the_lock_goes_before_the_event_when_a_process_dies() {
+        let scene = Scene::new();
+        let bolt = scene.catch().bolt(&scene.spot.lock).unwrap().unwrap();
+        assert!(bolt.reader().as_raw_fd() > bolt.writer().as_raw_fd());
+    }
+
+    #[tokio::test]
+    async fn a_paused_newcomer_does_not_overtake() {
+        let scene = Scene::new();
+        let caught = scene.catch();
+        let ticket = scene.spot.queue.enter(arrival()).unwrap();
+        assert!(matches!(scene.go_on(caught), Ok(Try::Busy)));
+        drop(ticket);
+        assert!(matches!(scene.go_on(scene.catch()), Ok(Try::Granted(_))));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_goes_away_while_it_is_taken_is_not_granted() {
+        let scene = Scene::new();
+        let caught = scene.catch();
+        std::fs::remove_file(&scene.spot.lock).unwrap();
+        assert!(matches!(scene.go_on(caught), Ok(Try::Again)));
+        // The same, one step later.
+        let bolt = scene.catch().bolt(&scene.spot.lock).unwrap().unwrap();
+        let held = scene.files.reserve(&scene.claim, &scene.spot, bolt).unwrap();
+        std::fs::remove_file(&scene.spot.lock).unwrap();
+        let grant = held.grant(scene.files.clock.now());
+        assert!(matches!(scene.files.keep(held, false, grant), Ok(Try::Again)));
+        assert!(scene.files.granted_before(&scene.claim).is_none());
     }
 }

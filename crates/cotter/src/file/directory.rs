@@ -235,3 +235,6 @@ fn ours_or_roots(uid: u32) -> bool {
 fn denied(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Denied, why).with_backend(super::SCHEME)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,11 @@
 //! What is worth knowing about a directory, for `cotter doctor`.
 
-use super::admin::file_names;
+use super::admin::{Found, file_names};
 use super::backend::Files;
 use super::network;
 use super::queue::Queue;
 use super::spot::{LOCK, QUEUE};
 use crate::record::{Finding, Severity};
-use std::fs::File;
-use std::os::fd::AsFd;
 
 impl Files {
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -57,15 +55,18 @@ impl Files {
 
     /// Lock files that were not written by cotter.
     fn foreign(&self, files: &[String]) -> Option<Finding> {
-        let is_foreign = |file: &&String| {
-            let path = self.directory.path.join(file);
-            let opened = File::open(&path).ok();
-            opened.is_some_and(|f| super::state::State::read(f.as_fd(), &path).is_err())
-        };
         let locks = files.iter().filter(|f| f.ends_with(LOCK));
-        let foreign: Vec<_> = locks.filter(is_foreign).map(String::as_str).collect();
-        let what = format!("not written by cotter, move them away: {}", foreign.join(", "));
+        let foreign: Vec<_> = locks.filter(|f| !self.is_ours(f)).map(String::as_str).collect();
+        let what = format!("not what cotter wrote for these names, move them away: {}", foreign.join(", "));
         (!foreign.is_empty()).then(|| Finding::new(Severity::Problem, "foreign files", what))
+    }
+
+    fn is_ours(&self, file: &str) -> bool {
+        match Found::read(&self.directory.path.join(file)) {
+            Ok(Some(found)) => found.belongs_in(file),
+            Ok(None) => true,
+            Err(_) => false,
+        }
     }
 
     /// Queues in which nobody waits any more.

@@ -51,14 +51,13 @@ impl Holds {
         self.lock().held.get(&id).map(look)
     }
 
-    /// Enters a grant. A `queued` one whose release came first is handed back.
-    pub(super) fn insert(&self, held: Held, queued: bool) -> Result<(), Held> {
+    /// Enters a grant. A `queued` one whose release came first is answered instead.
+    pub(super) fn insert(&self, held: Held, queued: bool) -> Option<Held> {
         let mut table = self.lock();
         if queued && !table.waiting.contains(&held.claim.id) {
-            return Err(held);
+            return Some(held);
         }
-        table.held.insert(held.claim.id, held);
-        Ok(())
+        table.held.insert(held.claim.id, held)
     }
 
     pub(super) fn remove(&self, id: ClaimId) -> Option<Held> {

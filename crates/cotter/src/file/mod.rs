@@ -1,7 +1,33 @@
 //! Locks in a directory of this host: the default, without a server.
 //!
 //! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a queue of
-//! tickets and are woken by the close of a file that was open for writing.
+//! tickets and are woken by the close of a file that was open for writing. Events only make it faster: who waits looks
+//! by itself every 50 ms, and 1, 5 and 20 ms after an event.
+//!
+//! # What stands in the directory
+//! - `NAME.lock`, one for each name that was ever used; never deleted by cotter, because somebody could wait for it.
+//! - `NAME.queue/`, one ticket for each process that waits; there only while somebody waits.
+//! - `notes/NAME/KEY`, values beside names.
+//!
+//! # Tokens
+//! The next one is the larger of the counter in the file plus one, and the clock in microseconds. Nothing is brought to
+//! the disk for that: a crash of the machine that loses the last writes leaves a smaller counter, and the clock is
+//! above all tokens that were given, as it was when they were given. Only a counter that is lost *and* a clock that was
+//! stepped back, together, repeat a token.
+//!
+//! # What it costs
+//! An uncontended pair is these system calls, and three `getpid`. A bare lock with a record (`open`, `flock`, `write`,
+//! `flock`, `close`) is five of them.
+//!
+//! | step | calls |
+//! |---|---|
+//! | does somebody wait? | `openat` (not there) |
+//! | the lock | `open`, `flock`, `fstat` |
+//! | does somebody wait by now? | `openat` (not there) |
+//! | the descriptor that tells the end, below the lock's | `open`, `fstat`, `fcntl`, `close` |
+//! | counter and holder | `pread`, `pwrite` |
+//! | is it still the file that others see? | `newfstatat` |
+//! | release | `pwrite`, `flock`, `close`, `close` |
 //!
 //! | file | concept |
 //! |---|---|
@@ -110,14 +136,14 @@ impl Store {
 /// The directory of `///DIR`.
 fn path(place: &str) -> Result<PathBuf> {
     let Some(path) = place.strip_prefix("//") else {
-        return Err(config(format!("{place:?} behind file: is not understood; write file:///DIR")));
+        return Err(config(format!("{:?} behind file: is not understood; write file:///DIR", shown(place))));
     };
     let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
     if !host.is_empty() {
-        let why = format!(
+        let host = shown(host);
+        return Err(config(format!(
             "file: knows no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
-        );
-        return Err(config(why));
+        )));
     }
     if path.len() < 2 || path.split('/').any(|part| part == "." || part == "..") {
         return Err(config(format!(
@@ -128,6 +154,11 @@ fn path(place: &str) -> Result<PathBuf> {
         return Err(config("file: takes nothing behind a #; write %23 if the directory has one"));
     }
     unescape(path)
+}
+
+/// A part of a wrong URL in a message. One that was meant for another store may hold a password.
+fn shown(part: &str) -> &str {
+    if part.contains('@') { "..." } else { part }
 }
 
 fn unescape(path: &str) -> Result<PathBuf> {
@@ -168,3 +199,6 @@ impl Connect for Store {
         Ok(Arc::new(backend::Files::new(directory, clock.clone())))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,3 +137,62 @@ fn one_line(label: &str) -> String {
     let printable = |(_, c): (usize, char)| if c.is_control() { ' ' } else { c };
     label.char_indices().take_while(fits).map(printable).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Name;
+    use crate::backend::Mode;
+    use std::time::Duration;
+
+    fn claim(turns: u16) -> Claim {
+        let (name, label) = (Name::new("a=b\u{2028}c").unwrap(), "one\nlabel=two\nend".into());
+        Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl: Duration::ZERO, turns, label }
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        let mut state = State::default();
+        state.grant(&claim(3), 1_760_000_000_000_000);
+        let text = state.text();
+        let read = State::parse(text.as_bytes()).unwrap().unwrap();
+        assert_eq!(read, State { size: text.len(), ..state });
+        assert_eq!(read.label, "one label=two end");
+    }
+
+    #[test]
+    fn what_is_left_of_a_longer_one_does_not_count() {
+        let text = format!("{}name=older\nlast=99999\n", "cotter lock 1\nlast=7\nname=a\nend\n");
+        let read = State::parse(text.as_bytes()).unwrap().unwrap();
+        assert_eq!((read.last, read.name.as_str()), (7, "a"));
+    }
+
+    #[test]
+    fn a_cut_counter_does_not_count() {
+        let read = State::parse(b"cotter lock 1\nlast=123").unwrap().unwrap();
+        assert_eq!(read.last, 0);
+    }
+
+    #[test]
+    fn tokens_are_never_below_the_clock_nor_ahead_of_it() {
+        let mut state = State::default();
+        assert_eq!((state.grant(&claim(4), 1000), state.first, state.last), (4, 1000, 1003));
+        state.free(1);
+        assert_eq!(state.last, 1000);
+        assert_eq!((state.grant(&claim(9), 1002), state.first, state.last), (2, 1002, 1003));
+        state.free(2);
+        assert_eq!((state.grant(&claim(9), 500), state.first, state.last), (1, 1004, 1004));
+        state.free(0);
+        assert_eq!(state.last, 1003);
+    }
+
+    #[test]
+    fn other_versions_and_other_files_are_foreign() {
+        for foreign in ["cotter lock 2\n", "cotter lock x\n", "hello", "cotter note 1 ", "{}"] {
+            assert!(State::parse(foreign.as_bytes()).is_err(), "{foreign}");
+        }
+        for spoiled in ["", "\0\0\0\0", "cot", "cotter lock 1", "cotter lock "] {
+            assert_eq!(State::parse(spoiled.as_bytes()), Ok(None), "{spoiled}");
+        }
+    }
+}

@@ -10,10 +10,13 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 /// Where somebody waits for events.
 #[derive(Debug, Default)]
@@ -81,7 +84,6 @@ impl Watcher {
             refused: AtomicU64::new(0),
             ended: Arc::default(),
         });
-        watcher.watch_root()?;
         tokio::spawn(read(receiver, Arc::downgrade(&watcher), watcher.ended.clone()));
         Ok(watcher)
     }
@@ -106,6 +108,15 @@ impl Watcher {
                 None
             }
         }
+    }
+
+    /// Watches the directory from now on, and looks once at what may have happened before.
+    fn attend(&self) {
+        let watched = self.watch_root();
+        self.refused.fetch_add(u64::from(watched.is_err()), Ordering::Relaxed);
+        // Not known to be the one that was checked.
+        self.astray.store(true, Ordering::Release);
+        self.holds.check_all();
     }
 
     /// Whether the directory went away since it was checked.
@@ -158,6 +169,8 @@ impl Watcher {
     fn root_event(&self, event: &Event) {
         if event.what.intersects(ASTRAY) {
             self.astray.store(true, Ordering::Release);
+            // Another one may stand there by now, with locks in it that were taken before this was known.
+            let _ = self.watch_root();
             self.holds.check_all();
         } else if let Some(file) = &event.file {
             self.holds.check(file.to_bytes());
@@ -217,15 +230,27 @@ struct Event {
 /// Room for a few hundred events.
 const BUFFER: usize = 16 * 1024;
 
+/// To close an instance that watches something takes the kernel 5-12 ms (it waits for all readers of its list), and so
+/// does the end of the process. Who is done before this, like most commands, never pays for it.
+const ATTEND: Duration = Duration::from_millis(100);
+
 /// The wake-up channel. It does not keep its watcher alive.
 ///
 /// An inotify descriptor reads like a pipe, and the pipe's end is the reactor's safe way to take a descriptor over.
 async fn read(receiver: Receiver, watcher: Weak<Watcher>, ended: Arc<Notify>) {
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
+    let mut attend = pin!(sleep(ATTEND));
+    let mut attends = false;
     loop {
         let ready = tokio::select! {
             ready = receiver.readable() => ready,
             () = ended.notified() => return,
+            () = &mut attend, if !attends => {
+                attends = true;
+                let Some(watcher) = watcher.upgrade() else { return };
+                watcher.attend();
+                continue;
+            }
         };
         if ready.is_err() {
             return;

@@ -117,8 +117,13 @@ impl Shared {
     fn with_at<T>(&self, name: &Name, now: Now, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         let mut locks = self.locks();
         if let Some(lock) = locks.get_mut(name) {
+            let believed = lock.next_end();
             lock.advance(now);
             let done = work(lock, now);
+            // Who waits sleeps until the end that it knew of.
+            if lock.next_end() < believed {
+                lock.rouse();
+            }
             if lock.is_forgettable(now) {
                 locks.remove(name);
             }

@@ -215,6 +215,13 @@ impl Lock {
         self.last
     }
 
+    /// Has the first who waits look again.
+    pub(super) fn rouse(&self) {
+        if let Some(head) = self.queue.front() {
+            head.woken.notify_one();
+        }
+    }
+
     /// When a holder's lease ends next.
     pub(super) fn next_end(&self) -> Option<Moment> {
         self.holders.iter().map(|h| h.ends).min()

@@ -206,18 +206,17 @@ fn hand_over_between_two_processes_clients() {
     let server = server!();
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (tell, told) = std::sync::mpsc::channel::<Instant>();
-    let (ready, go) = std::sync::mpsc::channel::<()>();
+    let (order, go) = std::sync::mpsc::channel::<()>();
     let url = server.url("");
     const ROUNDS: usize = 2000;
     let other = std::thread::spawn(move || {
         runtime().block_on(async {
             let client = Client::connect(&url).await.unwrap();
             for _ in 0..ROUNDS {
-                ready.send(()).unwrap();
+                go.recv().unwrap();
                 let guard = client.mutex("a").lock().await.unwrap();
                 tell.send(Instant::now()).unwrap();
                 guard.release().await.unwrap();
-                std::thread::sleep(Duration::from_micros(500));
             }
         });
     });
@@ -226,7 +225,7 @@ fn hand_over_between_two_processes_clients() {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let guard = client.mutex("a").lock().await.unwrap();
-            go.recv().unwrap();
+            order.send(()).unwrap();
             while server.command(&["ZCARD", "cotter:{a}:q"]) != "1" {}
             tokio::time::sleep(Duration::from_millis(1)).await;
             let start = Instant::now();

@@ -1,0 +1,137 @@
+//! The configuration file: stores by name.
+
+use crate::output::{Failure, clean};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// For all users of the host.
+const SYSTEM: &str = "/etc/cotter.toml";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    store: BTreeMap<String, Store>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Store {
+    url: String,
+}
+
+/// A store that was found.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) url: String,
+    pub(crate) file: PathBuf,
+}
+
+/// The places to look at, the user's own first.
+///
+/// `$HOME` and not the passwd entry: whoever sets the environment of this process could as well set `COTTER_URL`.
+pub(crate) fn places(home: Option<&str>) -> Vec<PathBuf> {
+    let own = home.filter(|h| !h.is_empty()).map(|h| Path::new(h).join(".config/cotter/config.toml"));
+    own.into_iter().chain([SYSTEM.into()]).collect()
+}
+
+/// The store of this name in the first file that has it.
+pub(crate) fn find(name: &str, places: &[PathBuf]) -> Result<Named, Failure> {
+    let mut known = Vec::new();
+    for place in places {
+        let mut file = read(place)?;
+        if let Some(store) = file.store.remove(name) {
+            return Ok(Named { url: store.url, file: place.clone() });
+        }
+        known.extend(file.store.into_keys());
+    }
+    Err(unknown(name, &known, places))
+}
+
+fn unknown(name: &str, known: &[String], places: &[PathBuf]) -> Failure {
+    let name = clean(name);
+    let files = places.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" or ");
+    if known.is_empty() {
+        let why = format!("no store is named {name:?}: write [store.{name}] and its url into {files}");
+        return Failure::config(why);
+    }
+    let hint = match nearest(&name, known) {
+        Some(near) => format!("did you mean {near:?}? "),
+        None => String::new(),
+    };
+    let why = format!("no store is named {name:?}: {hint}known are {}, from {files}", known.join(", "));
+    Failure::config(why)
+}
+
+fn read(place: &Path) -> Result<File, Failure> {
+    let text = match std::fs::read_to_string(place) {
+        Ok(text) => text,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(File::default()),
+        Err(e) => return Err(Failure::config(format!("{}: cannot be read: {e}", place.display()))),
+    };
+    toml::from_str(&text).map_err(|e| broken(place, &text, &e))
+}
+
+/// The line, and toml's own words without its excerpt of the file: that could show a password.
+fn broken(place: &Path, text: &str, error: &toml::de::Error) -> Failure {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+    let message = clean(error.message());
+    let hint = suggestion(&message).unwrap_or_default();
+    Failure::config(format!("{}, line {line}: {message}{hint}", place.display()))
+}
+
+/// For a key that is not known, the one that was probably meant.
+fn suggestion(message: &str) -> Option<String> {
+    let quoted: Vec<&str> = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).collect();
+    let (key, known) = quoted.split_first()?;
+    nearest(key, known).map(|near| format!("; did you mean `{near}`?"))
+}
+
+/// The known word that differs by the fewest letters, when it is close enough to be meant.
+fn nearest<'a, T: AsRef<str>>(word: &str, known: &'a [T]) -> Option<&'a str> {
+    let distances = known.iter().map(|k| (distance(word, k.as_ref()), k.as_ref()));
+    let (letters, best) = distances.min_by_key(|(letters, _)| *letters)?;
+    (letters <= word.chars().count().div_ceil(2)).then_some(best)
+}
+
+/// How many letters have to be changed, added or removed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearness_counts_letters() {
+        assert_eq!(distance("prod", "prod"), 0);
+        assert_eq!(distance("prdo", "prod"), 2);
+        assert_eq!(distance("", "prod"), 4);
+        assert_eq!(nearest("prdo", &["staging", "prod"]), Some("prod"));
+        assert_eq!(nearest("x", &["staging", "prod"]), None);
+    }
+
+    #[test]
+    fn the_users_file_comes_first_and_is_left_out_without_a_home() {
+        assert_eq!(
+            places(Some("/home/ann")),
+            [Path::new("/home/ann/.config/cotter/config.toml"), Path::new(SYSTEM)]
+        );
+        assert_eq!(places(None), [Path::new(SYSTEM)]);
+        assert_eq!(places(Some("")), [Path::new(SYSTEM)]);
+    }
+}

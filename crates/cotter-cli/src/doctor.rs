@@ -1,0 +1,90 @@
+//! `cotter doctor`.
+
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use crate::store::Chosen;
+use cotter::backend::Capabilities;
+use cotter::{Client, Finding, Info, Level, Severity};
+use serde_json::json;
+use std::io::Write;
+
+/// Prints what the store is and what was found; a problem makes it fail.
+pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let client = store.connect(Client::builder(), console).await?;
+    let findings = client.diagnose().await?;
+    let info = client.info();
+    let report = if console.json { as_json(info, &findings) } else { as_text(info, &findings) };
+    console.out().write_all(report.as_bytes())?;
+    let problem = findings.iter().any(|f| f.severity >= Severity::Problem);
+    Ok(if problem { Exit::Config } else { Exit::Done })
+}
+
+fn as_text(info: &Info, findings: &[Finding]) -> String {
+    let scope = if info.scheme == "file" { " (this host, this user only)" } else { "" };
+    let can = abilities(info.capabilities).into_iter().filter(|(_, yes)| *yes).map(|(what, _)| what);
+    let can = can.collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "store      {}{scope}\npromises   {}\nlifetime   {}\n",
+        clean(&info.instance),
+        level(info.level).1,
+        lifetime(info.capabilities)
+    );
+    if !can.is_empty() {
+        text.push_str(&format!("can        {can}\n"));
+    }
+    for finding in findings {
+        text.push_str(&format!(
+            "{:<9}  {}: {}\n",
+            finding.severity.to_string(),
+            finding.subject,
+            finding.message
+        ));
+    }
+    text
+}
+
+fn as_json(info: &Info, findings: &[Finding]) -> String {
+    let capabilities: serde_json::Map<_, _> = abilities(info.capabilities)
+        .into_iter()
+        .map(|(what, yes)| (what.replace(' ', "_"), yes.into()))
+        .collect();
+    let findings: Vec<_> = findings
+        .iter()
+        .map(|f| json!({ "severity": f.severity.to_string(), "subject": f.subject, "message": f.message }))
+        .collect();
+    let report = json!({
+        "store": info.instance,
+        "scheme": info.scheme,
+        "level": level(info.level).0,
+        "capabilities": capabilities,
+        "min_ttl_ms": u64::try_from(info.capabilities.min_ttl.as_millis()).unwrap_or(u64::MAX),
+        "findings": findings,
+    });
+    format!("{report}\n")
+}
+
+fn level(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::BestEffort => ("L0", "L0, best effort: two holders are possible"),
+        Level::LeaseExclusive => ("L1", "L1, lease-exclusive: no two holders inside their own validity"),
+        _ => ("unknown", "a level that this cotter does not know"),
+    }
+}
+
+fn lifetime(capabilities: Capabilities) -> &'static str {
+    if capabilities.leases {
+        "a lock ends when its lease does"
+    } else {
+        "a lock ends when its process or session does"
+    }
+}
+
+fn abilities(capabilities: Capabilities) -> [(&'static str, bool); 5] {
+    [
+        ("leases", capabilities.leases),
+        ("shared locks", capabilities.shared),
+        ("semaphores", capabilities.permits),
+        ("leaving a lease behind", capabilities.keep_for),
+        ("tickets", capabilities.adopt),
+    ]
+}

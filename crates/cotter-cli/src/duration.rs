@@ -1,0 +1,104 @@
+//! Durations as people write them.
+
+use jiff::SignedDuration;
+use std::time::{Duration, SystemTime};
+
+/// Longer than any lock should live; keeps sums of durations far from overflow.
+const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+
+/// Reads `5s`, `500ms`, `1m30s` or `PT5S`. A unit is a must: `sleep 5` and `setTimeout(5)` mean different things.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let bare = text.trim();
+    if bare.parse::<f64>().is_ok() {
+        return Err(format!("a duration needs a unit: write {bare}s or {bare}ms"));
+    }
+    let signed: SignedDuration =
+        bare.parse().map_err(|_| "not a duration: write it like 5s, 500ms, 1m30s or PT5S".to_owned())?;
+    let duration =
+        Duration::try_from(signed).map_err(|_| "a duration cannot be negative: write 5s".to_owned())?;
+    if duration > LONGEST {
+        return Err("a duration of more than ten years is not supported".to_owned());
+    }
+    Ok(duration)
+}
+
+/// The same, for what makes no sense with zero.
+pub(crate) fn parse_positive(text: &str) -> Result<Duration, String> {
+    match parse(text)? {
+        Duration::ZERO => Err("a duration of zero makes no sense here".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
+/// In words, in the two largest units: `42 s`, `3 min 5 s`, `2 h 10 min`, `5 d 3 h`.
+pub(crate) fn words(duration: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let total = duration.as_secs();
+    let Some(first) = UNITS.iter().position(|(seconds, _)| total >= *seconds) else {
+        return format!("{} ms", duration.as_millis());
+    };
+    let mut rest = total;
+    let mut parts = Vec::new();
+    for (seconds, unit) in UNITS.iter().skip(first).take(2) {
+        if rest >= *seconds {
+            parts.push(format!("{} {unit}", rest / seconds));
+        }
+        rest %= seconds;
+    }
+    parts.join(" ")
+}
+
+/// How long ago that was. A clock that was stepped back makes it zero, not an error.
+pub(crate) fn since(then: SystemTime) -> Duration {
+    SystemTime::now().duration_since(then).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_carries_a_unit() {
+        for (text, millis) in
+            [("5s", 5_000), ("500ms", 500), ("1m30s", 90_000), ("PT5S", 5_000), ("2h", 7_200_000), ("0s", 0)]
+        {
+            assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_what_to_write() {
+        for (text, says) in [
+            ("5", "write 5s or 5ms"),
+            ("0", "write 0s or 0ms"),
+            ("1.5", "write 1.5s or 1.5ms"),
+            ("-5s", "negative"),
+            ("-5", "unit"),
+            ("", "not a duration"),
+            ("soon", "not a duration"),
+            ("5 parsecs", "not a duration"),
+            ("1000000h", "ten years"),
+            ("100000000000h", "ten years"),
+        ] {
+            let why = parse(text).unwrap_err();
+            assert!(why.contains(says), "{text}: {why}");
+        }
+        assert!(parse_positive("0s").unwrap_err().contains("zero"));
+    }
+
+    #[test]
+    fn words_name_the_two_largest_units() {
+        for (seconds, text) in [
+            (0, "0 ms"),
+            (42, "42 s"),
+            (185, "3 min 5 s"),
+            (180, "3 min"),
+            (7_800, "2 h 10 min"),
+            (3_605, "1 h"),
+            (442_800, "5 d 3 h"),
+        ] {
+            assert_eq!(words(Duration::from_secs(seconds)), text);
+        }
+        assert_eq!(words(Duration::from_millis(250)), "250 ms");
+    }
+}

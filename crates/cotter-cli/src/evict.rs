@@ -1,0 +1,68 @@
+//! `cotter evict`.
+
+use crate::args::Evict;
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use crate::store::Chosen;
+use cotter::backend::EvictOrder;
+use cotter::{Client, Eviction, Name};
+use serde_json::json;
+use std::io::Write;
+
+/// Takes a lock away, or says why that cannot be.
+pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let name = Name::new(&args.name)?;
+    let client = store.connect(Client::builder(), console).await?;
+    let order = EvictOrder { token: args.token, now: args.now };
+    match client.evict_with(&name, order).await? {
+        Eviction::Evicted { token } => {
+            let more = json!({ "token": token.to_string() });
+            tell(console, &name, "evicted", more, &format!("evicted (token {token}){}", when(args.now)))?;
+            Ok(Exit::Done)
+        }
+        Eviction::NotHeld => {
+            let by = args.token.map(|token| format!(" with token {token}")).unwrap_or_default();
+            tell(console, &name, "not_held", json!({}), &format!("not held by anybody{by}; nothing to do"))?;
+            Ok(Exit::Done)
+        }
+        Eviction::HolderMustExit { pid } => {
+            if console.json {
+                tell(console, &name, "holder_must_exit", json!({ "pid": pid }), "")?;
+            }
+            let why = format!(
+                "{:?}: the lock lives with the process {pid} and ends with it: end it (kill {pid})",
+                clean(&name)
+            );
+            Err(Failure::usage(why))
+        }
+        _ => Err(Failure::new(Exit::Protocol, "the store did something that this cotter does not know")),
+    }
+}
+
+fn when(now: bool) -> &'static str {
+    if now {
+        " at once: its holder may go on for up to its ttl"
+    } else {
+        ": its holder is told at its next renewal, the lock passes on when its lease ends"
+    }
+}
+
+fn tell(
+    console: &Console,
+    name: &str,
+    result: &str,
+    more: serde_json::Value,
+    text: &str,
+) -> Result<(), Failure> {
+    let mut out = console.out();
+    if !console.json {
+        writeln!(out, "{}: {text}", clean(name))?;
+        return Ok(());
+    }
+    let mut object = json!({ "name": name, "result": result });
+    if let (Some(object), serde_json::Value::Object(more)) = (object.as_object_mut(), more) {
+        object.extend(more);
+    }
+    writeln!(out, "{object}")?;
+    Ok(())
+}

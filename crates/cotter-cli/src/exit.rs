@@ -1,0 +1,114 @@
+//! How `cotter` ends: every exit code there is.
+
+use cotter::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
+
+/// How the program ends. The numbers follow sysexits.h and timeout(1), so that they rarely collide with a command's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// The command ran and ended so.
+    Child(u8),
+    /// Wrong usage, a bad name, or something that this store cannot do.
+    Usage,
+    /// The name is used in another way.
+    UsedOtherwise,
+    /// The store cannot be reached.
+    Unreachable,
+    /// The lock was lost while the command ran.
+    Lost,
+    /// Not acquired in time; the number is the one of `--busy-code`.
+    Busy(u8),
+    /// A reply that makes no sense.
+    Protocol,
+    /// The store refuses.
+    Denied,
+    /// A URL, a file or the store's set-up is wrong.
+    Config,
+    /// `--max-hold` was reached.
+    MaxHold,
+    /// The command cannot be executed.
+    CannotExecute,
+    /// The command was not found.
+    NotFound,
+    /// Stopped by this signal before the command was started.
+    Interrupted(u8),
+}
+
+impl Exit {
+    /// What `--busy-code` is without a choice.
+    pub(crate) const BUSY: u8 = 75;
+
+    /// The number.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Child(code) | Self::Busy(code) => code,
+            Self::Usage => 64,
+            Self::UsedOtherwise => 65,
+            Self::Unreachable => 69,
+            Self::Lost => 74,
+            Self::Protocol => 76,
+            Self::Denied => 77,
+            Self::Config => 78,
+            Self::MaxHold => 124,
+            Self::CannotExecute => 126,
+            Self::NotFound => 127,
+            Self::Interrupted(signal) => 128 + signal,
+        }
+    }
+
+    /// A command's own code, or 128 + the signal that ended it.
+    pub(crate) fn of_child(status: ExitStatus) -> Self {
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Self::Child(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(u8::MAX))
+    }
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::InvalidName | ErrorKind::InvalidInput | ErrorKind::Misuse | ErrorKind::Unsupported => {
+                Self::Usage
+            }
+            ErrorKind::ForeignKey | ErrorKind::LimitMismatch | ErrorKind::Upgrade => Self::UsedOtherwise,
+            ErrorKind::Unavailable | ErrorKind::NoQuorum => Self::Unreachable,
+            ErrorKind::Lost | ErrorKind::Expired => Self::Lost,
+            ErrorKind::Denied => Self::Denied,
+            ErrorKind::Config | ErrorKind::NotReady => Self::Config,
+            _ => Self::Protocol,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// The table of `cotter run`, for `--help` and the manual page.
+pub(crate) const TABLE: &[(&str, &str)] = &[
+    ("CMD's own", "CMD ran and ended so; 128 + N when signal N ended it"),
+    ("64", "wrong usage, a bad name, not supported by this store"),
+    ("65", "the name is used in another way"),
+    ("69", "the store cannot be reached"),
+    ("74", "the lock was lost while CMD ran; CMD was stopped"),
+    ("75 (-E N)", "not acquired in time"),
+    ("76", "the store gave an answer that makes no sense"),
+    ("77", "not permitted"),
+    ("78", "configuration: a bad URL, an unknown store, a store not set up"),
+    ("124", "--max-hold was reached; CMD was stopped"),
+    ("126", "CMD cannot be executed"),
+    ("127", "CMD was not found"),
+    ("128 + N", "signal N (HUP, INT, QUIT, TERM) ended the wait; CMD never ran"),
+];
+
+/// The table as text for a terminal.
+pub(crate) fn table() -> String {
+    let width = TABLE.iter().map(|(code, _)| code.len()).max().unwrap_or_default();
+    let rows = TABLE.iter().map(|(code, meaning)| format!("  {code:width$}  {meaning}\n"));
+    format!("Exit codes:\n{}", rows.collect::<String>())
+}

@@ -1,0 +1,85 @@
+//! Completions and manual pages, made from the declaration of the command line.
+
+use crate::args::{self, Cli, Completions, Man};
+use crate::exit::{self, Exit};
+use crate::output::{Console, Failure};
+use clap::{Command, CommandFactory};
+use clap_mangen::roff::{Roff, roman};
+use std::io::Write;
+
+/// Prints the completions for a shell.
+pub(crate) fn completions(args: &Completions, console: &Console) -> Result<Exit, Failure> {
+    no_json(console, "completions")?;
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "cotter", &mut script);
+    console.out().write_all(&script)?;
+    Ok(Exit::Done)
+}
+
+/// Prints the manual page of the program or of one command.
+pub(crate) fn man(args: &Man, console: &Console) -> Result<Exit, Failure> {
+    no_json(console, "man")?;
+    let mut cotter = Cli::command();
+    cotter.build();
+    let page = match &args.command {
+        None => page(cotter, true)?,
+        Some(name) => page(subcommand(&cotter, name)?, name == "run")?,
+    };
+    console.out().write_all(&page)?;
+    Ok(Exit::Done)
+}
+
+fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {
+    let found = cotter.find_subcommand(name).cloned();
+    found.ok_or_else(|| {
+        let known: Vec<_> = cotter.get_subcommands().map(Command::get_name).collect();
+        Failure::usage(format!("there is no command {name:?}: known are {}", known.join(", ")))
+    })
+}
+
+/// One page; the tables after the options get sections of their own.
+fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
+    let has_subcommands = command.has_subcommands();
+    let man = clap_mangen::Man::new(command.after_long_help(None::<&str>));
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if has_subcommands {
+        man.render_subcommands_section(&mut page)?;
+        which_store().to_writer(&mut page)?;
+    }
+    if with_codes {
+        exit_status().to_writer(&mut page)?;
+    }
+    if has_subcommands {
+        man.render_version_section(&mut page)?;
+    }
+    Ok(page)
+}
+
+fn which_store() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["STORES"]).control("nf", []);
+    roff.text(args::WHERE.lines().flat_map(|line| [roman(line), roman("\n")]).collect::<Vec<_>>());
+    roff.control("fi", []);
+    roff
+}
+
+fn exit_status() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in exit::TABLE {
+        roff.control("TP", []).text([roman(*code)]).text([roman(*meaning)]);
+    }
+    roff
+}
+
+fn no_json(console: &Console, command: &str) -> Result<(), Failure> {
+    if console.json {
+        return Err(Failure::usage(format!("--json has no meaning for `cotter {command}`: leave it out")));
+    }
+    Ok(())
+}

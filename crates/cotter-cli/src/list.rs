@@ -1,0 +1,69 @@
+//! `cotter list`.
+
+use crate::args::List;
+use crate::duration::{since, words};
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use crate::show;
+use crate::store::Chosen;
+use cotter::{Client, Filter, Record};
+use std::io::Write;
+
+/// Prints the locks, one line (or object) for each.
+pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let client = store.connect(Client::builder(), console).await?;
+    let mut filter = Filter::prefix(args.prefix.clone().unwrap_or_default());
+    if args.all {
+        filter = filter.with_free();
+    }
+    let mut records = client.list(filter);
+    if console.json {
+        while let Some(record) = records.next().await? {
+            writeln!(console.out(), "{}", show::json(&record))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let mut rows = vec![["NAME", "HELD BY", "SINCE", "LEFT", "TOKEN", "WAITING"].map(String::from)];
+    while let Some(record) = records.next().await? {
+        rows.extend(lines(&record));
+    }
+    if rows.len() > 1 {
+        print(&rows, console)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// One line for each holder; the name and what belongs to it only in the first.
+fn lines(record: &Record) -> Vec<[String; 6]> {
+    let none = || "-".to_owned();
+    let waiting = record.waiters.map_or_else(none, |n| n.to_string());
+    let name = clean(&record.name);
+    if record.holders.is_empty() {
+        let token = record.last_token.map_or_else(none, |t| t.to_string());
+        return vec![[name, "nobody".into(), none(), none(), token, waiting]];
+    }
+    let line = |(i, holder): (usize, &cotter::Holder)| {
+        let first = |text: &str| if i == 0 { text.to_owned() } else { String::new() };
+        [
+            first(&name),
+            clean(&holder.label),
+            holder.since.map_or_else(none, |then| words(since(then))),
+            holder.remaining.map_or_else(none, words),
+            holder.token.to_string(),
+            first(&waiting),
+        ]
+    };
+    record.holders.iter().enumerate().map(line).collect()
+}
+
+fn print(rows: &[[String; 6]], console: &Console) -> Result<(), Failure> {
+    let mut out = console.out();
+    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! What is printed, and where to.
+
+use crate::exit::Exit;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use std::error::Error;
+use std::io::{self, StderrLock, StdoutLock, Write};
+
+/// Why the program does not end with 0: one line for people, one code for scripts.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(Exit::Config, message)
+    }
+}
+
+impl From<cotter::Error> for Failure {
+    fn from(error: cotter::Error) -> Self {
+        Self::new(error.kind().into(), chain(&error))
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Printing failed. A reader that has seen enough (`cotter list | head -1`) is not a failure.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Exit::Done, String::new()),
+            _ => Self::new(Exit::Unreachable, format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+/// An error and all its causes, without what is said twice.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        let words = more.split(" (os error ").next().unwrap_or_default();
+        if !text.contains(words) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Text from elsewhere (labels, names, arguments) on one line and without the power to steer a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The two streams and how much to say on them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Console {
+    color: ColorChoice,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    pub(crate) json: bool,
+}
+
+impl Console {
+    pub(crate) fn new(color: clap::ColorChoice, quiet: bool, verbose: bool, json: bool) -> Self {
+        let color = match color {
+            clap::ColorChoice::Auto => ColorChoice::Auto,
+            clap::ColorChoice::Always => ColorChoice::Always,
+            clap::ColorChoice::Never => ColorChoice::Never,
+        };
+        Self { color, quiet, verbose, json }
+    }
+
+    pub(crate) fn out(&self) -> AutoStream<StdoutLock<'static>> {
+        AutoStream::new(io::stdout().lock(), self.color)
+    }
+
+    /// For lines that are not built here; a standard error that cannot be written to leaves nobody to tell.
+    pub(crate) fn err(&self) -> AutoStream<StderrLock<'static>> {
+        AutoStream::new(io::stderr().lock(), self.color)
+    }
+
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if !failure.message.is_empty() {
+            self.line(Style::new().bold().fg_color(Some(AnsiColor::Red.into())), &failure.message);
+        }
+    }
+
+    /// Something that does not change the exit code.
+    pub(crate) fn warning(&self, message: &str) {
+        if !self.quiet {
+            self.line(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), message);
+        }
+    }
+
+    /// Something to know, not to act on.
+    pub(crate) fn remark(&self, message: &str) {
+        if !self.quiet {
+            self.line(Style::new().bold(), message);
+        }
+    }
+
+    fn line(&self, style: Style, message: &str) {
+        let _ = writeln!(self.err(), "{style}cotter:{style:#} {}", clean(message));
+    }
+}

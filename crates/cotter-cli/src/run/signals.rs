@@ -1,0 +1,65 @@
+//! The signals that are meant for the command, or end the wait for the lock.
+
+use crate::exit::Exit;
+use crate::output::Failure;
+use rustix::process::Signal;
+use std::fs;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use tokio::signal::unix::{self, SignalKind};
+
+/// All that are passed on.
+const PASSED_ON: [Signal; 6] =
+    [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
+
+/// Listens from the moment it is made; a signal that came once is told once.
+#[derive(Debug)]
+pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
+
+impl Signals {
+    pub(super) fn listen() -> Result<Self, Failure> {
+        let ignored = ignored();
+        let heard = PASSED_ON.into_iter().filter(|signal| ignored & bit(*signal) == 0);
+        let listen = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
+        let listening: Result<_, std::io::Error> = heard.map(listen).collect();
+        listening
+            .map(Self)
+            .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
+    }
+
+    /// The next one.
+    pub(super) async fn next(&mut self) -> Signal {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The next one that asks to stop, by its number. USR1 and USR2 are for a command that does not run yet.
+    pub(super) async fn stop(&mut self) -> u8 {
+        loop {
+            let signal = self.next().await;
+            if signal != Signal::USR1 && signal != Signal::USR2 {
+                return u8::try_from(signal.as_raw()).unwrap_or_default();
+            }
+        }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Signal> {
+        for (signal, stream) in &mut self.0 {
+            if stream.poll_recv(cx) == Poll::Ready(Some(())) {
+                return Poll::Ready(*signal);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here
+/// and in the command: to listen for them would undo that.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+fn bit(signal: Signal) -> u64 {
+    1 << (signal.as_raw() - 1)
+}

@@ -1,0 +1,113 @@
+//! `cotter show`, and a lock as JSON.
+
+use crate::args::Show;
+use crate::duration::{since, words};
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use crate::store::Chosen;
+use cotter::{Client, Filter, Holder, Mode, Name, Record};
+use serde::Serialize;
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+/// Prints one lock.
+pub(crate) async fn run(args: &Show, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let name = Name::new(&args.name)?;
+    let client = store.connect(Client::builder(), console).await?;
+    let found = client.list(Filter::exactly(&name).with_free()).next().await?;
+    let record = found.unwrap_or_else(|| Record::free(name));
+    let mut out = console.out();
+    if console.json {
+        writeln!(out, "{}", json(&record))?;
+    } else {
+        out.write_all(text(&record).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(record: &Record) -> String {
+    let mut lines = vec![("name", clean(&record.name))];
+    if record.holders.is_empty() {
+        lines.push(("held by", "nobody".into()));
+        lines.extend(record.last_token.map(|t| ("last token", t.to_string())));
+    }
+    for holder in &record.holders {
+        lines.push(("held by", clean(&holder.label)));
+        lines.push(("mode", mode(holder.mode).0.into()));
+        lines.push(("token", holder.token.to_string()));
+        lines.extend(holder.pid.map(|pid| ("process", pid.to_string())));
+        lines.extend(holder.since.map(|t| ("since", format!("{} ({} ago)", stamp(t), words(since(t))))));
+        lines.extend(holder.remaining.map(|left| ("left", words(left))));
+    }
+    lines.extend(record.waiters.map(|n| ("waiting", n.to_string())));
+    lines.into_iter().map(|(key, value)| format!("{key:<10}  {value}\n")).collect()
+}
+
+/// One lock as an object on one line. Tokens are strings: not every reader has 64-bit numbers.
+pub(crate) fn json(record: &Record) -> String {
+    let lock = Lock {
+        name: &record.name,
+        held: !record.holders.is_empty(),
+        holders: record.holders.iter().map(HolderJson::from).collect(),
+        waiters: record.waiters,
+        last_token: record.last_token.map(|t| t.to_string()),
+    };
+    serde_json::to_string(&lock).expect("strings, numbers and lists always become JSON")
+}
+
+#[derive(Serialize)]
+struct Lock<'a> {
+    name: &'a str,
+    held: bool,
+    holders: Vec<HolderJson<'a>>,
+    waiters: Option<u32>,
+    last_token: Option<String>,
+}
+
+#[derive(Serialize)]
+struct HolderJson<'a> {
+    label: &'a str,
+    mode: &'static str,
+    /// How many permits, and of how many; absent for a lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permits: Option<(u32, u32)>,
+    token: String,
+    pid: Option<u32>,
+    since: Option<String>,
+    remaining_ms: Option<u64>,
+}
+
+impl<'a> From<&'a Holder> for HolderJson<'a> {
+    fn from(holder: &'a Holder) -> Self {
+        let (mode, permits) = mode(holder.mode);
+        Self {
+            label: &holder.label,
+            mode,
+            permits,
+            token: holder.token.to_string(),
+            pid: holder.pid,
+            since: holder.since.map(stamp),
+            remaining_ms: holder.remaining.map(millis),
+        }
+    }
+}
+
+fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
+    match mode {
+        Mode::Exclusive => ("exclusive", None),
+        Mode::Shared => ("shared", None),
+        Mode::Permits { take, of } => ("permits", Some((take, of))),
+    }
+}
+
+/// RFC 3339 in UTC, to the millisecond.
+fn stamp(time: SystemTime) -> String {
+    match jiff::Timestamp::try_from(time) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => "unknown".into(),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,64 @@
+//! What is said about a command line that does not parse.
+
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use clap::Error;
+use clap::error::ErrorKind;
+
+/// Prints help, version, or what is wrong in one line.
+pub(crate) fn answer(error: &Error) -> Exit {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A reader that went away (`cotter --help | head -1`) is no reason to fail.
+            let _ = error.print();
+            Exit::Done
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Exit::Usage
+        }
+        _ => {
+            let failure = Failure::usage(one_line(&error.render().to_string()));
+            Console::new(clap::ColorChoice::Auto, false, false, false).failure(&failure);
+            failure.exit
+        }
+    }
+}
+
+/// clap says what is wrong in the first paragraph, hints in `tip:` lines, and the usage after that.
+fn one_line(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let what = text.split("\n\n").next().unwrap_or_default();
+    let what = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let tips: String = tips.map(|tip| format!("; {tip}")).collect();
+    format!("{what}{tips}{}", where_to_look(text).unwrap_or_default())
+}
+
+/// The help of the (sub)command that the usage line is about. There is none where a value is wrong: the value's own
+/// message says what to write.
+fn where_to_look(text: &str) -> Option<String> {
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "))?;
+    let words = usage.split(' ').take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
+    Some(format!("; try '{} --help'", words.collect::<Vec<_>>().join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_says_what_and_where_to_look() {
+        let text = "error: unexpected argument '--wiat' found\n\n  tip: a similar argument exists: '--wait'\n\n\
+                    Usage: cotter run [OPTIONS] <NAME> <CMD>...\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            one_line(text),
+            "unexpected argument '--wiat' found; a similar argument exists: '--wait'; try 'cotter run --help'"
+        );
+        let text = "error: the following required arguments were not provided:\n  <NAME>\n  <CMD>...\n\nUsage: cotter run <NAME> <CMD>...\n";
+        assert_eq!(
+            one_line(text),
+            "the following required arguments were not provided: <NAME> <CMD>...; try 'cotter run --help'"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Looking at locks and taking them away.
+
+use crate::env::TestEnv;
+
+#[test]
+fn list_shows_who_holds_what() {
+    let env = TestEnv::new();
+    let empty = env.run(["list"]).code(0).silent();
+    assert_eq!(empty.stdout, "");
+    let (first, token) = env.hold(&["--label", "deploy"], "orders:cleanup");
+    let (other, _) = env.hold(&[], "mail");
+    let output = env.run(["list"]).code(0).silent();
+    let lines: Vec<Vec<&str>> = output.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["NAME", "HELD", "BY", "SINCE", "LEFT", "TOKEN", "WAITING"]);
+    assert_eq!(lines.len(), 3, "{output:?}");
+    assert_eq!(lines[1][0], "mail");
+    assert_eq!(lines[2][0], "orders:cleanup");
+    assert!(lines[2].contains(&"(deploy)") && lines[2].contains(&token.to_string().as_str()), "{output:?}");
+    let some = env.run(["ls", "orders:"]).code(0);
+    assert!(some.stdout.contains("orders:cleanup") && !some.stdout.contains("mail"), "{some:?}");
+    first.let_go().code(0);
+    other.let_go().code(0);
+    assert_eq!(env.run(["list"]).code(0).stdout, "");
+    let all = env.run(["list", "--all"]).code(0);
+    assert!(all.stdout.contains("mail") && all.stdout.contains("nobody"), "{all:?}");
+}
+
+#[test]
+fn list_as_json_is_one_object_a_line() {
+    let env = TestEnv::new();
+    let (first, token) = env.hold(&["--label", "deploy \"now\""], "orders:cleanup");
+    let (other, _) = env.hold(&[], "mail");
+    let locks = env.run(["list", "--json"]).code(0).json();
+    assert_eq!(locks.len(), 2);
+    let (lock, holder) = (&locks[1], &locks[1]["holders"][0]);
+    assert_eq!(lock["name"], "orders:cleanup");
+    assert_eq!(lock["held"], true);
+    assert_eq!(lock["waiters"], 0);
+    assert_eq!(holder["token"], token.to_string(), "a token is a string");
+    assert_eq!(holder["mode"], "exclusive");
+    assert_eq!(holder["pid"], first.pid().as_raw_nonzero().get());
+    assert!(holder["label"].as_str().unwrap().ends_with("(deploy \"now\")"));
+    let since = holder["since"].as_str().unwrap();
+    assert!(since.starts_with("20") && since.contains('T') && since.ends_with('Z'), "{since}");
+    first.let_go().code(0);
+    other.let_go().code(0);
+}
+
+#[test]
+fn show_tells_of_one_lock_held_or_free() {
+    let env = TestEnv::new();
+    let free = env.run(["show", "a"]).code(0);
+    assert!(free.stdout.contains("held by     nobody"), "{free:?}");
+    let (first, token) = env.hold(&["--label", "deploy"], "a");
+    let mut second = env.start(["run", "a", "true"]);
+    second.error_line();
+    let held = env.run(["show", "a"]).code(0).stdout;
+    for line in [
+        "name        a",
+        "(deploy)",
+        &format!("token       {token}"),
+        "mode        exclusive",
+        "waiting     1",
+    ] {
+        assert!(held.contains(line), "{line} in {held}");
+    }
+    let json = env.run(["show", "--json", "a"]).code(0).json();
+    assert_eq!((json.len(), &json[0]["name"], &json[0]["waiters"]), (1, &"a".into(), &1.into()));
+    first.let_go().code(0);
+    second.end().code(0);
+    let last: u64 =
+        env.run(["show", "--json", "a"]).code(0).json()[0]["last_token"].as_str().unwrap().parse().unwrap();
+    assert!(last > token);
+}
+
+#[test]
+fn a_lock_that_lives_with_its_process_is_not_evicted_but_named() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    let pid = first.pid().as_raw_nonzero().get();
+    let says = format!("end it (kill {pid})");
+    env.run(["evict", "a"]).code(64).one_line(&["\"a\"", &says]);
+    env.run(["break", "--now", "a"]).code(64).one_line(&[&says]);
+    let json = env.run(["--json", "evict", "a"]).code(64).json();
+    assert_eq!((&json[0]["result"], &json[0]["pid"]), (&"holder_must_exit".into(), &pid.into()));
+    first.let_go().code(0);
+}
+
+#[test]
+fn evicting_what_nobody_holds_is_done_already() {
+    let env = TestEnv::new();
+    let output = env.run(["evict", "a"]).code(0).silent();
+    assert_eq!(output.stdout, "a: not held by anybody; nothing to do\n");
+    let (first, token) = env.hold(&[], "a");
+    let other = (token - 1).to_string();
+    let output = env.run(["evict", "--token", &other, "a"]).code(0);
+    assert_eq!(output.stdout, format!("a: not held by anybody with token {other}; nothing to do\n"));
+    let json = env.run(["--json", "evict", "--token", &other, "a"]).code(0).json();
+    assert_eq!((&json[0]["name"], &json[0]["result"]), (&"a".into(), &"not_held".into()));
+    first.let_go().code(0);
+}
+
+#[test]
+fn doctor_says_what_the_store_promises() {
+    let env = TestEnv::new();
+    let text = env.run(["doctor"]).code(0).silent().stdout;
+    for part in [&env.url(), "this host, this user only", "L1, lease-exclusive"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let json = env.run(["--json", "doctor"]).code(0).json();
+    assert_eq!((json.len(), &json[0]["scheme"], &json[0]["level"]), (1, &"file".into(), &"L1".into()));
+    assert!(json[0]["capabilities"].is_object() && json[0]["findings"].is_array());
+}

@@ -1,0 +1,89 @@
+//! Which store: command line, configuration, environment, and nothing in silence.
+
+use crate::env::{Output, Running, TestEnv};
+
+impl TestEnv {
+    /// Without `COTTER_URL`.
+    fn plain(&self, args: &[&str], env: &[(&str, &str)]) -> Output {
+        let mut command = self.cotter(args);
+        command.env_remove("COTTER_URL").envs(env.iter().copied());
+        Running::start(&mut command).end()
+    }
+}
+
+#[test]
+fn a_store_by_name() {
+    let env = TestEnv::new();
+    let path = env.config(&format!("[store.prod]\nurl = \"{}\"\n", env.url()));
+    let path = path.to_str().unwrap();
+    let script = "echo $COTTER_STORE; echo $COTTER_URL";
+    let output = env.plain(&["-v", "--store", "prod", "run", "a", "--", "sh", "-c", script], &[]).code(0);
+    assert_eq!(output.stdout, format!("prod\n{}\n", env.url()));
+    output.one_line(&["from --store", path]);
+    let output = env.plain(&["-v", "run", "a", "true"], &[("COTTER_STORE", "prod")]).code(0);
+    output.one_line(&["from COTTER_STORE", path]);
+}
+
+#[test]
+fn a_url_on_the_command_line_beats_a_store_in_the_environment_for_the_command_too() {
+    let env = TestEnv::new();
+    let script = "echo ${COTTER_STORE-none}; echo $COTTER_URL";
+    let url = env.url();
+    let output =
+        env.plain(&["--url", &url, "run", "a", "--", "sh", "-c", script], &[("COTTER_STORE", "prod")]);
+    assert_eq!(output.code(0).stdout, format!("none\n{url}\n"));
+}
+
+#[test]
+fn an_unknown_store_is_78_with_the_known_ones() {
+    let env = TestEnv::new();
+    let nothing = env.plain(&["--store", "prod", "list"], &[]).code(78);
+    nothing.one_line(&["\"prod\"", "[store.prod]", "config.toml", "/etc/cotter.toml"]);
+    env.config("[store.prod]\nurl = \"memory:\"\n[store.staging]\nurl = \"memory:\"\n");
+    let near = env.plain(&["--store", "prdo", "list"], &[]).code(78);
+    near.one_line(&["\"prdo\"", "did you mean \"prod\"?", "known are prod, staging", "config.toml"]);
+    let far = env.plain(&["list"], &[("COTTER_STORE", "x")]).code(78).one_line(&["known are prod, staging"]);
+    assert!(!far.stderr.contains("did you mean"));
+}
+
+#[test]
+fn a_broken_file_is_78_with_its_line() {
+    let env = TestEnv::new();
+    for (text, says) in [
+        ("[store.prod]\nurl = memory:\n", ["line 2", "config.toml"]),
+        ("[store.prod]\nulr = \"memory:\"\n", ["line 2", "did you mean `url`?"]),
+        ("\n[stroe.prod]\nurl = \"memory:\"\n", ["line 2", "did you mean `store`?"]),
+        ("[store.prod]\n", ["line 1", "missing field `url`"]),
+        ("[store.prod]\nurl = 7\n", ["line 2", "string"]),
+    ] {
+        env.config(text);
+        env.plain(&["--store", "prod", "list"], &[]).code(78).one_line(&says);
+    }
+}
+
+#[test]
+fn the_file_is_read_only_for_a_store_by_name() {
+    let env = TestEnv::new();
+    env.config("broken");
+    env.run(["run", "a", "true"]).code(0).silent();
+}
+
+#[test]
+fn nothing_falls_back_to_the_default_in_silence() {
+    let env = TestEnv::new();
+    env.plain(&["run", "a", "true"], &[("COTTER_URL", "")]).code(78).one_line(&["COTTER_URL is empty"]);
+    env.plain(&["run", "a", "true"], &[("COTTER_STORE", "")]).code(78).one_line(&["COTTER_STORE is empty"]);
+    let nested = env.plain(&["run", "a", "true"], &[("COTTER_NAME", "b")]).code(64);
+    nested.one_line(&["COTTER_NAME is set", "--url or --store"]);
+}
+
+#[test]
+fn a_run_inside_a_run_uses_the_same_store() {
+    let env = TestEnv::new();
+    let cotter = env!("CARGO_BIN_EXE_cotter");
+    let url = env.url();
+    let inner = env.plain(&["--url", &url, "run", "a", "--", cotter, "-v", "run", "b", "true"], &[]).code(0);
+    inner.one_line(&[&url, "from COTTER_URL"]);
+    let scrubbed = ["--url", &url, "run", "a", "--", "env", "-u", "COTTER_URL", cotter, "run", "b", "true"];
+    env.plain(&scrubbed, &[]).code(64).one_line(&["COTTER_NAME is set"]);
+}

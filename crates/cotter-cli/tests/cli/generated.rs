@@ -1,0 +1,41 @@
+//! Completions and manual pages.
+
+use crate::env::{Running, TestEnv};
+
+#[test]
+fn completions_for_every_shell() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = env.run(["completions", shell]).code(0).silent().stdout;
+        assert!(script.contains("cotter") && script.contains("max-hold"), "{shell}");
+    }
+    let bash = env.run(["completions", "bash"]).code(0).stdout;
+    let mut sh = env.anywhere("sh".as_ref());
+    let mut check =
+        Running::start(sh.args(["-c", "command -v bash >/dev/null || exec cat; exec bash -n /dev/stdin"]));
+    check.write(&bash);
+    check.end().code(0).silent();
+}
+
+#[test]
+fn the_manual_has_the_stores_and_the_table_of_exit_codes() {
+    let env = TestEnv::new();
+    let page = env.run(["man"]).code(0).silent().stdout;
+    for part in [
+        ".TH cotter 1",
+        ".SH STORES",
+        "COTTER_STORE, COTTER_URL",
+        ".SH \"EXIT STATUS\"",
+        "124",
+        "cotter\\-run(1)",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    let page = env.run(["man", "run"]).code(0).silent().stdout;
+    for part in [".TH cotter-run 1", "max\\-hold", ".SH \"EXIT STATUS\"", "CMD was not found"] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(!page.contains(".SH STORES"));
+    let page = env.run(["man", "ls"]).code(0).silent().stdout;
+    assert!(page.contains(".TH cotter-list 1"), "{page}");
+}

@@ -1,0 +1,64 @@
+//! A lock that is lost while the command runs.
+
+use crate::env::{TestEnv, is_alive};
+use rustix::process::Signal;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Takes the lock away as an administrator's `rm` would.
+fn delete_locks(env: &TestEnv) {
+    for entry in fs::read_dir(env.path("locks")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_command_is_told_to_stop_and_the_code_says_lost() {
+    let env = TestEnv::new();
+    let script = "exec 2>&-; trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 0.1; done";
+    let mut run = env.start(["run", "a", "--", "sh", "-c", script]);
+    let pid = run.ward();
+    delete_locks(&env);
+    assert_eq!(run.line(), "told");
+    run.end().code(74).one_line(&["\"a\"", "token", "not held any more", "the command was stopped"]);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_command_that_does_not_stop_is_killed_within_a_second() {
+    let env = TestEnv::new();
+    let script = "trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) >&- 2>&- & echo $!; echo $$; \
+                  while :; do sleep 0.1; done";
+    let mut run = env.start(["run", "a", "--", "sh", "-c", script]);
+    let (child, grandchild) = (run.ward(), run.ward());
+    delete_locks(&env);
+    let begin = Instant::now();
+    run.end().code(74);
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+    assert!(!is_alive(child) && !is_alive(grandchild));
+}
+
+#[test]
+fn after_a_pause_longer_than_the_lease_the_command_is_killed_without_a_grace() {
+    let env = TestEnv::new();
+    let script = "trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 0.1; done";
+    let mut run = env.start(["--url", "memory:", "run", "--ttl", "600ms", "a", "--", "sh", "-c", script]);
+    let pid = run.ward();
+    run.signal(Signal::STOP);
+    // The pause is the fault itself: longer than the lease, as the store counts it.
+    std::thread::sleep(Duration::from_millis(900));
+    run.signal(Signal::CONT);
+    let output = run.end().code(74).one_line(&["its lease ended before it was renewed", "was stopped"]);
+    assert!(!output.stdout.contains("told"), "{output:?}");
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_lease_that_is_renewed_outlives_its_ttl() {
+    let env = TestEnv::new();
+    let script = "sleep 1.5; exit 3";
+    env.run(["--url", "memory:", "run", "--ttl", "500ms", "a", "--", "sh", "-c", script]).code(3).silent();
+}

@@ -1,0 +1,14 @@
+//! The `cotter` command as its users see it: started as a process, looked at from outside.
+
+mod admin;
+mod config;
+mod env;
+mod generated;
+mod loss;
+mod readme;
+mod running;
+mod secrets;
+mod signals;
+mod terminal;
+mod usage;
+mod waiting;

@@ -1,0 +1,46 @@
+//! A password is seen by nobody: not in what is printed, not in the list of processes, not by the command.
+
+use crate::env::{Running, TestEnv};
+
+const CANARY: &str = "canary-7f3a";
+
+#[test]
+fn a_password_on_the_command_line_is_refused() {
+    let env = TestEnv::new();
+    for url in
+        [format!("redis://ann:{CANARY}@h/0"), format!("redis://:{CANARY}@h"), format!("x://a:{CANARY}@b@h")]
+    {
+        let output = env.run(["-v", "--url", &url, "run", "a", "true"]).code(78);
+        let output = output.one_line(&["password in --url", "COTTER_URL or the configuration file"]);
+        assert!(!output.stderr.contains(CANARY), "{output:?}");
+    }
+}
+
+#[test]
+fn no_message_repeats_a_password() {
+    let env = TestEnv::new();
+    for place in ["nope://", "memory://", "file://", "file:", ""] {
+        let url = format!("{place}ann:{CANARY}@h");
+        let mut command = env.cotter(["-v", "run", "a", "true"]);
+        let output = Running::start(command.env("COTTER_URL", &url)).end().code(78);
+        assert!(!output.stderr.contains(CANARY), "{output:?}");
+        env.config(&format!("[store.prod]\nurl = \"{url}\"\n"));
+        let output = env.run(["-v", "--store", "prod", "run", "a", "true"]).code(78);
+        assert!(!output.stderr.contains(CANARY), "{output:?}");
+    }
+    env.config(&format!("[store.prod]\nurl = \"nope://ann:{CANARY}@h\" oops\n"));
+    let output = env.run(["--store", "prod", "run", "a", "true"]).code(78).one_line(&["line 2"]);
+    assert!(!output.stderr.contains(CANARY), "{output:?}");
+}
+
+#[test]
+fn the_command_sees_only_the_store_in_use() {
+    let env = TestEnv::new();
+    env.config(&format!("[store.prod]\nurl = \"nope://ann:{CANARY}@h\"\n"));
+    let url = env.url();
+    let mut command =
+        env.cotter(["--url", &url, "run", "a", "--", "sh", "-c", "env; cat /proc/$PPID/cmdline"]);
+    let output = Running::start(command.env("COTTER_URL", format!("nope://ann:{CANARY}@h"))).end().code(0);
+    assert!(output.stdout.contains(&format!("COTTER_URL={url}\n")));
+    assert!(!output.stdout.contains(CANARY), "{output:?}");
+}

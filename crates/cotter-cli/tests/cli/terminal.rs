@@ -1,0 +1,64 @@
+//! What is different on a terminal.
+
+use crate::env::TestEnv;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+
+const CLEAR: &str = "\r\x1b[K";
+
+/// A terminal of this width: what is written to its second end can be read from its first.
+fn terminal(columns: u16) -> (File, File) {
+    let first = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&first).unwrap();
+    unlockpt(&first).unwrap();
+    let name = ptsname(&first, Vec::new()).unwrap();
+    let second = open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    tcsetwinsize(&second, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    (first.into(), second.into())
+}
+
+/// Starts it with its errors on the terminal, which nobody else keeps open: reading ends with the process.
+fn start(mut command: Command, screen: File) -> Child {
+    command.env("TERM", "xterm").stderr(Stdio::from(screen)).spawn().unwrap()
+}
+
+/// Reads until the text contains `what` so many times.
+fn read_until(from: &mut File, text: &mut String, what: &str, times: usize) {
+    while text.matches(what).count() < times {
+        let mut bytes = [0; 512];
+        let n = from.read(&mut bytes).unwrap();
+        text.push_str(std::str::from_utf8(&bytes[..n]).unwrap());
+    }
+}
+
+#[test]
+fn the_waiting_line_is_kept_up_to_date_and_cleared() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    let (mut shown, screen) = terminal(40);
+    let mut second = start(env.cotter(["run", "a", "--", "sh", "-c", "echo ran >&2"]), screen);
+    let mut text = String::new();
+    read_until(&mut shown, &mut text, "waiting for a, held by ", 2);
+    first.let_go().code(0);
+    read_until(&mut shown, &mut text, "ran", 1);
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+    let updates: Vec<_> = text.split(CLEAR).collect();
+    assert_eq!(*updates.last().unwrap(), "ran\r\n", "cleared before the command runs: {text:?}");
+    assert!(updates.iter().all(|line| line.chars().count() < 40), "a line that wraps stays: {text:?}");
+    assert!(!text.contains('\n') || text.find('\n') > text.find("ran"), "in place: {text:?}");
+}
+
+#[test]
+fn what_goes_wrong_is_in_colour() {
+    let env = TestEnv::new();
+    let (mut shown, screen) = terminal(80);
+    let mut wrong = start(env.cotter(["run", "", "true"]), screen);
+    let mut text = String::new();
+    read_until(&mut shown, &mut text, "byte", 1);
+    assert_eq!(wrong.wait().unwrap().code(), Some(64));
+    assert!(text.contains("\x1b[31mcotter:"), "{text:?}");
+}

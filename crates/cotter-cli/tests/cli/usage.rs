@@ -1,0 +1,112 @@
+//! What is wrong is said in one line: what, which part, what to do.
+
+use crate::env::TestEnv;
+
+#[test]
+fn wrong_usage_is_64_and_one_line() {
+    let env = TestEnv::new();
+    let long = "x".repeat(513);
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["run", "--wiat", "5s", "a", "true"], &["'--wiat'", "'--wait'", "try 'cotter run --help'"]),
+        (&["run", "a", "-z"], &["'-z'", "try 'cotter run --help'"]),
+        (&["run"], &["<NAME>", "<CMD>", "try 'cotter run --help'"]),
+        (&["run", "a"], &["<CMD>", "try 'cotter run --help'"]),
+        (&["run", "-n", "-w", "5s", "a", "true"], &["'--no-wait' cannot be used with '--wait <DUR>'"]),
+        (&["run", "-w", "5", "a", "true"], &["'5' for '--wait <DUR>'", "write 5s or 5ms"]),
+        (&["run", "--ttl", "30", "a", "true"], &["'--ttl <DUR>'", "write 30s or 30ms"]),
+        (&["run", "--ttl", "0s", "a", "true"], &["'--ttl <DUR>'", "zero makes no sense"]),
+        (&["run", "--ttl", "200ms", "a", "true"], &["--ttl 200ms", "300ms is the least"]),
+        (&["run", "--max-hold", "0s", "a", "true"], &["'--max-hold <DUR>'", "zero makes no sense"]),
+        (&["run", "-w", "-5s", "a", "true"], &["'--wait <DUR>'", "cannot be negative"]),
+        (&["run", "-w", "soon", "a", "true"], &["'--wait <DUR>'", "5s, 500ms, 1m30s or PT5S"]),
+        (&["run", "-E", "256", "a", "true"], &["'--busy-code <N>'", "256"]),
+        (&["run", "", "true"], &["invalid name", "at least one byte"]),
+        (&["run", "a\nb", "true"], &["invalid name", r"'\n' at byte 1", "leave it out"]),
+        (&["run", &long, "true"], &["513 bytes, 512 are allowed"]),
+        (&["run", "--label", "a\tb", "a", "true"], &["label", "no control characters"]),
+        (&["run", "--json", "a", "true"], &["--json has no meaning"]),
+        (&["show", ""], &["invalid name"]),
+        (&["evict", ""], &["invalid name"]),
+        (&["evict", "--token", "x", "a"], &["'--token <N>'", "'x'"]),
+        (&["doktor"], &["'doktor'", "'doctor'", "try 'cotter --help'"]),
+        (&["-q", "-v", "list"], &["'--quiet' cannot be used with '--verbose'"]),
+        (
+            &["--url", "memory:", "--store", "x", "list"],
+            &["'--url <URL>' cannot be used with '--store <NAME>'"],
+        ),
+        (&["--color", "blue", "list"], &["'blue'", "auto, always, never"]),
+        (&["completions", "cmd"], &["'cmd'", "bash"]),
+        (&["man", "nothing"], &["\"nothing\"", "run, list, show"]),
+        (&["man", "--json"], &["--json has no meaning"]),
+    ];
+    for (args, says) in cases {
+        let output = env.run(*args).code(64).one_line(says);
+        assert_eq!(output.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn no_command_at_all_shows_the_help() {
+    let env = TestEnv::new();
+    let output = env.run::<&str>([]).code(64);
+    assert!(output.stderr.contains("Usage: cotter"), "{output:?}");
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let env = TestEnv::new();
+    for args in
+        [&["--help"][..], &["-h"], &["run", "--help"], &["help", "run"], &["ls", "-h"], &["break", "-h"]]
+    {
+        let output = env.run(args).code(0).silent();
+        assert!(output.stdout.contains("Usage: cotter"), "{output:?}");
+    }
+    assert_eq!(env.run(["--version"]).code(0).stdout, format!("cotter {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_help_of_run_has_the_table_of_exit_codes() {
+    let env = TestEnv::new();
+    let help = env.run(["run", "--help"]).code(0).stdout;
+    let (_, table) = help.split_once("Exit codes:\n").unwrap();
+    for code in ["64", "65", "69", "74", "75 (-E N)", "76", "77", "78", "124", "126", "127", "128 + N"] {
+        assert!(table.lines().any(|line| line.trim_start().starts_with(code)), "{code} in {table}");
+    }
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}
+
+#[test]
+fn a_wrong_url_is_78_and_names_the_part() {
+    let env = TestEnv::new();
+    for (url, says) in [
+        ("nope", "no scheme"),
+        ("nope:", "\"nope\""),
+        ("memory:x", "write just memory:"),
+        ("file:relative", "file:///DIR"),
+        ("file://host/dir", "three slashes"),
+    ] {
+        env.run(["--url", url, "run", "a", "true"]).code(78).one_line(&[says]);
+        let mut by_env = env.cotter(["run", "a", "true"]);
+        by_env.env("COTTER_URL", url);
+        crate::env::Running::start(&mut by_env).end().code(78).one_line(&[says]);
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_69_or_77() {
+    let env = TestEnv::new();
+    env.run(["--url", "file:///proc/cotter", "run", "a", "true"]).code(69).one_line(&["/proc/cotter"]);
+    let open = env.path("open");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let url = format!("file://{}", open.display());
+    env.run(["--url", &url, "run", "a", "true"]).code(77).one_line(&["denied", "chmod 700"]);
+}
+
+#[test]
+fn colours_only_on_a_terminal_or_on_request() {
+    let env = TestEnv::new();
+    assert!(!env.run(["run", "", "true"]).code(64).stderr.contains('\x1b'));
+    assert!(!env.run(["--color", "never", "run", "", "true"]).code(64).stderr.contains('\x1b'));
+    assert!(env.run(["--color", "always", "run", "", "true"]).code(64).stderr.contains("\x1b[31mcotter:"));
+}

@@ -1,0 +1,85 @@
+//! Two at once: one waits, says for whom, and has its turn.
+
+use crate::env::{TestEnv, is_alive};
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+#[test]
+fn the_second_waits_says_for_whom_and_has_a_larger_token() {
+    let env = TestEnv::new();
+    let (first, older) = env.hold(&["--label", "deploy"], "orders:cleanup");
+    let mut second = env.start(["run", "orders:cleanup", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
+    let line = second.error_line();
+    let pid = first.pid().as_raw_nonzero();
+    assert!(line.starts_with("waiting for orders:cleanup, held by "), "{line}");
+    assert!(line.contains(&format!("/{pid} (deploy) for ")), "{line}");
+    assert!(line.ends_with(", 1 waiting"), "{line}");
+    first.let_go().code(0).silent();
+    let newer: u64 = second.line().parse().unwrap();
+    assert!(newer > older);
+    let output = second.end().code(0);
+    assert_eq!(output.stderr.lines().count(), 1, "said once: {output:?}");
+}
+
+#[test]
+fn a_short_wait_and_a_quiet_one_say_nothing() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    env.run(["run", "-q", "-w", "500ms", "a", "true"]).code(75).silent();
+    env.run(["run", "-w", "50ms", "a", "true"]).code(75).one_line(&["gave up after 50 ms"]);
+    first.let_go().code(0);
+}
+
+#[test]
+fn no_wait_gives_up_at_once_and_names_the_holder() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&["--label", "deploy"], "a");
+    let begin = Instant::now();
+    let output = env.run(["run", "--no-wait", "a", "--", "echo", "ran"]).code(75);
+    assert!(begin.elapsed() < Duration::from_secs(3));
+    assert_eq!(output.stdout, "");
+    output.one_line(&["a is held by ", "(deploy) for ", "gave up"]);
+    env.run(["run", "-n", "-E", "9", "a", "true"]).code(9);
+    env.run(["run", "-w", "10ms", "--busy-code", "0", "a", "true"]).code(0);
+    env.run(["run", "-w", "0s", "a", "true"]).code(75);
+    env.run(["run", "-n", "b", "true"]).code(0);
+    first.let_go().code(0);
+    env.run(["run", "-n", "a", "true"]).code(0);
+}
+
+#[test]
+fn a_wait_that_is_long_enough_ends_with_the_lock() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    let mut second = env.start(["run", "-w", "1m", "a", "--", "echo", "ran"]);
+    second.error_line();
+    first.let_go().code(0);
+    assert_eq!(second.end().code(0).stdout, "ran\n");
+}
+
+#[test]
+fn many_at_once_run_one_after_the_other() {
+    let env = TestEnv::new();
+    let file = env.path("log");
+    let script = "echo in >> $0; echo out >> $0";
+    let start = |_| env.start(["run", "-q", "a", "--", "sh", "-c", script, file.to_str().unwrap()]);
+    let runs: Vec<_> = (0..8).map(start).collect();
+    for run in runs {
+        run.end().code(0).silent();
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "in\nout\n".repeat(8));
+}
+
+#[test]
+fn the_next_has_its_turn_when_the_wrapper_of_the_holder_is_killed() {
+    let env = TestEnv::new();
+    let mut first = env.start(["run", "a", "--", "sh", "-c", "echo $$; exec sleep 600"]);
+    let command = first.ward();
+    let mut second = env.start(["run", "a", "--", "echo", "ran"]);
+    second.error_line();
+    first.signal(Signal::KILL);
+    assert_eq!(second.line(), "ran");
+    second.end().code(0);
+    drop(first);
+    crate::env::until("the command is gone", || !is_alive(command));
+}

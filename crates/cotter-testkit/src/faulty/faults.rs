@@ -1,0 +1,227 @@
+//! What goes wrong, by seed or by order, and how often it did.
+
+use cotter::{Clock, Error, ErrorKind, Result};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// One method of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// `acquire` and `take`.
+    Acquire,
+    /// `extend`.
+    Extend,
+    /// `release`.
+    Release,
+    /// `downgrade`, `adopt`, `raise`.
+    Change,
+    /// Everything about notes.
+    Note,
+    /// `list`, `evict`, `diagnose`, `time`.
+    Look,
+}
+
+/// How much goes wrong.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plan {
+    /// Calls wait for up to so long before they reach the store.
+    pub before: Duration,
+    /// Answers take up to so long.
+    pub after: Duration,
+    /// This part of the calls is carried out, and answered with an unknown outcome.
+    pub lost_replies: f64,
+    /// This part of the acquisitions and releases is answered with an unknown outcome at once, and carried out up to
+    /// two leases later.
+    pub late_requests: f64,
+    /// This part of the calls is refused.
+    pub refused: f64,
+    /// No renewal gets through.
+    pub renewals_fail: bool,
+    /// Nothing gets through.
+    pub down: bool,
+    /// Every renewal blocks the thread that carries it out, as a frozen process would be.
+    pub freeze: Duration,
+}
+
+/// How often something went wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Calls that had to wait before or after.
+    pub delayed: usize,
+    /// Replies that were lost.
+    pub lost_replies: usize,
+    /// Requests that came late.
+    pub late_requests: usize,
+    /// Calls that were refused.
+    pub refused: usize,
+    /// Calls that waited at a gate.
+    pub gated: usize,
+}
+
+/// What becomes of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Through,
+    LoseReply,
+    /// After this time, or after any within two leases.
+    Late(Duration),
+}
+
+/// Decides what goes wrong. Cloning gives another handle.
+#[derive(Debug, Clone)]
+pub struct Faults(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    inner: Mutex<Inner>,
+    blocked: watch::Sender<Vec<Call>>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plan: Plan,
+    rng: StdRng,
+    counts: Counts,
+    calls: HashMap<Call, usize>,
+    /// What becomes of the next call of a kind.
+    orders: Vec<(Call, Fate)>,
+}
+
+impl Faults {
+    /// Nothing goes wrong until a plan or an order says so.
+    pub fn seeded(seed: u64) -> Self {
+        let inner = Inner {
+            plan: Plan::default(),
+            rng: StdRng::seed_from_u64(seed),
+            counts: Counts::default(),
+            calls: HashMap::new(),
+            orders: Vec::new(),
+        };
+        Self(Arc::new(State { inner: Mutex::new(inner), blocked: watch::channel(Vec::new()).0 }))
+    }
+
+    /// From now on this much goes wrong.
+    pub fn set(&self, plan: Plan) {
+        self.lock().plan = plan;
+    }
+
+    /// The next call of this kind is carried out and its reply is lost.
+    pub fn lose_next_reply(&self, call: Call) {
+        self.lock().orders.push((call, Fate::LoseReply));
+    }
+
+    /// The next call of this kind is answered with an unknown outcome at once, and carried out so much later.
+    pub fn delay_next(&self, call: Call, by: Duration) {
+        self.lock().orders.push((call, Fate::Late(by)));
+    }
+
+    /// Calls of this kind wait before they reach the store, until the gate is opened.
+    pub fn block(&self, call: Call) {
+        self.0.blocked.send_modify(|blocked| blocked.push(call));
+    }
+
+    /// Lets all through that wait at a gate.
+    pub fn open(&self) {
+        self.0.blocked.send_modify(Vec::clear);
+    }
+
+    /// What went wrong so far.
+    pub fn counts(&self) -> Counts {
+        self.lock().counts
+    }
+
+    /// How many calls of this kind were made, whatever became of them.
+    pub fn calls(&self, call: Call) -> usize {
+        self.lock().calls.get(&call).copied().unwrap_or(0)
+    }
+
+    /// Before the store is asked: counts, waits, refuses.
+    pub(super) async fn begin(&self, call: Call, clock: &dyn Clock) -> Result<Fate> {
+        let (pause, fate) = self.lock().decide(call);
+        let mut gate = self.0.blocked.subscribe();
+        if gate.borrow().contains(&call) {
+            self.lock().counts.gated += 1;
+            let _ = gate.wait_for(|blocked| !blocked.contains(&call)).await;
+        }
+        sleep(clock, pause).await;
+        fate
+    }
+
+    /// After the store has answered.
+    pub(super) async fn end(&self, clock: &dyn Clock) {
+        let pause = {
+            let mut inner = self.lock();
+            let longest = inner.plan.after;
+            inner.up_to(longest)
+        };
+        sleep(clock, pause).await;
+    }
+
+    /// When a late request arrives.
+    pub(super) fn lateness(&self, by: Duration, ttl: Duration) -> Duration {
+        if by.is_zero() { self.lock().up_to(ttl * 2) } else { by }
+    }
+
+    /// For how long a renewal blocks its thread.
+    pub(super) fn freeze(&self) -> Duration {
+        self.lock().plan.freeze
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn decide(&mut self, call: Call) -> (Duration, Result<Fate>) {
+        *self.calls.entry(call).or_default() += 1;
+        let pause = self.up_to(self.plan.before);
+        self.counts.delayed += usize::from(!pause.is_zero());
+        if self.refuses(call) {
+            self.counts.refused += 1;
+            let error = Error::new(ErrorKind::Unavailable, "the store is made to refuse");
+            return (pause, Err(error.with_backend("faulty")));
+        }
+        let fate = self.fate(call);
+        self.counts.lost_replies += usize::from(fate == Fate::LoseReply);
+        self.counts.late_requests += usize::from(matches!(fate, Fate::Late(_)));
+        (pause, Ok(fate))
+    }
+
+    fn refuses(&mut self, call: Call) -> bool {
+        let renewal = call == Call::Extend && self.plan.renewals_fail;
+        renewal || self.plan.down || self.happens(self.plan.refused)
+    }
+
+    fn fate(&mut self, call: Call) -> Fate {
+        if let Some(at) = self.orders.iter().position(|(c, _)| *c == call) {
+            return self.orders.swap_remove(at).1;
+        }
+        let can_be_late = matches!(call, Call::Acquire | Call::Release);
+        if can_be_late && self.happens(self.plan.late_requests) {
+            return Fate::Late(Duration::ZERO);
+        }
+        if self.happens(self.plan.lost_replies) { Fate::LoseReply } else { Fate::Through }
+    }
+
+    fn happens(&mut self, part: f64) -> bool {
+        part > 0.0 && self.rng.random_bool(part)
+    }
+
+    fn up_to(&mut self, longest: Duration) -> Duration {
+        if longest.is_zero() {
+            return longest;
+        }
+        longest.mul_f64(self.rng.random_range(0.0..1.0))
+    }
+}
+
+async fn sleep(clock: &dyn Clock, pause: Duration) {
+    if !pause.is_zero() {
+        clock.sleep_until(clock.now() + pause).await;
+    }
+}

@@ -1,0 +1,40 @@
+//! A store that delays, loses, refuses and comes late, around any other.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `faults` | what goes wrong, by seed or by order, and how often it did |
+//! | `backend` | the contract, with faults |
+
+mod backend;
+mod faults;
+
+pub use faults::{Call, Counts, Faults, Plan};
+
+use async_trait::async_trait;
+use backend::FaultyBackend;
+use cotter::backend::{Backend, Connect};
+use cotter::{Clock, Result};
+use std::sync::Arc;
+
+/// Connects to another store and puts [`Faults`] in between. It never claims to answer at once.
+#[derive(Debug, Clone)]
+pub struct Faulty {
+    inner: Arc<dyn Connect>,
+    faults: Faults,
+}
+
+impl Faulty {
+    /// Faults in front of this store.
+    pub fn new(inner: impl Connect, faults: &Faults) -> Self {
+        Self { inner: Arc::new(inner), faults: faults.clone() }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Connect for Faulty {
+    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+        let inner = self.inner.connect(clock).await?;
+        Ok(Arc::new(FaultyBackend::new(inner, self.faults.clone(), clock.clone())))
+    }
+}

@@ -1,0 +1,41 @@
+//! When a process could run.
+
+use super::{Event, What};
+
+/// What the injector did to a process, and whether it ended in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Life {
+    /// When it was killed.
+    pub killed: Option<u64>,
+    /// When it was stopped and continued.
+    pub stops: Vec<(u64, u64)>,
+    /// When it ended in order.
+    pub finished: Option<u64>,
+}
+
+impl Life {
+    pub(super) fn take(&mut self, event: &Event) {
+        match event.what {
+            What::Killed => self.killed = Some(event.at),
+            What::Stopped => self.stops.push((event.at, u64::MAX)),
+            What::Continued => {
+                if let Some(last) = self.stops.last_mut() {
+                    last.1 = event.at;
+                }
+            }
+            What::Finished => self.finished = Some(event.at),
+            _ => {}
+        }
+    }
+
+    /// Whether it was stopped at any time in between.
+    pub fn stopped_within(&self, from: u64, to: u64) -> bool {
+        self.stops.iter().any(|&(stop, go)| stop < to && from < go)
+    }
+
+    /// When it could run first, at or after `at`.
+    pub fn runs_from(&self, at: u64) -> u64 {
+        let stop = self.stops.iter().find(|&&(stop, go)| stop <= at && at < go);
+        stop.map_or(at, |&(_, go)| go)
+    }
+}

@@ -1,0 +1,72 @@
+//! What happened in a run, and whether it was right.
+//!
+//! Every process writes [events](Event) with [`Recorder`]; [`History::of`] makes holds and waits of them, and
+//! [`check`] looks for violations, each of its own [`Kind`].
+//!
+//! | file | concept |
+//! |---|---|
+//! | `event` | what is recorded |
+//! | `recorder` | where it is recorded |
+//! | `life` | when a process could run |
+//! | `interval` | holds and waits, made of events |
+//! | `overlap` | who believed to hold at once |
+//! | `tokens` | unique, and rising in real time |
+//! | `turns` | order of arrival, idle and stuck waiters |
+//! | `loss` | losses that were told late |
+//! | `void` | runs in which too little happened |
+
+mod event;
+mod interval;
+mod life;
+mod loss;
+mod overlap;
+mod recorder;
+mod tokens;
+mod turns;
+mod violation;
+mod void;
+
+pub use event::{Event, Use, What};
+pub use interval::{Ended, History, Hold, Wait, WaitEnded};
+pub use life::Life;
+pub use recorder::{Recorder, read_all};
+pub use turns::{Slice, slices};
+pub use violation::{Kind, Violation, demand, violation};
+pub use void::{Happened, check_void, contended};
+
+use std::time::Duration;
+
+/// What a checker tolerates.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Two who arrive closer together than this may be served in either order.
+    pub place_slack: Duration,
+    /// A waiter may be idle for so long while the lock is free.
+    pub idle: Duration,
+    /// A loss may be told so long after the deadline.
+    pub loss_margin: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let ms = Duration::from_millis;
+        Self { place_slack: ms(100), idle: ms(100), loss_margin: ms(50) }
+    }
+}
+
+/// Everything that is wrong with a history.
+pub fn check(history: &History, limits: &Limits) -> Vec<Violation> {
+    let mut found = overlap::check(history);
+    found.extend(tokens::check(history));
+    found.extend(turns::check(history, limits));
+    found.extend(loss::check(history, limits));
+    found
+}
+
+fn nanos(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,70 @@
+//! Tokens: one per grant, and rising in real time.
+
+use super::{History, Hold, Kind, Use, Violation, violation};
+use std::collections::HashMap;
+
+pub(super) fn check(history: &History) -> Vec<Violation> {
+    history.names().iter().flat_map(|name| check_name(history, name)).collect()
+}
+
+fn check_name(history: &History, name: &str) -> Vec<Violation> {
+    let holds: Vec<&Hold> = history.holds_of(name).collect();
+    let mut found = repeated(&holds);
+    found.extend(out_of_order(&holds));
+    found
+}
+
+fn repeated(holds: &[&Hold]) -> Vec<Violation> {
+    let mut seen: HashMap<u64, &Hold> = HashMap::new();
+    let mut found = Vec::new();
+    for hold in holds {
+        if let Some(first) = seen.insert(hold.token, hold) {
+            let text = format!(
+                "{:?}: token {} was given to process {} and again to process {}",
+                hold.name, hold.token, first.process, hold.process
+            );
+            found.push(violation(Kind::RepeatedToken, text));
+        }
+    }
+    found
+}
+
+/// A hold whose asking began after another one was had must carry a larger token. So must an exclusive one that was
+/// had after another exclusive one was over.
+fn out_of_order(holds: &[&Hold]) -> Vec<Violation> {
+    let mut found = sweep(holds, |h| h.asked, |h| h.got);
+    let exclusive: Vec<&Hold> =
+        holds.iter().copied().filter(|h| h.mode == Use::Exclusive && h.is_real()).collect();
+    found.extend(sweep(&exclusive, |h| h.got, |h| h.end));
+    found.dedup();
+    found
+}
+
+/// For each hold, in order of `begin`: is its token larger than all whose `done` was before?
+fn sweep(holds: &[&Hold], begin: impl Fn(&Hold) -> u64, done: impl Fn(&Hold) -> u64) -> Vec<Violation> {
+    let mut by_begin = holds.to_vec();
+    by_begin.sort_by_key(|h| begin(h));
+    let mut by_done = holds.to_vec();
+    by_done.sort_by_key(|h| done(h));
+    let mut earlier = by_done.into_iter().peekable();
+    let mut largest: Option<&Hold> = None;
+    let mut found = Vec::new();
+    for hold in by_begin {
+        while let Some(past) = earlier.next_if(|p| done(p) < begin(hold)) {
+            if largest.is_none_or(|l| past.token > l.token) {
+                largest = Some(past);
+            }
+        }
+        if let Some(before) = largest.filter(|l| l.token > hold.token) {
+            found.push(violation(Kind::TokenOrder, order_text(before, hold)));
+        }
+    }
+    found
+}
+
+fn order_text(before: &Hold, after: &Hold) -> String {
+    format!(
+        "{:?}: process {} had token {}, and process {}, which came later, the smaller one {}",
+        before.name, before.process, before.token, after.process, after.token
+    )
+}

@@ -1,0 +1,95 @@
+//! What can be wrong.
+
+use std::fmt;
+
+/// One kind of wrong; every planted bug names the one it must be caught by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Two believed to hold one name at once.
+    Overlap,
+    /// Shared and exclusive holders at once.
+    SharedWithExclusive,
+    /// More permits than there are.
+    PermitsOverLimit,
+    /// One token for two grants.
+    RepeatedToken,
+    /// A later grant with a smaller token.
+    TokenOrder,
+    /// Somebody who came later was served earlier.
+    LostPlace,
+    /// The lock was free and somebody who listened did not get it.
+    IdleWaiter,
+    /// A wait was never answered.
+    StuckWaiter,
+    /// A loss was told late, or not at all.
+    LateLoss,
+    /// Nobody holds it and it is not free.
+    LeftBehind,
+    /// A dropped guard was not given back before the next attempt of its process.
+    DropNotAwaited,
+    /// A renewal for what had been released.
+    RenewedAfterRelease,
+    /// A holder that had lost the lock could still use the guard.
+    UsedAfterLoss,
+    /// The guarded resource lost a write, or took one of a stale holder.
+    LostWrite,
+    /// A process got less than its share.
+    UnfairShare,
+    /// The next holder came late.
+    SlowHandOver,
+    /// Too little happened for the run to prove anything.
+    Void,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Overlap => "overlap",
+            Self::SharedWithExclusive => "shared-with-exclusive",
+            Self::PermitsOverLimit => "permits-over-limit",
+            Self::RepeatedToken => "repeated-token",
+            Self::TokenOrder => "token-order",
+            Self::LostPlace => "lost-place",
+            Self::IdleWaiter => "idle-waiter",
+            Self::StuckWaiter => "stuck-waiter",
+            Self::LateLoss => "late-loss",
+            Self::LeftBehind => "left-behind",
+            Self::DropNotAwaited => "drop-not-awaited",
+            Self::RenewedAfterRelease => "renewed-after-release",
+            Self::UsedAfterLoss => "used-after-loss",
+            Self::LostWrite => "lost-write",
+            Self::UnfairShare => "unfair-share",
+            Self::SlowHandOver => "slow-hand-over",
+            Self::Void => "void",
+        })
+    }
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Of which kind.
+    pub kind: Kind,
+    /// What exactly.
+    pub text: String,
+}
+
+/// A violation of this kind.
+pub fn violation(kind: Kind, text: impl Into<String>) -> Violation {
+    Violation { kind, text: text.into() }
+}
+
+/// Fails the test with a violation of this kind unless it holds.
+///
+/// # Panics
+/// When it does not hold.
+#[track_caller]
+pub fn demand(holds: bool, kind: Kind, text: impl Into<String>) {
+    assert!(holds, "{}", violation(kind, text));
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "violation[{}]: {}", self.kind, self.text)
+    }
+}

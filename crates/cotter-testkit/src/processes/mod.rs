@@ -1,0 +1,16 @@
+//! Many holder processes, paused and killed by plan.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `run` | one run, from start to report |
+//! | `herd` | the processes that live just now |
+//! | `injector` | what is done to them, and whether it really was |
+//! | `report` | what came of it |
+
+mod herd;
+mod injector;
+mod report;
+mod run;
+
+pub use report::{Percentiles, Report};
+pub use run::{Injections, Run};

@@ -1,0 +1,57 @@
+//! What the tests with processes share.
+
+use cotter_testkit::processes::{Report, Run};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+/// At full length, or as long as a normal run takes.
+pub(crate) fn sized(normal: usize, long: usize) -> usize {
+    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
+}
+
+/// Runs that measure times must not be in each other's way.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What a run needs for as long as it lasts.
+pub(crate) struct Place {
+    folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// The history of a run that went wrong is kept, to be read.
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            let mut out = std::io::stderr().lock();
+            let _ = writeln!(out, "the history is kept in {}", self.folder.path().display());
+        }
+    }
+}
+
+/// A run on a `file:` store of its own, and alone. The folder goes when the place is dropped.
+pub(crate) fn on_files() -> (Place, Run) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = private_folder();
+    let store = folder.path().join("store");
+    let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url(&store));
+    (Place { folder, _alone: alone }, run)
+}
+
+fn url(store: &std::path::Path) -> String {
+    format!("file://{}", store.display())
+}
+
+/// Not below a directory that everybody may write to: the store refuses that.
+fn private_folder() -> TempDir {
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    tempfile::tempdir_in(root).expect("a folder for the run")
+}
+
+/// Shows counts and percentiles beside the test's name.
+pub(crate) fn show(test: &str, report: &Report) {
+    let mut out = std::io::stderr().lock();
+    writeln!(out, "{test}: {report}").expect("stderr takes text");
+}

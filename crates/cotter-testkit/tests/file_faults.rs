@@ -1,0 +1,62 @@
+//! `file:` in one process: its files are taken away, and newcomers meet those who wait.
+
+use cotter::{Client, Lease, LossCause};
+use cotter_testkit::Actor;
+use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+
+async fn actor(store: &Path, log: &Recorder, process: u32) -> Actor {
+    let url = format!("file://{}", store.display());
+    let lease = Lease::renewed(Duration::from_millis(300));
+    Actor::new(Client::builder().url(url).lease(lease).connect().await.unwrap(), log, process)
+}
+
+fn private_folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Somebody takes the lock file away, and another one makes a new one: the first holder is told before that.
+#[tokio::test]
+async fn a_holder_whose_file_is_taken_away_is_told() {
+    let (folder, log) = (private_folder(), Recorder::in_memory());
+    let store = folder.path().join("store");
+    let (one, other) = (actor(&store, &log, 1).await, actor(&store, &log, 2).await);
+    for _ in 0..5 {
+        let held = one.lock("x").await.unwrap();
+        std::fs::remove_file(store.join("x.lock")).unwrap();
+        let told = tokio::time::timeout(Duration::from_millis(600), held.guard().lost()).await;
+        if let Ok(lost) = &told {
+            held.lost(lost);
+            assert_eq!(lost.cause, LossCause::Gone);
+        }
+        let next = other.lock("x").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        drop((held, next));
+    }
+    let found = check(&History::of(log.events()), &Limits::default());
+    let all: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+/// The lock is free for a moment, and somebody who listens is on the way to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_newcomer_does_not_take_what_somebody_waits_for() {
+    let (folder, log) = (private_folder(), Recorder::in_memory());
+    let store = folder.path().join("store");
+    let [one, waits, comes] =
+        [actor(&store, &log, 1).await, actor(&store, &log, 2).await, actor(&store, &log, 3).await];
+    for _ in 0..10 {
+        let held = one.lock("x").await.unwrap();
+        let waiter = waits.clone();
+        let waiting = tokio::spawn(async move { waiter.lock("x").await.map(drop) });
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        held.release().await.unwrap();
+        let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
+        let early = newcomer.is_some() && !waiting.is_finished();
+        demand(!early, Kind::LostPlace, "a newcomer was served before a listening waiter");
+        drop(newcomer);
+        waiting.await.unwrap().unwrap();
+    }
+}

@@ -1,0 +1,102 @@
+//! A first attempt is on its way, and its task has stopped polling it: nobody behind it may have to wait for that.
+
+use cotter::{Client, Guard, Op, memory};
+use cotter_testkit::faulty::{Call, Faults, Faulty};
+use cotter_testkit::history::{Kind, demand};
+use std::pin::{Pin, pin};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(5);
+
+async fn clients() -> (Client, Client, Faults) {
+    let (store, faults) = (memory::Store::new(), Faults::seeded(7));
+    let slow = Client::builder().backend(Faulty::new(store.clone(), &faults)).connect().await.unwrap();
+    let other = Client::builder().backend(store).connect().await.unwrap();
+    (slow, other, faults)
+}
+
+fn poll_once(op: Pin<&mut Op<Guard>>) {
+    let polled = Future::poll(op, &mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "it waits at the gate");
+}
+
+/// The attempt of a task that sleeps is answered on the engine, and serves the task behind it.
+#[tokio::test]
+async fn an_attempt_whose_task_sleeps_is_carried_on_for_the_next() {
+    let (client, other, faults) = clients().await;
+    faults.block(Call::Acquire);
+    let mut asleep = pin!(client.mutex("x").lock());
+    poll_once(asleep.as_mut());
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    while faults.counts().gated == 0 {
+        tokio::task::yield_now().await;
+    }
+    faults.open();
+    let guard = behind.await.unwrap().unwrap();
+    demand(
+        guard.is_some(),
+        Kind::StuckWaiter,
+        "the attempt of a task that sleeps kept the one behind it waiting",
+    );
+    let guard = guard.expect("demanded");
+    assert!(other.mutex("x").try_lock().await.unwrap().is_none());
+    guard.release().await.unwrap();
+    // Awake again, the sleeper has its turn.
+    let guard = tokio::time::timeout(SOON, asleep).await.expect("in time").unwrap();
+    guard.release().await.unwrap();
+    assert_eq!(faults.calls(Call::Acquire), 2, "one attempt was carried on, one was made for the sleeper");
+    drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
+}
+
+/// It was given the lock, sleeps, and others of its process wait.
+#[tokio::test]
+async fn a_grant_that_its_task_does_not_take_goes_to_the_next() {
+    let client = Client::connect("memory:").await.unwrap();
+    let holder = client.mutex("x").lock().await.unwrap();
+    let mut asleep = pin!(client.mutex("x").lock());
+    poll_once(asleep.as_mut());
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    tokio::task::yield_now().await;
+    holder.release().await.unwrap();
+    let guard = behind.await.unwrap().unwrap();
+    demand(guard.is_some(), Kind::StuckWaiter, "a grant that nobody takes kept the one behind it waiting");
+    drop(guard);
+    drop(tokio::time::timeout(SOON, asleep).await.expect("in time").unwrap());
+}
+
+/// The sleeper is dropped after its attempt was taken over, in each state that this can be in.
+#[tokio::test]
+async fn a_sleeper_that_is_dropped_leaves_nothing_behind() {
+    for pause in [0, 5, 15, 30, 60] {
+        let (client, other, faults) = clients().await;
+        faults.block(Call::Acquire);
+        let mut asleep = Box::pin(client.mutex("x").lock());
+        poll_once(asleep.as_mut());
+        let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        if pause % 2 == 0 {
+            faults.open();
+        }
+        drop(asleep);
+        faults.open();
+        drop(behind.await.unwrap().unwrap().expect("served"));
+        drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
+        client.close(SOON).await.unwrap();
+    }
+}
+
+/// A single try that sleeps was busy when it wakes up.
+#[tokio::test]
+async fn a_single_try_that_sleeps_does_not_get_in_line() {
+    let (client, _, faults) = clients().await;
+    faults.block(Call::Acquire);
+    let mut asleep = pin!(client.mutex("x").try_lock());
+    assert!(Future::poll(asleep.as_mut(), &mut Context::from_waker(Waker::noop())).is_pending());
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    faults.open();
+    let guard = behind.await.unwrap().unwrap().expect("served");
+    assert!(asleep.await.unwrap().is_none(), "somebody else has it");
+    guard.release().await.unwrap();
+}

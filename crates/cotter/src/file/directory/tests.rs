@@ -1,0 +1,140 @@
+//! Which directories are refused, and why.
+
+use super::*;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use tempfile::TempDir;
+
+fn open_at(path: &Path) -> Result<Directory> {
+    Directory::open(&Where::At(path.to_owned()), None, magic)
+}
+
+fn refused(path: &Path, why: &str) {
+    let error = open_at(path).unwrap_err();
+    assert!(error.to_string().contains(why), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Denied | ErrorKind::Config), "{error}");
+    assert!(!error.is_retryable() && !error.to_string().contains('\n'));
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("locks");
+    (place, directory)
+}
+
+#[test]
+fn a_new_one_is_private() {
+    let (_keep, path) = place();
+    open_at(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o700);
+    open_at(&path).unwrap();
+}
+
+#[test]
+fn missing_parents_are_not_made() {
+    let (_keep, path) = place();
+    let error = open_at(&path.join("deeper")).unwrap_err();
+    assert!(error.to_string().contains("locks"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn open_to_others() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    for mode in [0o755, 0o750, 0o701, 0o2770] {
+        set_mode(&path, mode);
+        refused(&path, "chmod 700");
+    }
+    set_mode(&path, 0o700);
+    open_at(&path).unwrap();
+}
+
+#[test]
+fn somebody_elses() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    set_mode(&path, 0o700);
+    if geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+        refused(&path, "belongs to user 65534");
+    } else {
+        refused(Path::new("/usr"), "belongs to user 0");
+    }
+}
+
+#[test]
+fn links() {
+    let (keep, path) = place();
+    let real = keep.path().join("real");
+    fs::create_dir(&real).unwrap();
+    set_mode(&real, 0o700);
+    symlink(&real, &path).unwrap();
+    refused(&path, "symbolic link");
+    // A link of ours on the way is our own choice, one of somebody else is theirs.
+    open_at(&path.join("below")).unwrap();
+    if geteuid().is_root() {
+        std::os::unix::fs::lchown(&path, Some(65534), None).unwrap();
+        refused(&path.join("below"), "symbolic link of user 65534");
+    }
+}
+
+#[test]
+fn no_directory() {
+    let (_keep, path) = place();
+    fs::write(&path, "").unwrap();
+    refused(&path, "is not a directory");
+}
+
+#[test]
+fn a_parent_that_others_write_to() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    for mode in [0o1777, 0o777] {
+        set_mode(&path, mode);
+        refused(&path.join("locks"), "?shared=GROUP");
+        assert!(!path.join("locks").exists());
+    }
+}
+
+#[test]
+fn other_hosts_may_share_it() {
+    let (_keep, path) = place();
+    for (probe, name) in [
+        ((|_| Ok(0x6969)) as Probe, "NFS"),
+        (|_| Ok(0xFF53_4D42), "CIFS"),
+        (|_| Ok(0x6573_5546), "FUSE"),
+        (|_| Ok(0x0102_1997), "9p"),
+    ] {
+        let error = Directory::open(&Where::At(path.clone()), None, probe).unwrap_err();
+        assert!(error.kind() == ErrorKind::Denied && error.to_string().contains(name), "{error}");
+    }
+    Directory::open(&Where::At(path), None, |_| Ok(0xEF53)).unwrap();
+}
+
+#[test]
+fn paths_that_are_not_plain() {
+    for path in ["locks", "", "/tmp/../etc/locks", "./locks"] {
+        refused(Path::new(path), "is not an absolute path");
+    }
+}
+
+#[test]
+fn a_group_shares_it() {
+    let (keep, path) = place();
+    let group = Group::from_gid(nix::unistd::getegid()).unwrap().expect("our group has a name").name;
+    set_mode(keep.path(), 0o1777);
+    let place = Where::At(path.clone());
+    Directory::open(&place, Some(&group), magic).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o2770);
+    Directory::open(&place, Some(&group), magic).unwrap();
+    set_mode(&path, 0o2777);
+    let error = Directory::open(&place, Some(&group), magic).unwrap_err();
+    assert!(error.to_string().contains("mode 2777"), "{error}");
+    let error = Directory::open(&place, Some("no-such-group"), magic).unwrap_err();
+    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("no-such-group"), "{error}");
+}

@@ -1,0 +1,296 @@
+//! The file store between real processes: this test binary starts itself, and tells its copies what to do line by line.
+
+use cotter::{Client, Guard, file};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Names the directory to the copy of this binary.
+const DIRECTORY: &str = "COTTER_TEST_DIRECTORY";
+/// Before every answer, so that the test harness may print too.
+const ANSWER: &str = "@";
+
+/// What a copy does: reads orders, does them on threads' terms, answers each with one line.
+#[test]
+fn copy() {
+    let Ok(directory) = std::env::var(DIRECTORY) else { return };
+    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait();
+    let mut held: Option<Guard> = None;
+    for order in std::io::stdin().lines() {
+        let order = order.unwrap();
+        let answer = match (order.as_str(), &client) {
+            (_, Err(e)) => format!("{:?} {e}", e.kind()),
+            ("lock", Ok(client)) => outcome(client.mutex("a").lock().wait().map(Some), &mut held),
+            ("try", Ok(client)) => outcome(client.mutex("a").try_lock().wait(), &mut held),
+            ("try b", Ok(client)) => outcome(client.mutex("b").try_lock().wait(), &mut held),
+            ("valid", _) => held.as_ref().is_some_and(Guard::is_valid).to_string(),
+            ("release", _) => format!("{:?}", held.take().map(|g| g.release().wait())),
+            (other, _) => format!("no such order: {other}"),
+        };
+        writeln!(std::io::stdout(), "{ANSWER}{answer}").unwrap();
+    }
+}
+
+fn outcome(answer: cotter::Result<Option<Guard>>, held: &mut Option<Guard>) -> String {
+    match answer {
+        Ok(Some(guard)) => {
+            let token = guard.token();
+            *held = Some(guard);
+            token.to_string()
+        }
+        Ok(None) => "busy".into(),
+        Err(e) => format!("{:?} {e}", e.kind()),
+    }
+}
+
+/// A copy; killed when it is dropped.
+struct Copy {
+    child: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Copy {
+    fn start(directory: &Path) -> Self {
+        Self::spawn(Command::new(std::env::current_exe().unwrap()), directory)
+    }
+
+    fn spawn(mut command: Command, directory: &Path) -> Self {
+        command.args(["--exact", "copy", "--nocapture"]).env(DIRECTORY, directory);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (orders, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, orders, answers }
+    }
+
+    fn order(&mut self, what: &str) {
+        writeln!(self.orders, "{what}").unwrap();
+    }
+
+    fn answer(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.answers.read_line(&mut line).unwrap() > 0, "the copy ended");
+            if let Some((_, answer)) = line.trim_end().split_once(ANSWER) {
+                return answer.to_owned();
+            }
+        }
+    }
+
+    fn ask(&mut self, what: &str) -> String {
+        self.order(what);
+        self.answer()
+    }
+
+    fn token(&mut self) -> u64 {
+        let answer = self.answer();
+        answer.parse().unwrap_or_else(|_| panic!("a token, not {answer}"))
+    }
+
+    fn signal(&self, name: &str) {
+        let done = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(done.success());
+    }
+
+    fn state(&self) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap()
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("locks");
+    (place, directory)
+}
+
+fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn waiters(directory: &Path) -> usize {
+    let tickets = std::fs::read_dir(directory.join("a.queue")).into_iter().flatten();
+    tickets.filter(|t| !t.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count()
+}
+
+/// Starts a copy that waits behind `before` others.
+fn waiting(directory: &Path, before: usize) -> Copy {
+    let mut copy = Copy::start(directory);
+    copy.order("lock");
+    until("it queues", || waiters(directory) == before + 1);
+    copy
+}
+
+#[test]
+fn a_killed_holder_frees_the_lock_and_the_waiter_hears_of_it() {
+    let (_keep, directory) = place();
+    let mut holder = Copy::start(&directory);
+    let mut last: u64 = holder.ask("lock").parse().unwrap();
+    let mut waits = Vec::new();
+    for round in 0..40 {
+        let mut next = waiting(&directory, 0);
+        // Until it relies on events and looks only every 50 ms, at another point of that time in every round.
+        std::thread::sleep(Duration::from_millis(40 + round));
+        let start = Instant::now();
+        holder.child.kill().unwrap();
+        let token = next.token();
+        waits.push(start.elapsed());
+        assert!(token > last);
+        (holder, last) = (next, token);
+    }
+    waits.sort_unstable();
+    // One who is not woken, or is woken too early and does not look again, looks after 50 ms.
+    assert!(waits[36] < Duration::from_millis(30), "events do not wake: {waits:?}");
+    assert!(waits[39] < Duration::from_secs(2), "{waits:?}");
+}
+
+#[test]
+fn processes_get_it_in_order_of_arrival() {
+    let (_keep, directory) = place();
+    let mut holder = Copy::start(&directory);
+    let mut last: u64 = holder.ask("lock").parse().unwrap();
+    let mut line: Vec<Copy> = (0..4).map(|before| waiting(&directory, before)).collect();
+    let mut newcomer = Copy::start(&directory);
+    assert_eq!(newcomer.ask("try"), "busy");
+    for next in &mut line {
+        holder.order("release");
+        let token = next.token();
+        assert!(token > last);
+        last = token;
+        assert_eq!(newcomer.ask("try"), "busy");
+        std::mem::swap(&mut holder, next);
+    }
+}
+
+#[test]
+fn a_stopped_waiter_is_passed_over_and_keeps_its_place() {
+    let (_keep, directory) = place();
+    let mut holder = Copy::start(&directory);
+    holder.ask("lock");
+    let mut stopped = waiting(&directory, 0);
+    let mut second = waiting(&directory, 1);
+    stopped.signal("STOP");
+    until("it stops", || stopped.state() == 'T');
+    holder.ask("release");
+    let passed = second.token();
+    let mut third = waiting(&directory, 1);
+    stopped.signal("CONT");
+    second.ask("release");
+    let resumed = stopped.token();
+    assert!(resumed > passed);
+    stopped.ask("release");
+    assert!(third.token() > resumed);
+}
+
+#[test]
+fn a_newcomer_passes_a_line_in_which_nobody_listens() {
+    let (_keep, directory) = place();
+    let mut holder = Copy::start(&directory);
+    holder.ask("lock");
+    let stopped = waiting(&directory, 0);
+    stopped.signal("STOP");
+    until("it stops", || stopped.state() == 'T');
+    holder.ask("release");
+    assert!(holder.ask("try").parse::<u64>().is_ok());
+}
+
+#[test]
+fn a_killed_waiter_blocks_nobody() {
+    let (_keep, directory) = place();
+    let mut holder = Copy::start(&directory);
+    holder.ask("lock");
+    let first = waiting(&directory, 0);
+    let mut second = waiting(&directory, 1);
+    drop(first);
+    holder.ask("release");
+    second.token();
+    second.ask("release");
+    assert!(!directory.join("a.queue").exists());
+}
+
+/// Between `fork` and `exec` every child has the descriptors, however they were opened: a release must not wait for it.
+#[test]
+fn a_child_that_has_the_descriptor_does_not_keep_a_released_lock() {
+    let (_keep, directory) = place();
+    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait().unwrap();
+    let guard = client.mutex("a").lock().wait().unwrap();
+    let lock = directory.join("a.lock");
+    let ours = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).unwrap();
+    let numbers = std::fs::read_dir("/proc/self/fd").unwrap().map(|e| e.unwrap().path());
+    let numbers: Vec<PathBuf> = numbers.filter(|n| std::fs::read_link(n).is_ok_and(|l| l == lock)).collect();
+    assert_eq!(numbers.len(), 2, "one that locks and one that tells");
+    let mut heirs: Vec<Child> = Vec::new();
+    for number in numbers {
+        let number = number.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let inherited = rustix::process::pidfd_getfd(&ours, number, PidfdGetfdFlags::empty()).unwrap();
+        heirs.push(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::from(inherited)).spawn().unwrap());
+    }
+    guard.release().wait().unwrap();
+    let mut other = Copy::start(&directory);
+    assert!(other.ask("try").parse::<u64>().is_ok());
+    for mut heir in heirs {
+        drop(heir.stdin.take());
+        heir.wait().unwrap();
+    }
+}
+
+/// No file may grow: what a full disk answers, without needing one.
+#[test]
+fn a_full_disk_is_an_error_and_holds_nothing() {
+    let (_keep, directory) = place();
+    let mut other = Copy::start(&directory);
+    assert!(other.ask("try").parse::<u64>().is_ok());
+    other.ask("release");
+    let mut full = Command::new("sh");
+    full.args(["-c", r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#]).arg(std::env::current_exe().unwrap());
+    let mut full = Copy::spawn(full, &directory);
+    for (order, file) in [("try b", "b.lock"), ("try", "a.lock")] {
+        let answer = full.ask(order);
+        assert!(answer.starts_with("Unavailable") && answer.contains(file), "{answer}");
+        assert!(answer.contains("make room"), "{answer}");
+    }
+    assert!(other.ask("try").parse::<u64>().is_ok(), "the lock was kept");
+}
+
+/// Runs as an ordinary user, because nothing is read-only to root.
+#[test]
+fn a_read_only_directory_is_an_error_and_keeps_what_is_held() {
+    let (keep, directory) = place();
+    let exe = keep.path().join("copy");
+    // By another process: a child of another test may have a file that this one writes, and then it cannot be run.
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&exe).status().unwrap();
+    assert!(copied.success());
+    std::fs::create_dir(&directory).unwrap();
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    mode(keep.path(), 0o755);
+    mode(&directory, 0o700);
+    let mut command = Command::new(exe);
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&directory, Some(65534), Some(65534)).unwrap();
+        command.uid(65534).gid(65534);
+    }
+    let mut user = Copy::spawn(command, &directory);
+    assert!(user.ask("try").parse::<u64>().is_ok());
+    mode(&directory, 0o500);
+    let answer = user.ask("try b");
+    assert!(answer.starts_with("Denied") && answer.contains("b.lock"), "{answer}");
+    assert_eq!(user.ask("valid"), "true");
+    mode(&directory, 0o700);
+    assert!(user.ask("try b").parse::<u64>().is_ok());
+}

@@ -1,0 +1,120 @@
+//! Readers and writers, on a clock that the test moves.
+
+use cotter::{Client, ErrorKind, Guard, Lease, ManualClock, Owner, Released, memory};
+use std::time::Duration;
+
+const S: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(5);
+
+fn pair() -> (Client, Client) {
+    let store = memory::Store::new();
+    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    (connect(), connect())
+}
+
+fn waiters(client: &Client) -> u32 {
+    client.holder("a").wait().unwrap().and_then(|r| r.waiters).unwrap_or(0)
+}
+
+fn until(condition: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < SOON, "does not come about");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn readers_share_and_writers_do_not() {
+    let (one, other) = pair();
+    let first = one.rwlock("a").read().wait().unwrap();
+    let second = one.rwlock("a").try_read().wait().unwrap().expect("readers share");
+    let third = other.rwlock("a").try_read().wait().unwrap().expect("also over clients");
+    assert!(first.token() < second.token() && second.token() < third.token());
+    assert!(one.rwlock("a").try_write().wait().unwrap().is_none());
+    assert!(other.mutex("a").try_lock().wait().unwrap().is_none(), "the mutex is the writer's side");
+    drop((first, second, third));
+    let writer = other.rwlock("a").try_write().wait().unwrap().expect("free");
+    assert!(one.rwlock("a").try_read().wait().unwrap().is_none());
+    assert!(other.rwlock("a").try_read().wait().unwrap().is_none());
+    drop(writer);
+    drop(one.rwlock("a").try_read_for(S).wait().unwrap().expect("free"));
+}
+
+#[test]
+fn a_waiting_writer_stops_new_readers_and_is_followed_by_those_who_waited() {
+    let (one, other) = pair();
+    let reader = one.rwlock("a").read().wait().unwrap();
+    let lock = other.rwlock("a");
+    let writer = std::thread::spawn(move || lock.write().wait().unwrap());
+    until(|| waiters(&one) == 1);
+    assert!(one.rwlock("a").try_read().wait().unwrap().is_none());
+    let late: Vec<_> = (0..3)
+        .map(|_| {
+            let lock = one.rwlock("a");
+            std::thread::spawn(move || lock.read().wait().unwrap())
+        })
+        .collect();
+    until(|| waiters(&one) == 2);
+    let before = reader.token();
+    drop(reader);
+    let writer = writer.join().unwrap();
+    assert!(writer.token() > before);
+    let written = writer.token();
+    drop(writer);
+    let readers: Vec<_> = late.into_iter().map(|t| t.join().unwrap()).collect();
+    assert!(readers.iter().all(|r| r.token() > written && r.is_valid()), "all three at once");
+}
+
+#[test]
+fn a_writer_that_downgrades_lets_readers_in_and_no_writer() {
+    let (one, other) = pair();
+    let writer = one.rwlock("a").write().wait().unwrap();
+    let token = writer.token();
+    let (lock, mutex) = (other.rwlock("a"), one.mutex("a"));
+    let reader = std::thread::spawn(move || lock.read().wait().unwrap());
+    until(|| waiters(&one) == 1);
+    let rival = std::thread::spawn(move || mutex.lock().wait().unwrap());
+    let down = writer.downgrade().wait().unwrap();
+    assert_eq!(down.token(), token);
+    let reader = reader.join().unwrap();
+    until(|| waiters(&other) == 1);
+    assert!(down.is_valid() && reader.is_valid() && !rival.is_finished());
+    assert_eq!(Guard::from(down).release().wait().unwrap(), Released::Yes);
+    assert_eq!(Guard::from(reader).release().wait().unwrap(), Released::Yes);
+    assert!(rival.join().unwrap().token() > token);
+}
+
+#[test]
+fn what_the_same_owner_may_do() {
+    let (one, _) = pair();
+    let me = Owner::new();
+    let lock = one.rwlock("a").owner(&me);
+    let writer = lock.write().wait().unwrap();
+    let inner = lock.try_read().wait().unwrap().expect("shared inside exclusive");
+    assert_eq!(inner.holds(), 2);
+    assert_eq!(writer.downgrade().wait().unwrap_err().kind(), ErrorKind::Misuse);
+    drop(inner);
+    let reader = lock.read().wait().unwrap();
+    assert_eq!(lock.read().wait().unwrap().holds(), 2);
+    for error in [lock.write().wait().unwrap_err(), lock.try_write().wait().unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Upgrade, "{error}");
+    }
+    assert_eq!(one.mutex("a").owner(&me).lock().wait().unwrap_err().kind(), ErrorKind::Upgrade);
+    drop(reader);
+    drop(lock.try_write().wait().unwrap().expect("given back"));
+}
+
+#[test]
+fn a_downgraded_lock_is_renewed_and_lost_like_any_other() {
+    let clock = ManualClock::new();
+    let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait().unwrap();
+    let writer = client.rwlock("a").lease(Lease::renewed(S * 9)).write().wait().unwrap();
+    let reader = writer.downgrade().wait().unwrap();
+    clock.advance(S * 100);
+    assert!(reader.is_valid());
+    drop(client.rwlock("a").try_read().wait().unwrap().expect("readers share"));
+    clock.suspend(S * 20);
+    assert!(!reader.is_valid());
+    drop(client.rwlock("a").try_write().wait().unwrap().expect("free"));
+}
