@@ -7,7 +7,7 @@
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
 //! | [`processes`] | many of them, paused and killed by plan |
-//! | [`servers`] | real servers on free ports, and a proxy that disturbs |
+//! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
 
 mod actor;
 mod clock;
