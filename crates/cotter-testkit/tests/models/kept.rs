@@ -1,0 +1,1 @@
+//! With every rule in force nothing is found.
