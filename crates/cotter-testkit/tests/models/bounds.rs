@@ -55,6 +55,8 @@ pub(crate) struct Bounds {
     pub(crate) undo_gaps: Vec<u8>,
     /// Whether packets may land after the last undoing; then only grants that were announced count.
     pub(crate) late_beyond_undo: bool,
+    /// Whether a server that lost its state is away for a tick, which is longer than a block of turns.
+    pub(crate) restart_takes_time: bool,
     pub(crate) faults: u8,
     pub(crate) kinds: u16,
     pub(crate) horizon: u8,
@@ -84,6 +86,7 @@ impl Bounds {
             late: 4,
             undo_gaps: vec![1, 2, 2],
             late_beyond_undo: false,
+            restart_takes_time: true,
             faults,
             kinds: kinds.iter().fold(0, |all, kind| all | *kind as u16),
             horizon,

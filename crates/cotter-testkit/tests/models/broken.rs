@@ -80,7 +80,7 @@ left_out! {
     tokens_from_the_counter:
         TokenFloor breaks Tokens in world(&[1, 1], &[Fault::Restore], 1, 3);
     block_ahead_of_the_clock:
-        TurnsCapped breaks Tokens in Bounds { turns: 40, ..world(&[1, 1], &[Fault::Restore], 1, 3) };
+        TurnsCapped breaks Tokens in Bounds { turns: 12, ..world(&[2, 1], &[Fault::Restore], 1, 3) };
     turns_as_asked:
         TurnsAsReserved breaks Tokens in Bounds { turns: 40, ..world(&[1, 1], &[], 0, 3) };
     renewal_brings_back:

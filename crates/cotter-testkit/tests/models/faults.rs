@@ -101,7 +101,11 @@ impl Protocol {
             }
             Fault::Refuse => s.refuse = true,
             Fault::Full => s.full = !s.full,
-            Fault::Restore => restore(s),
+            Fault::Restore => {
+                s.server = s.snapshot.take().unwrap_or_default();
+                s.watch.restored = true;
+                s.down = self.bounds.restart_takes_time;
+            }
             Fault::StepBack => s.back = STEP_BACK,
         }
     }
@@ -109,12 +113,8 @@ impl Protocol {
     /// A process ends. Its claims stay with the server; requests that were sent may still land.
     fn gone(&self, s: &mut State, p: usize) {
         let process = &mut s.processes[p];
-        *process = Process { life: Life::Gone, phase: process.phase, claim: process.claim, ..Process::default() };
+        *process =
+            Process { life: Life::Gone, phase: process.phase, claim: process.claim, ..Process::default() };
         self.drop_unheard(s);
     }
-}
-
-fn restore(s: &mut State) {
-    s.server = s.snapshot.take().unwrap_or_default();
-    s.watch.restored = true;
 }

@@ -6,6 +6,7 @@ mod broken;
 mod check;
 mod faults;
 mod kept;
+mod limits;
 mod model;
 mod process;
 mod reached;

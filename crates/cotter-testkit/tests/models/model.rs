@@ -132,13 +132,16 @@ impl Protocol {
     /// Processes that are alike begin in their order: every other order is the same but for names.
     fn may_start(&self, s: &State, p: usize) -> bool {
         let bounds = &self.bounds;
-        let alike = |q: usize| bounds.attempts[q] == bounds.attempts[p] && bounds.hosts[q] != bounds.hosts[p];
+        let shared = |q: usize| bounds.hosts.iter().filter(|host| **host == bounds.hosts[q]).count();
+        let same_host = |q: usize| bounds.hosts[q] == bounds.hosts[p] || (shared(q) == 1 && shared(p) == 1);
+        let alike = |q: usize| bounds.attempts[q] == bounds.attempts[p] && same_host(q);
         let before = p.checked_sub(1).filter(|q| alike(*q) && s.processes[p].attempt == 0);
         s.processes[p].attempt < bounds.attempts[p] && before.is_none_or(|q| s.processes[q].attempt > 0)
     }
 
     fn packet_steps(&self, s: &State, steps: &mut Vec<Step>) {
-        steps.extend((0..s.requests.len()).filter(|at| is_first(s, *at)).map(Step::Serve));
+        let served = (0..s.requests.len()).filter(|at| !s.down && is_first(s, *at));
+        steps.extend(served.map(Step::Serve));
         let replies = s.replies.iter().enumerate();
         let reach = replies.filter(|(_, r)| s.processes[usize::from(r.to.process)].is_running());
         steps.extend(reach.map(|(at, _)| Step::Answer(at)));
@@ -148,7 +151,7 @@ impl Protocol {
     }
 
     fn must_poll(&self, s: &State, process: &Process) -> bool {
-        self.rules.on(Rule::AskEveryPoll) && s.now >= process.sent + self.bounds.poll && process.open < 2
+        self.rules.on(Rule::AskEveryPoll) && s.now >= process.sent + self.bounds.poll
     }
 
     /// Whether everybody has done what is due now.
@@ -164,7 +167,7 @@ impl Protocol {
         let replies = s.replies.iter().filter(|r| reach(r.to.process.into()));
         let messages = s.messages.iter().filter(|m| reach(owner_of(m.claim)));
         s.processes.iter().filter(|p| p.is_running()).all(done)
-            && requests.map(|(_, r)| may_wait(r.late, r.sent)).all(|may| may)
+            && requests.map(|(_, r)| s.down || may_wait(r.late, r.sent)).all(|may| may)
             && replies.map(|r| may_wait(r.late, r.to.sent)).all(|may| may)
             && messages.map(|m| may_wait(m.late, m.sent)).all(|may| may)
     }
@@ -174,9 +177,10 @@ impl Protocol {
             Step::Tick => {
                 self.count(s);
                 s.now += 1;
+                s.down = false;
             }
             Step::Start(p) => self.start(s, p),
-            Step::Poll(p) => self.question(s, p),
+            Step::Poll(p) => self.poll(s, p),
             Step::Resubscribe(p) => {
                 self.subscribe(s, p);
                 self.question(s, p);

@@ -29,6 +29,14 @@ impl Protocol {
         self.question(s, p);
     }
 
+    /// Asks because the poll period is over. A connection that owes two answers is given up.
+    pub(crate) fn poll(&self, s: &mut State, p: usize) {
+        if s.processes[p].open >= 2 {
+            self.cut(s, p);
+        }
+        self.question(s, p);
+    }
+
     /// Asks for the lock. Without a live subscription the claim does not enter the queue.
     pub(crate) fn question(&self, s: &mut State, p: usize) {
         let process = &mut s.processes[p];
@@ -229,6 +237,6 @@ impl Protocol {
         process.deadline = deadline;
         process.answered = None;
         process.sent = 0;
-        s.watch.dark = 0;
+        (s.watch.dark, s.watch.idle) = (0, 0);
     }
 }

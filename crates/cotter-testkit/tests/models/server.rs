@@ -153,7 +153,8 @@ impl Protocol {
             }
             None if !self.rules.on(Rule::ExtendNeverCreates) => {
                 let token = s.server.last_token;
-                s.server.hold = Some(Hold { claim, token, turns: 1, since: clock, ttl, deaf: false, told: false });
+                s.server.hold =
+                    Some(Hold { claim, token, turns: 1, since: clock, ttl, deaf: false, told: false });
                 Answer::Extended
             }
             _ => Answer::Lost,
@@ -163,7 +164,10 @@ impl Protocol {
     fn release(&self, s: &mut State, claim: Claim) -> Answer {
         self.refresh(s);
         let compares = self.rules.on(Rule::ReleaseCompares);
-        s.server.hold = s.server.hold.take().filter(|hold| compares && hold.claim != claim);
+        if s.server.hold.as_ref().is_some_and(|hold| !compares || hold.claim == claim) {
+            s.server.hold = None;
+            s.watch.idle = 0;
+        }
         s.server.queue.retain(|e| e.claim != claim);
         s.processes[owner_of(claim)].forget_place(claim);
         if s.server.hold.is_none() {

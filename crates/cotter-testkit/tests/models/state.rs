@@ -19,6 +19,8 @@ pub(crate) struct State {
     /// What a restore would bring back; empty means a lost state.
     pub(crate) snapshot: Option<Stored>,
     pub(crate) listens: u8,
+    /// The server is starting again: it serves nothing before the next tick.
+    pub(crate) down: bool,
     pub(crate) full: bool,
     pub(crate) refuse: bool,
     pub(crate) processes: Vec<Process>,

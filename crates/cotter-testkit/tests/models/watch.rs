@@ -1,7 +1,7 @@
 //! The properties: what is counted in every state, and what breaks a promise.
 
-use crate::model::Protocol;
 use crate::bounds::Fault;
+use crate::model::Protocol;
 use crate::rules::{Promise, Rule};
 use crate::state::{Claim, Entry, Life, Phase, Process, State, owner_of};
 
@@ -97,7 +97,8 @@ impl Protocol {
         }
         let lease = self.lease(s);
         let waits = |p: &Process| p.is_running() && p.phase == Phase::Waiting;
-        let waited = !s.full && s.processes.iter().any(waits) && !s.processes.iter().any(|p| p.believes(s.now));
+        let waited =
+            !s.full && s.processes.iter().any(waits) && !s.processes.iter().any(|p| p.believes(s.now));
         let could_be_theirs = lease.is_none_or(|hold| {
             let owner = &s.processes[owner_of(hold.claim)];
             hold.deaf || waits(owner) && owner.is_at(hold.claim)
