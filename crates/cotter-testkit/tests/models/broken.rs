@@ -62,7 +62,7 @@ left_out! {
         LivenessByChannel breaks Wake in world(&[1, 1, 1], &[Fault::Crash], 1, 5);
     silence_costs_nothing:
         SilenceEndsPlace breaks Dead
-        in Bounds { hosts: vec![0, 1, 1, 2], ..world(&[1, 1, 1, 1], &[Fault::Vanish], 1, 7) };
+        in Bounds { in_turn: true, hosts: vec![0, 1, 1, 2], ..world(&[1, 1, 1, 1], &[Fault::Vanish], 1, 5) };
     waiter_trusts_messages:
         AskEveryPoll breaks Wake in world(&[1, 1], &[Fault::LostMessage], 1, 5);
     asker_must_listen:

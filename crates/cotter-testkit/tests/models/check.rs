@@ -81,7 +81,7 @@ pub(crate) fn reaches(bounds: Bounds, events: &[Event]) {
     for event in events.iter().map(|event| event.name()) {
         let path = checker.discovery(event);
         let path = path.unwrap_or_else(|| panic!("{name}: never reached: {event}"));
-        say(&format!("reached: {name}: {event} in {} steps", path.into_actions().len()));
+        say(&format!("reached: {name}: {event}, within {} steps", path.into_actions().len()));
     }
 }
 

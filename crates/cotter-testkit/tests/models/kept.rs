@@ -31,7 +31,7 @@ fn connections_cut_and_processes_paused() {
 fn waiters_that_give_up() {
     let giving_up = |bounds| Bounds { give_up: true, ..bounds };
     let kinds = [&PACKETS[..], &[Fault::Cut]].concat();
-    keeps(giving_up(Bounds::new("giving up, 2 + 1", &[2, 1], &kinds, 1, 5)));
+    keeps(giving_up(Bounds::new("giving up, 2 + 1", &[2, 1], &kinds, 1, 4)));
     if long() {
         keeps(giving_up(Bounds::new("giving up, 2 x 2", &[2, 2], &kinds, 1, 5)));
     }
@@ -50,6 +50,8 @@ fn several_faults() {
 fn three_processes() {
     let kinds = [Fault::Unsubscribe, Fault::Crash, Fault::LostMessage];
     keeps(Bounds::new("three processes", &[1, 1, 1], &kinds, 1, 4));
+    let host = Bounds::new("a host of waiters dies", &[1, 1, 1, 1], &[Fault::Vanish], 1, 5);
+    keeps(Bounds { in_turn: true, hosts: vec![0, 1, 1, 2], ..host });
     if long() {
         keeps(Bounds::new("three processes, everything", &[1, 1, 1], &all(), 1, 5));
         keeps(Bounds::new("three processes, two faults", &[2, 1, 1], &kinds, 2, 4));

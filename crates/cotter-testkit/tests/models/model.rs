@@ -136,7 +136,10 @@ impl Protocol {
         let same_host = |q: usize| bounds.hosts[q] == bounds.hosts[p] || (shared(q) == 1 && shared(p) == 1);
         let alike = |q: usize| bounds.attempts[q] == bounds.attempts[p] && same_host(q);
         let before = p.checked_sub(1).filter(|q| alike(*q) && s.processes[p].attempt == 0);
-        s.processes[p].attempt < bounds.attempts[p] && before.is_none_or(|q| s.processes[q].attempt > 0)
+        let has_place = |q: &Process| q.life == Life::Gone || q.arrived > 0 || q.phase == Phase::Holding;
+        let in_turn = !bounds.in_turn || s.processes[..p].iter().all(has_place);
+        let begun = before.is_none_or(|q| s.processes[q].attempt > 0);
+        in_turn && begun && s.processes[p].attempt < bounds.attempts[p]
     }
 
     fn packet_steps(&self, s: &State, steps: &mut Vec<Step>) {
@@ -163,13 +166,13 @@ impl Protocol {
         } && p.undo.iter().all(|undo| undo.due > s.now);
         let reach = |p: usize| s.processes[p].is_running();
         let may_wait = |late: bool, sent: u8| late && s.now < sent + self.bounds.late;
-        let requests = s.requests.iter().enumerate().filter(|(at, _)| is_first(s, *at));
-        let replies = s.replies.iter().filter(|r| reach(r.to.process.into()));
-        let messages = s.messages.iter().filter(|m| reach(owner_of(m.claim)));
+        let mut requests = s.requests.iter().enumerate().filter(|(at, _)| is_first(s, *at));
+        let mut replies = s.replies.iter().filter(|r| reach(r.to.process.into()));
+        let mut messages = s.messages.iter().filter(|m| reach(owner_of(m.claim)));
         s.processes.iter().filter(|p| p.is_running()).all(done)
-            && requests.map(|(_, r)| s.down || may_wait(r.late, r.sent)).all(|may| may)
-            && replies.map(|r| may_wait(r.late, r.to.sent)).all(|may| may)
-            && messages.map(|m| may_wait(m.late, m.sent)).all(|may| may)
+            && requests.all(|(_, r)| s.down || may_wait(r.late, r.sent))
+            && replies.all(|r| may_wait(r.late, r.to.sent))
+            && messages.all(|m| may_wait(m.late, m.sent))
     }
 
     fn take(&self, s: &mut State, step: Step) {

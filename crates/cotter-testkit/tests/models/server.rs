@@ -56,6 +56,7 @@ impl Protocol {
         let published = s.messages.split_off(before.messages.len());
         *s = before;
         s.refuse = false;
+        s.watch.forgive();
         if !self.rules.on(Rule::PublishLast) {
             s.messages.extend(published.into_iter().map(|m| Message { real: false, ..m }));
         }

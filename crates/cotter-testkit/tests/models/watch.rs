@@ -114,7 +114,8 @@ impl Protocol {
     }
 
     fn is_disturbed(&self, s: &State) -> bool {
-        s.requests.iter().any(|r| r.late)
+        s.refuse
+            || s.requests.iter().any(|r| r.late)
             || s.replies.iter().any(|r| r.late)
             || s.messages.iter().any(|m| m.late)
     }
