@@ -36,8 +36,6 @@ pub(crate) struct Bounds {
     pub(crate) attempts: Vec<u8>,
     /// The host that each process runs on.
     pub(crate) hosts: Vec<u8>,
-    /// Whether each process begins only when those before it hold or have their places.
-    pub(crate) in_turn: bool,
     pub(crate) ttl: u8,
     pub(crate) poll: u8,
     pub(crate) silence: u8,
@@ -77,7 +75,6 @@ impl Bounds {
             name,
             attempts: attempts.to_vec(),
             hosts: (0..attempts.len() as u8).collect(),
-            in_turn: false,
             ttl: 3,
             poll: 1,
             silence: 3,

@@ -62,7 +62,7 @@ left_out! {
         LivenessByChannel breaks Wake in world(&[1, 1, 1], &[Fault::Crash], 1, 5);
     silence_costs_nothing:
         SilenceEndsPlace breaks Dead
-        in Bounds { in_turn: true, hosts: vec![0, 1, 1, 2], ..world(&[1, 1, 1, 1], &[Fault::Vanish], 1, 5) };
+        in Bounds { hosts: vec![0, 0, 1], ..world(&[1, 1, 1], &[Fault::Vanish], 1, 5) };
     waiter_trusts_messages:
         AskEveryPoll breaks Wake in world(&[1, 1], &[Fault::LostMessage], 1, 5);
     asker_must_listen:
@@ -98,4 +98,11 @@ left_out! {
     correction_not_written:
         FutureIsWritten breaks Dead
         in Bounds { dark: 5, ..world(&[1, 1], &[Fault::StepBack, Fault::Crash], 2, 9) };
+    question_in_the_future:
+        FutureQuestionIsNow breaks Dead
+        in Bounds {
+            dark: 5,
+            hosts: vec![0, 0, 1],
+            ..world(&[1, 1, 1], &[Fault::StepBack, Fault::Vanish], 2, 6)
+        };
 }

@@ -136,10 +136,8 @@ impl Protocol {
         let same_host = |q: usize| bounds.hosts[q] == bounds.hosts[p] || (shared(q) == 1 && shared(p) == 1);
         let alike = |q: usize| bounds.attempts[q] == bounds.attempts[p] && same_host(q);
         let before = p.checked_sub(1).filter(|q| alike(*q) && s.processes[p].attempt == 0);
-        let has_place = |q: &Process| q.life == Life::Gone || q.arrived > 0 || q.phase == Phase::Holding;
-        let in_turn = !bounds.in_turn || s.processes[..p].iter().all(has_place);
         let begun = before.is_none_or(|q| s.processes[q].attempt > 0);
-        in_turn && begun && s.processes[p].attempt < bounds.attempts[p]
+        begun && s.processes[p].attempt < bounds.attempts[p]
     }
 
     fn packet_steps(&self, s: &State, steps: &mut Vec<Step>) {

@@ -63,10 +63,12 @@ pub(crate) enum Rule {
     ExtendNeverShortens,
     /// The answer to a renewal that comes after the release was sent is ignored.
     LateRenewalIgnored,
-    /// Times in the server's future (its clock was set back) count as now.
+    /// A grant in the server's future (its clock was set back) counts as given now.
     FutureIsNow,
     /// … and the correction is written down.
     FutureIsWritten,
+    /// A waiter that last asked in the server's future counts as having asked now.
+    FutureQuestionIsNow,
 }
 
 /// The rules that are in force: all, or all but one.

@@ -81,6 +81,8 @@ impl Protocol {
         }
         if self.rules.on(Rule::FutureIsNow) && self.rules.on(Rule::FutureIsWritten) {
             s.server.hold.iter_mut().for_each(|hold| hold.since = hold.since.min(clock));
+        }
+        if self.rules.on(Rule::FutureQuestionIsNow) {
             s.server.queue.iter_mut().for_each(|entry| entry.asked = entry.asked.min(clock));
         }
     }
