@@ -83,6 +83,12 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Run {
+    /// Share the lock with others that share it
+    ///
+    /// Commands that only read run at once; one that is run without this waits for them all, and they for it. Who waits
+    /// has its turn in order of arrival, so that neither kind starves. A store without shared locks refuses it.
+    #[arg(short, long)]
+    pub(crate) shared: bool,
     /// Give up at once when somebody holds the lock
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,
@@ -116,7 +122,7 @@ pub(crate) struct Run {
 
 /// List the locks that are held
 ///
-/// In order of name; one line for each holder.
+/// In order of name; one line for each holder, of whom there are several where the lock is shared.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only names that begin so

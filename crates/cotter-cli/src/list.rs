@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
         }
         return Ok(Exit::Done);
     }
-    let mut rows = vec![["NAME", "HELD BY", "SINCE", "LEFT", "TOKEN", "WAITING"].map(String::from)];
+    let mut rows = vec![["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"].map(String::from)];
     while let Some(record) = records.next().await? {
         rows.extend(lines(&record));
     }
@@ -34,19 +34,20 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
 }
 
 /// One line for each holder; the name and what belongs to it only in the first.
-fn lines(record: &Record) -> Vec<[String; 6]> {
+fn lines(record: &Record) -> Vec<[String; 7]> {
     let none = || "-".to_owned();
     let waiting = record.waiters.map_or_else(none, |n| n.to_string());
     let name = clean(&record.name);
     if record.holders.is_empty() {
         let token = record.last_token.map_or_else(none, |t| t.to_string());
-        return vec![[name, "nobody".into(), none(), none(), token, waiting]];
+        return vec![[name, "nobody".into(), none(), none(), none(), token, waiting]];
     }
     let line = |(i, holder): (usize, &cotter::Holder)| {
         let first = |text: &str| if i == 0 { text.to_owned() } else { String::new() };
         [
             first(&name),
             clean(&holder.label),
+            show::mode(holder.mode).0.to_owned(),
             holder.since.map_or_else(none, |then| words(since(then))),
             holder.remaining.map_or_else(none, words),
             holder.token.to_string(),
@@ -56,10 +57,10 @@ fn lines(record: &Record) -> Vec<[String; 6]> {
     record.holders.iter().enumerate().map(line).collect()
 }
 
-fn print(rows: &[[String; 6]], console: &Console) -> Result<(), Failure> {
+fn print(rows: &[[String; 7]], console: &Console) -> Result<(), Failure> {
     let mut out = console.out();
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..6).map(width).collect();
+    let widths: Vec<usize> = (0..7).map(width).collect();
     for row in rows {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         let line = cells.collect::<Vec<_>>().join("  ");

@@ -92,7 +92,8 @@ impl<'a> From<&'a Holder> for HolderJson<'a> {
     }
 }
 
-fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
+/// In a word, and how many permits of how many.
+pub(crate) fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
     match mode {
         Mode::Exclusive => ("exclusive", None),
         Mode::Shared => ("shared", None),

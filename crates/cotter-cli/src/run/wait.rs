@@ -4,7 +4,7 @@ use super::signals::Signals;
 use crate::args::Run;
 use crate::duration::{since, words};
 use crate::output::{Console, Failure, clean};
-use cotter::{Client, Guard, Name, Record};
+use cotter::{Client, Guard, Name, ReadGuard, Record};
 use std::convert::Infallible;
 use std::future::pending;
 use std::io::{IsTerminal, Write};
@@ -55,11 +55,23 @@ pub(super) async fn acquire(
 }
 
 async fn ask(args: &Run, client: &Client, name: &Name) -> Result<Option<Guard>, cotter::Error> {
+    if args.shared {
+        return share(args, client, name).await.map(|guard| guard.map(Guard::from));
+    }
     let mutex = client.mutex(name);
     match args.wait {
         _ if args.no_wait => mutex.try_lock().await,
         Some(wait) => mutex.try_lock_for(wait).await,
         None => mutex.lock().await.map(Some),
+    }
+}
+
+async fn share(args: &Run, client: &Client, name: &Name) -> Result<Option<ReadGuard>, cotter::Error> {
+    let lock = client.rwlock(name);
+    match args.wait {
+        _ if args.no_wait => lock.try_read().await,
+        Some(wait) => lock.try_read_for(wait).await,
+        None => lock.read().await.map(Some),
     }
 }
 
@@ -150,9 +162,14 @@ fn describe_busy(args: &Run, name: &Name, record: Option<&Record>) -> String {
 fn held_by(record: &Record) -> Option<String> {
     let holder = record.holders.first()?;
     let label = clean(&holder.label);
-    Some(match holder.since {
+    let held = match holder.since {
         Some(then) => format!("{label} for {}", words(since(then))),
         None => label,
+    };
+    Some(match record.holders.len() - 1 {
+        0 => held,
+        1 => format!("{held} and one other"),
+        others => format!("{held} and {others} others"),
     })
 }
 

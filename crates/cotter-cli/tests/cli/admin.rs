@@ -11,7 +11,7 @@ fn list_shows_who_holds_what() {
     let (other, _) = env.hold(&[], "mail");
     let output = env.run(["list"]).code(0).silent();
     let lines: Vec<Vec<&str>> = output.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["NAME", "HELD", "BY", "SINCE", "LEFT", "TOKEN", "WAITING"]);
+    assert_eq!(lines[0], ["NAME", "HELD", "BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"]);
     assert_eq!(lines.len(), 3, "{output:?}");
     assert_eq!(lines[1][0], "mail");
     assert_eq!(lines[2][0], "orders:cleanup");

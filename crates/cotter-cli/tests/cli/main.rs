@@ -8,6 +8,7 @@ mod loss;
 mod readme;
 mod running;
 mod secrets;
+mod shared;
 mod signals;
 mod terminal;
 mod usage;

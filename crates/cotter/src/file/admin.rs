@@ -8,7 +8,7 @@ use super::encode::{decode, encode};
 use super::fault::fault;
 use super::lock::FileId;
 use super::process::{self, Flocked};
-use super::spot::LOCK;
+use super::spot::{LOCK, Spot};
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
 use crate::record::{Filter, Finding, Holder, Page, Record};
@@ -43,13 +43,12 @@ impl Admin for Files {
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let path = self.spot(name).lock;
-        let Some(found) = Found::read(&path)? else { return Ok(Eviction::NotHeld) };
-        let meant = order.token.is_none_or(|t| found.state.first <= t && t <= found.state.last);
-        if meant && found.is_held(process::flocked().as_deref()) {
-            return Ok(Eviction::HolderMustExit { pid: found.state.pid });
-        }
-        Ok(Eviction::NotHeld)
+        let spot = self.spot(name);
+        let Some(found) = Found::read(&spot.lock)? else { return Ok(Eviction::NotHeld) };
+        let meant = |holder: &State| order.token.is_none_or(|t| holder.has(t));
+        let holders = found.holders(&spot, process::flocked().as_deref());
+        let must_exit = |holder: &State| Eviction::HolderMustExit { pid: holder.pid };
+        Ok(holders.iter().find(|h| meant(h)).map_or(Eviction::NotHeld, must_exit))
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
@@ -87,9 +86,7 @@ impl Files {
         let mut record = Record::free(name.clone());
         record.waiters = Some(spot.queue.waiters()? as u32);
         record.last_token = Some(found.state.last.into());
-        if found.is_held(locks) {
-            record.holders.push(found.holder());
-        }
+        record.holders = found.holders(&spot, locks).iter().map(holder).collect();
         Ok(Some(record))
     }
 }
@@ -118,17 +115,27 @@ impl Found {
         self.state.held && locks.iter().any(|l| l.is_on(self.file, self.state.pid))
     }
 
+    /// Those who hold it, as the kernel says.
+    fn holders(&self, spot: &Spot, locks: Option<&[Flocked]>) -> Vec<State> {
+        match (self.state.shared, self.is_held(locks)) {
+            (true, _) => spot.readers.now(self.file, locks),
+            (false, true) => vec![self.state.clone()],
+            (false, false) => Vec::new(),
+        }
+    }
+
     /// Whether a file of this name is where the name that stands in it belongs.
     pub(super) fn belongs_in(&self, file: &str) -> bool {
         self.state.name.is_empty() || file.strip_suffix(LOCK) == Some(&*encode(&self.state.name))
     }
+}
 
-    fn holder(&self) -> Holder {
-        let mut holder = Holder::new(&*self.state.label, Mode::Exclusive, self.state.first);
-        holder.pid = Some(self.state.pid);
-        holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(self.state.since));
-        holder
-    }
+fn holder(state: &State) -> Holder {
+    let mode = if state.shared { Mode::Shared } else { Mode::Exclusive };
+    let mut holder = Holder::new(&*state.label, mode, state.first);
+    holder.pid = Some(state.pid);
+    holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(state.since));
+    holder
 }
 
 /// What stands in a directory; names that are no text are nobody's.

@@ -2,7 +2,8 @@
 
 use super::directory::Directory;
 use super::fault::foreign;
-use super::holds::{Held, Holds};
+use super::gate;
+use super::holds::{Held, Holds, How};
 use super::lock::{Bolt, Caught};
 use super::place::Place;
 use super::spot::Spot;
@@ -42,8 +43,12 @@ const RESTARTS: usize = 20;
 impl Files {
     pub(super) fn new(directory: Directory, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new(super::SCHEME, format!("file://{}", directory.path.display()));
-        info.capabilities =
-            Capabilities { immediate: true, min_ttl: Duration::from_millis(1), ..Capabilities::default() };
+        info.capabilities = Capabilities {
+            shared: true,
+            immediate: true,
+            min_ttl: Duration::from_millis(1),
+            ..Capabilities::default()
+        };
         let holds = Arc::<Holds>::default();
         let watcher = Watcher::start(&directory.path, &holds).ok();
         Self { directory, holds, watcher, clock, info }
@@ -72,7 +77,12 @@ impl Files {
         if !queued && spot.queue.is_awaited()? {
             return Ok(Try::Busy);
         }
-        match Caught::attempt(&spot.lock, &self.directory.access)? {
+        let access = &self.directory.access;
+        let caught = match claim.mode {
+            Mode::Shared => Caught::attempt_shared(&spot.lock, access)?,
+            _ => Caught::attempt(&spot.lock, access)?,
+        };
+        match caught {
             Some(caught) => self.go_on(claim, spot, queued, caught, as_of),
             None => Ok(Try::Busy),
         }
@@ -85,24 +95,40 @@ impl Files {
             caught.hand_back(&spot.lock);
             return Ok(Try::Busy);
         }
+        let exclusive = claim.mode.is_exclusive();
+        // The lock of a writer that is becoming a reader can be had for a moment. It raises the event when it is one.
+        if exclusive && gate::is_closed(caught.reader(), &spot.lock)? {
+            return Ok(Try::Busy);
+        }
         let Some(bolt) = caught.bolt(&spot.lock)? else { return Ok(Try::Again) };
-        let held = self.reserve(claim, spot, bolt)?;
+        let held =
+            if exclusive { Some(self.reserve(claim, spot, bolt)?) } else { self.share(claim, spot, bolt)? };
+        let Some(held) = held else { return Ok(Try::Busy) };
         let grant = held.grant(as_of);
         self.keep(held, queued, grant)
     }
 
     /// Reserves the tokens, and writes who holds.
     fn reserve(&self, claim: &Claim, spot: &Spot, bolt: Bolt) -> Result<Held> {
+        let (state, turns) = self.count_up(claim, spot, &bolt)?;
+        let (claim, spot) = (claim.clone(), spot.clone());
+        Ok(Held { claim, spot, bolt, how: How::Exclusive, state, turns, session: Session::new() })
+    }
+
+    /// The next tokens, written down before anybody sees them.
+    pub(super) fn count_up(&self, claim: &Claim, spot: &Spot, bolt: &Bolt) -> Result<(State, u16)> {
         let mut state = match State::read(bolt.reader(), &spot.lock)? {
             Some(state) if !state.name.is_empty() && state.name != claim.name.as_str() => {
                 return Err(foreign(&spot.lock, &format!("belongs to the lock {:?}", state.name)));
             }
             state => state.unwrap_or_default(),
         };
+        if state.shared && claim.mode.is_exclusive() {
+            spot.readers.clear();
+        }
         let turns = state.grant(claim, unix_micros(self.clock.wall()));
         state.write(bolt.writer(), &spot.lock)?;
-        let (claim, spot) = (claim.clone(), spot.clone());
-        Ok(Held { claim, spot, bolt, state, turns, session: Session::new() })
+        Ok((state, turns))
     }
 
     /// Entered first and looked at then: between the two nobody would hear that the file is gone.
@@ -138,7 +164,7 @@ impl Files {
 }
 
 impl Held {
-    fn grant(&self, as_of: Moment) -> Grant {
+    pub(super) fn grant(&self, as_of: Moment) -> Grant {
         Grant {
             claim: self.claim.clone(),
             number: self.state.first,
@@ -158,8 +184,8 @@ impl Backend for Files {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
-        if claim.mode != Mode::Exclusive {
-            return Err(Error::unsupported("anything but an exclusive lock", super::SCHEME));
+        if let Mode::Permits { .. } = claim.mode {
+            return Err(Error::unsupported("a semaphore", super::SCHEME));
         }
         if let Some(grant) = self.granted_before(claim) {
             return Ok(Some(grant));
@@ -184,8 +210,8 @@ impl Backend for Files {
         Ok(self.holds.release(claim.id, leave))
     }
 
-    async fn downgrade(&self, _grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a downgrade", super::SCHEME))
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        self.go_down(grant).await
     }
 
     async fn adopt(&self, _from: &Claim, _to: &Claim) -> Result<Option<Grant>> {

@@ -1,6 +1,8 @@
 //! What this client holds and waits for.
 
+use super::gate;
 use super::lock::Bolt;
+use super::readers::Record;
 use super::spot::Spot;
 use super::state::State;
 use crate::backend::{Claim, ClaimId, Leave, Release};
@@ -14,10 +16,20 @@ pub(super) struct Held {
     pub(super) claim: Claim,
     pub(super) spot: Spot,
     pub(super) bolt: Bolt,
+    pub(super) how: How,
     pub(super) state: State,
     pub(super) turns: u16,
     /// The lock file: gone, the grant is lost.
     pub(super) session: Session,
+}
+
+/// How it is held.
+#[derive(Debug)]
+pub(super) enum How {
+    Exclusive,
+    /// On the way from writer to reader, behind the closed gate. The kernel's lock may be gone for a moment.
+    Between,
+    Shared(Record),
 }
 
 impl Held {
@@ -29,8 +41,15 @@ impl Held {
     /// Gives the lock back. That the record cannot be written keeps nobody: the kernel's lock is the truth, and the
     /// clock is the floor under the next token.
     pub(super) fn release(mut self, used: u16) {
-        self.state.free(used);
-        let _ = self.state.write(self.bolt.writer(), &self.spot.lock);
+        match self.how {
+            How::Exclusive => {
+                self.state.free(used);
+                let _ = self.state.write(self.bolt.writer(), &self.spot.lock);
+            }
+            How::Between => gate::open(self.bolt.writer()),
+            // The file is not this reader's alone, and its one token is used. What is after it goes before the lock.
+            How::Shared(record) => drop(record),
+        }
         self.bolt.open();
     }
 }
@@ -49,6 +68,11 @@ impl Holds {
     /// Looks at a grant of this client.
     pub(super) fn with<T>(&self, id: ClaimId, look: impl FnOnce(&Held) -> T) -> Option<T> {
         self.lock().held.get(&id).map(look)
+    }
+
+    /// Changes a grant of this client.
+    pub(super) fn with_mut<T>(&self, id: ClaimId, change: impl FnOnce(&mut Held) -> T) -> Option<T> {
+        self.lock().held.get_mut(&id).map(change)
     }
 
     /// Enters a grant. A `queued` one whose release came first is answered instead.

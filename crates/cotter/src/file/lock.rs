@@ -40,9 +40,18 @@ impl Caught {
     /// One try; `None` when somebody has it. Through a read-only descriptor: closing one that was opened for writing
     /// would tell all who wait that the lock came free.
     pub(super) fn attempt(path: &Path, access: &Access) -> Result<Option<Self>> {
+        Self::attempt_as(FlockOperation::NonBlockingLockExclusive, path, access)
+    }
+
+    /// The same, for one of several who read.
+    pub(super) fn attempt_shared(path: &Path, access: &Access) -> Result<Option<Self>> {
+        Self::attempt_as(FlockOperation::NonBlockingLockShared, path, access)
+    }
+
+    fn attempt_as(how: FlockOperation, path: &Path, access: &Access) -> Result<Option<Self>> {
         let flags = SAFE | OFlags::RDONLY | OFlags::CREATE;
         let fd = open(path, flags, access.file).map_err(|e| fault("opening", path, e))?;
-        match flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&fd, how) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(e) => return Err(fault("locking", path, e)),
@@ -53,6 +62,10 @@ impl Caught {
         }
         access.open_up(&fd, &stat).map_err(|e| fault("opening to the group", path, e))?;
         Ok(Some(Self { fd, file: FileId::of(&stat) }))
+    }
+
+    pub(super) fn reader(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Adds the descriptor whose close tells that the lock is free. `None` when another file stands there by now.
@@ -100,6 +113,15 @@ impl Bolt {
 
     pub(super) fn writer(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
+    }
+
+    /// Turns it into a shared one. False when somebody got in between: then it is not held at all.
+    pub(super) fn share(&self, path: &Path) -> Result<bool> {
+        match flock(&self.lock, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(e) => Err(fault("sharing", path, e)),
+        }
     }
 
     /// Frees the lock, then raises the event. Unlocked by word, not only by closing: a child that was forked a moment

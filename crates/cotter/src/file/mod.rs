@@ -7,6 +7,7 @@
 //! # What stands in the directory
 //! - `NAME.lock`, one for each name that was ever used; never deleted by cotter, because somebody could wait for it.
 //! - `NAME.queue/`, one ticket for each process that waits; there only while somebody waits.
+//! - `NAME.readers/`, one record for each reader; what a killed one left is cleared away by the next writer.
 //! - `notes/NAME/KEY`, values beside names.
 //!
 //! # Tokens
@@ -24,6 +25,7 @@
 //! | does somebody wait? | `openat` (not there) |
 //! | the lock | `open`, `flock`, `fstat` |
 //! | does somebody wait by now? | `openat` (not there) |
+//! | is a writer just becoming a reader? | `fcntl` |
 //! | the descriptor that tells the end, below the lock's | `open`, `fstat`, `fcntl`, `close` |
 //! | counter and holder | `pread`, `pwrite` |
 //! | is it still the file that others see? | `newfstatat` |
@@ -35,6 +37,9 @@
 //! | `network` | file systems that are refused |
 //! | `encode` | file names for lock names |
 //! | `spot` | where the files of one name are |
+//! | `gate` | one at a time, among those who share the lock |
+//! | `readers` | who reads |
+//! | `share` | how readers get their tokens, and how a writer becomes one |
 //! | `lock` | the kernel's lock, and the descriptors that keep it |
 //! | `state` | what stands in a lock file |
 //! | `holds` | what this client holds |
@@ -54,6 +59,7 @@ mod directory;
 mod encode;
 mod fault;
 mod findings;
+mod gate;
 mod holds;
 mod lock;
 mod network;
@@ -61,6 +67,8 @@ mod notes;
 mod place;
 mod process;
 mod queue;
+mod readers;
+mod share;
 mod spot;
 mod state;
 mod watch;

@@ -29,6 +29,11 @@ impl Flocked {
     pub(super) fn is_on(self, file: FileId, pid: u32) -> bool {
         self.file.ino == file.ino && (self.file.dev == file.dev || self.pid == pid)
     }
+
+    /// Whose it is, if it can be on this file.
+    pub(super) fn pid_on(self, file: FileId) -> Option<u32> {
+        (self.file.ino == file.ino).then_some(self.pid)
+    }
 }
 
 /// All such locks that this process may see; `None` where the system does not tell.

@@ -3,6 +3,7 @@
 use super::directory::Directory;
 use super::encode::encode;
 use super::queue::Queue;
+use super::readers::Readers;
 use crate::Name;
 use std::path::PathBuf;
 
@@ -10,12 +11,15 @@ use std::path::PathBuf;
 pub(super) const LOCK: &str = ".lock";
 /// The suffix of queues.
 pub(super) const QUEUE: &str = ".queue";
+/// The suffix of the records of readers.
+const READERS: &str = ".readers";
 
 /// The files of one name.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
     pub(super) lock: PathBuf,
     pub(super) queue: Queue,
+    pub(super) readers: Readers,
 }
 
 impl Spot {
@@ -23,7 +27,10 @@ impl Spot {
         let file = encode(name);
         let lock = directory.path.join(format!("{file}{LOCK}"));
         let queue = directory.path.join(format!("{file}{QUEUE}"));
-        Self { lock, queue: Queue { directory: queue, access: directory.access } }
+        let readers = directory.path.join(format!("{file}{READERS}"));
+        let access = directory.access;
+        let queue = Queue { directory: queue, access };
+        Self { lock, queue, readers: Readers { directory: readers, access } }
     }
 
     /// The name of the lock file in its directory.

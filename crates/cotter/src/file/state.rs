@@ -26,6 +26,8 @@ pub(super) struct State {
     /// The largest token that was reserved.
     pub(super) last: u64,
     pub(super) held: bool,
+    /// By readers, of whom this is the last that came.
+    pub(super) shared: bool,
     /// The first token of the holder's block.
     pub(super) first: u64,
     pub(super) claim: Option<ClaimId>,
@@ -40,8 +42,11 @@ pub(super) struct State {
 impl State {
     /// Reserves the next tokens for a claim: never below the clock, never more of them than microseconds have passed.
     pub(super) fn grant(&mut self, claim: &Claim, micros: u64) -> u16 {
+        self.shared = !claim.mode.is_exclusive();
+        // Readers take back nothing, because another one may have come since.
+        let wanted = if self.shared { 1 } else { claim.turns.max(1) };
         let most = micros.saturating_sub(self.last).max(1);
-        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(claim.turns.max(1));
+        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(wanted);
         self.first = micros.max(self.last + 1);
         self.last = self.first + u64::from(turns) - 1;
         self.name = claim.name.as_str().to_owned();
@@ -51,6 +56,13 @@ impl State {
         self.since = micros;
         self.label = one_line(&claim.label);
         turns
+    }
+
+    /// Whether the holder has this token.
+    pub(super) fn has(&self, token: u64) -> bool {
+        // What is after a reader's in the counter is another one's.
+        let last = if self.shared { self.first } else { self.last };
+        (self.first..=last).contains(&token)
     }
 
     /// Takes back the tokens that were not used.
@@ -83,7 +95,11 @@ impl State {
     fn text(&self) -> String {
         let mut text = String::with_capacity(self.name.len() + self.label.len() + 192);
         let Self { name, last, first, pid, since, label, .. } = self;
-        let state = if self.held { "held" } else { "free" };
+        let state = match (self.held, self.shared) {
+            (false, _) => "free",
+            (true, false) => "held",
+            (true, true) => "shared",
+        };
         let claim = self.claim.map_or_else(String::new, |c| c.to_string());
         // The counter comes first: what is cut short may still have it.
         let written = write!(
@@ -119,7 +135,9 @@ impl State {
             match key {
                 "last" => state.last = value.parse().unwrap_or_default(),
                 "name" => state.name = value.to_owned(),
-                "state" => state.held = value == "held",
+                "state" => {
+                    (state.held, state.shared) = (matches!(value, "held" | "shared"), value == "shared")
+                }
                 "first" => state.first = value.parse().unwrap_or_default(),
                 "claim" => state.claim = ClaimId::parse(value),
                 "pid" => state.pid = value.parse().unwrap_or_default(),

@@ -1,0 +1,93 @@
+//! Many that share a lock, and one that does not.
+
+use crate::env::{TestEnv, until};
+use rustix::process::Signal;
+
+#[test]
+fn several_share_it_and_an_exclusive_run_waits_for_all() {
+    let env = TestEnv::new();
+    let (first, older) = env.hold(&["--shared", "--label", "one"], "a");
+    let (second, newer) = env.hold(&["-s", "-n", "--label", "two"], "a");
+    assert!(newer > older, "one counter for all");
+    let busy = env.run(["run", "-n", "a", "true"]).code(75);
+    busy.one_line(&["a is held by ", "(one) for ", " and one other; gave up"]);
+    let mut writer = env.start(["run", "a", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
+    let line = writer.error_line();
+    assert!(line.contains("(one) for ") && line.ends_with(" and one other, 1 waiting"), "{line}");
+    env.run(["run", "-s", "-n", "a", "true"]).code(75);
+    first.let_go().code(0).silent();
+    second.let_go().code(0).silent();
+    let written: u64 = writer.line().parse().unwrap();
+    assert!(written > newer);
+    writer.end().code(0);
+}
+
+#[test]
+fn an_exclusive_run_keeps_readers_out() {
+    let env = TestEnv::new();
+    let (writer, older) = env.hold(&[], "a");
+    env.run(["run", "--shared", "--wait", "50ms", "a", "true"]).code(75);
+    let read = || env.start(["run", "-s", "a", "--", "sh", "-c", "echo $COTTER_TOKEN; read line"]);
+    let mut readers = [read(), read()];
+    for reader in &mut readers {
+        assert!(reader.error_line().starts_with("waiting for a, held by "));
+    }
+    writer.let_go().code(0);
+    // Neither ends before both have begun.
+    let tokens = readers.each_mut().map(|reader| reader.line().parse::<u64>().unwrap());
+    assert!(tokens[0] != tokens[1] && tokens.iter().all(|t| *t > older), "{tokens:?}");
+    for reader in readers {
+        reader.let_go().code(0);
+    }
+}
+
+#[test]
+fn list_and_show_name_all_who_share_it() {
+    let env = TestEnv::new();
+    let (first, older) = env.hold(&["-s", "--label", "one"], "a");
+    let (second, newer) = env.hold(&["-s", "--label", "two"], "a");
+    let (other, _) = env.hold(&[], "b");
+    let list = env.run(["list"]).code(0).silent().stdout;
+    let lines: Vec<Vec<&str>> = list.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(lines.len(), 4, "{list}");
+    assert!(lines[1][0] == "a" && lines[1].contains(&"(one)") && lines[1].contains(&"shared"), "{list}");
+    assert!(lines[2].contains(&"(two)") && lines[2].contains(&"shared"), "{list}");
+    assert!(lines[3][0] == "b" && lines[3].contains(&"exclusive"), "{list}");
+    let text = env.run(["show", "a"]).code(0).silent().stdout;
+    assert_eq!(text.matches("mode        shared").count(), 2, "{text}");
+    let json = env.run(["show", "--json", "a"]).code(0).json();
+    let holders = json[0]["holders"].as_array().unwrap();
+    assert_eq!(holders.len(), 2);
+    for (holder, (run, token)) in holders.iter().zip([(&first, older), (&second, newer)]) {
+        assert_eq!((&holder["mode"], &holder["token"]), (&"shared".into(), &token.to_string().into()));
+        assert_eq!(holder["pid"], run.pid().as_raw_nonzero().get());
+    }
+    env.run(["evict", "a"]).code(64).one_line(&[&format!("kill {}", first.pid().as_raw_nonzero())]);
+    for run in [first, second, other] {
+        run.let_go().code(0);
+    }
+    assert_eq!(env.run(["list"]).code(0).stdout, "");
+}
+
+#[test]
+fn a_killed_reader_is_not_shown_and_keeps_nobody() {
+    let env = TestEnv::new();
+    let mut reader = env.start(["run", "-s", "a", "--", "sh", "-c", "echo $$; exec sleep 600"]);
+    reader.ward();
+    let (other, _) = env.hold(&["-s"], "a");
+    reader.signal(Signal::KILL);
+    until("it is gone from the list", || env.run(["list"]).code(0).stdout.lines().count() == 2);
+    other.let_go().code(0);
+    env.run(["run", "-n", "a", "true"]).code(0);
+}
+
+#[test]
+fn the_help_tells_what_it_means() {
+    let env = TestEnv::new();
+    let help = env.run(["run", "--help"]).code(0).stdout;
+    for part in ["-s, --shared", "Share the lock with others that share it", "neither kind starves"] {
+        assert!(help.contains(part), "{part} in {help}");
+    }
+    let doctor = env.run(["--json", "doctor"]).code(0).json();
+    assert_eq!(doctor[0]["capabilities"]["shared_locks"], true, "{doctor:?}");
+}
