@@ -112,3 +112,15 @@ pub(crate) fn table() -> String {
     let rows = TABLE.iter().map(|(code, meaning)| format!("  {code:width$}  {meaning}\n"));
     format!("Exit codes:\n{}", rows.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Such as `--shared` on a store that has no shared locks.
+    #[test]
+    fn what_a_store_cannot_do_is_wrong_usage() {
+        assert_eq!(Exit::from(ErrorKind::Unsupported).code(), 64);
+        assert_eq!(Exit::from(ErrorKind::Upgrade).code(), 65);
+    }
+}
