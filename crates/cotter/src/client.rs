@@ -37,6 +37,7 @@ impl Client {
     /// | `memory:` | this client; nobody else sees it |
     /// | `file:` | a directory of this user on this host |
     /// | `file:///DIR` | that directory |
+    /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part of the URL that is wrong; otherwise whatever

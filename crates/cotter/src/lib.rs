@@ -24,7 +24,7 @@
 //! What each store promises, and what that assumes, stands in `docs/guarantees.md`.
 //!
 //! # Features
-//! `file` (default): locks in a directory of this host. `conformance`: the cases that every backend must pass.
+//! `file` (default): locks in a directory of this host. `redis`: locks in a Redis or Valkey server. `conformance`: the cases that every backend must pass.
 
 mod builder;
 mod client;

@@ -19,7 +19,12 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
     }
 }
 
-const KNOWN: &str = if cfg!(feature = "file") { "try memory: or file:///DIR" } else { "try memory:" };
+const KNOWN: &str = match (cfg!(feature = "file"), cfg!(feature = "redis")) {
+    (true, true) => "try memory:, file:///DIR or redis://HOST",
+    (true, false) => "try memory: or file:///DIR",
+    (false, true) => "try memory: or redis://HOST",
+    (false, false) => "try memory:",
+};
 
 fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     if !rest.is_empty() {

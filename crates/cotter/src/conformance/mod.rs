@@ -95,6 +95,7 @@ cases! {
         a_writer_excludes_readers
         a_waiting_writer_stops_new_readers
         downgrade_lets_readers_in
+        downgrade_gives_no_token_back
         permits_up_to_the_limit
         another_limit_is_an_error
         a_lock_is_not_a_semaphore;

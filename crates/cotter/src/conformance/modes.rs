@@ -75,6 +75,22 @@ pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
     is_busy(&other, &f.claim("a")).await;
 }
 
+/// The writer had used several turns of its block: none of them may come again after it went on as a reader.
+pub(super) async fn downgrade_gives_no_token_back(f: &Fixture) {
+    let backend = f.connect().await;
+    if !backend.info().capabilities.shared {
+        return;
+    }
+    let mut writer = f.claim("a");
+    writer.turns = 50;
+    let block = take(&backend, &writer).await;
+    let last = block.number + u64::from(block.turns) - 1;
+    backend.downgrade(&block).await.expect("it is held");
+    give(&backend, &writer).await;
+    let next = take(&backend, &f.claim("a")).await;
+    assert!(next.number > last, "{} was reserved for the writer", next.number);
+}
+
 pub(super) async fn permits_up_to_the_limit(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     if !supports(f, &one, permits(1, 3)).await {

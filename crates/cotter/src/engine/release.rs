@@ -251,7 +251,7 @@ impl Job {
         loop {
             report(Event::ReleaseFailed { name: self.claim.name.clone(), error: error.to_string() });
             let at = self.core.now() + pause;
-            if at >= last {
+            if at >= last || !error.is_retryable() {
                 return Err(error.with_name(&self.claim.name));
             }
             self.core.clock().sleep_until(at).await;

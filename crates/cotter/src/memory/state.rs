@@ -169,6 +169,8 @@ impl Lock {
     pub(super) fn downgrade(&mut self, id: ClaimId, now: Now) -> Option<Held> {
         let held = self.held_mut(id)?;
         held.claim.mode = Mode::Shared;
+        // How many turns were used is not known here: none of them goes back.
+        (held.number, held.turns) = (held.number + u64::from(held.turns) - 1, 1);
         let held = held.clone();
         self.advance(now);
         Some(held)
