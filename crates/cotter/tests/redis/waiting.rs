@@ -209,3 +209,25 @@ async fn a_grant_that_nobody_waits_for_is_given_back() {
     holder.acquire(&claim("a", ttl), Until::Forever).await.unwrap().unwrap();
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
+
+/// The server's clock was stepped back by an hour after a waiter had asked: its silence begins now, not in an hour.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {
+    let server = server!();
+    let backend = backend(&server.url("")).await;
+    let held = claim("a", Duration::from_secs(60));
+    take(&backend, &held).await;
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let later = format!("{:016}", (time + Duration::from_secs(3600)).as_micros());
+    let dead = "0123456789abcdef0123456789abcdef";
+    let silence = "00000000500000";
+    let entry = format!("{later} {later} 00000060000000 00001 {silence} nobody:listens label");
+    server.command(&["ZADD", "cotter:{a}:q", &later, dead]);
+    server.command(&["HSET", "cotter:{a}:w", dead, &entry]);
+    server.command(&["SETRANGE", "cotter:{a}", "1", "w"]);
+    backend.release(&held, USED).await.unwrap();
+    assert_eq!(queued(&server, "a"), 1, "nobody listens for it, and it keeps its place for a while");
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    take(&backend, &claim("a", Duration::from_secs(60))).await;
+    assert_eq!(queued(&server, "a"), 0, "it has been silent for too long");
+}

@@ -56,13 +56,13 @@ if not held then
   local last = first + reserved - 1
   --@include reserve
   --@include pass_on
-  local winner, grant, queued = pass_on(last, ticket and id)
+  local winner, grant, queued, whole = pass_on(last, ticket and id)
   if winner == id then
     return 'g' .. grant
   end
   if winner then
     left = tonumber(string.sub(grant, 22))
-  elseif not ticket then
+  elseif not ticket and whole then
     -- Those who are left in the queue do not listen: they keep their places and block nobody.
     local number, turns = reserve(last, ARGV[3])
     redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now

@@ -3,17 +3,25 @@
 -- An entry of KEYS[1]:w:  seen(16) ticket(16) ttl(14) turns(5) silence(14) channel label
 -- A waiter that has been silent for too long loses its place; one that nobody listens for keeps it and is passed over.
 -- `asker` is the one that asks just now: it needs no ear.
--- Returns the claim id that has it now (nil: nobody), and the digits of first token, turns and ttl of its grant.
+-- Returns the claim id that has it now (nil: nobody), and the digits of first token, turns and ttl of its grant; for
+-- nobody, whether anybody is left in the queue and whether the walk has seen all of it.
 local function pass_on(last, asker)
   local queue, waiters = KEYS[1] .. ':q', KEYS[1] .. ':w'
-  local heard, from, walked = {}, 0, 0
+  local heard, from, walked, whole = {}, 0, 0, false
   while walked < 1024 do
     local ids = redis.call('ZRANGE', queue, from, walked == 0 and 0 or from + 63)
-    if #ids == 0 then break end
+    if #ids == 0 then
+      whole = true
+      break
+    end
     for _, id in ipairs(ids) do
       walked = walked + 1
       local entry = redis.call('HGET', waiters, id)
-      local listens = false
+      if entry and tonumber(string.sub(entry, 1, 16)) > nown then
+        -- The clock was stepped back: written down, or its silence would begin only when the clock has caught up.
+        entry = now .. string.sub(entry, 17)
+        redis.call('HSET', waiters, id, entry)
+      end
       if entry and nown - tonumber(string.sub(entry, 1, 16)) <= tonumber(string.sub(entry, 56, 69)) then
         local ends = string.find(entry, ' ', 71, true)
         local channel = string.sub(entry, 71, ends - 1)
@@ -42,5 +50,5 @@ local function pass_on(last, asker)
       end
     end
   end
-  return nil, nil, from > 0
+  return nil, nil, from > 0, whole
 end
