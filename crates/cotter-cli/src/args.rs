@@ -1,6 +1,7 @@
 //! The command line as it is declared. Reading it does nothing yet.
 
 use crate::cron::Cron;
+use crate::demo::Demo;
 use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -66,6 +67,7 @@ pub(crate) enum Command {
     Evict(Evict),
     Doctor(Doctor),
     Cron(Cron),
+    Demo(Demo),
     Completions(Completions),
     Man(Man),
 }

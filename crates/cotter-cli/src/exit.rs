@@ -9,6 +9,8 @@ use std::process::{ExitCode, ExitStatus};
 pub(crate) enum Exit {
     /// Done.
     Done,
+    /// `cotter demo`: the audit found something.
+    Unclean,
     /// The command ran and ended so.
     Child(u8),
     /// Wrong usage, a bad name, or something that this store cannot do.
@@ -45,6 +47,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
+            Self::Unclean => 1,
             Self::Child(code) | Self::Busy(code) => code,
             Self::Usage => 64,
             Self::UsedOtherwise => 65,

@@ -3,6 +3,7 @@
 mod args;
 mod config;
 mod cron;
+mod demo;
 mod doctor;
 mod duration;
 mod evict;
@@ -53,6 +54,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,
+            Command::Demo(args) => demo::run(args, &store, console).await,
             Command::Doctor(_) => doctor::run(&store, console).await,
             Command::Completions(_) | Command::Man(_) | Command::Cron(_) => unreachable!("answered above"),
         }

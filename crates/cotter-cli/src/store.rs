@@ -33,6 +33,11 @@ impl Chosen {
         without_password(&self.url)
     }
 
+    /// The URL with its password: for the environment of a process that is part of this one, and for nobody else.
+    pub(crate) fn secret_url(&self) -> &str {
+        &self.url
+    }
+
     /// Connects with what the builder says beside the URL.
     pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
         let connecting = tokio::time::timeout(CONNECT, builder.url(&self.url).connect());

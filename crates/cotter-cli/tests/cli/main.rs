@@ -2,6 +2,7 @@
 
 mod admin;
 mod config;
+mod demo;
 mod env;
 mod generated;
 mod loss;

@@ -1,0 +1,94 @@
+//! A lock with the classic mistake in its release: GET to see that it is still ours, then DEL. The lease may end between
+//! the two, and DEL then frees the lock of whoever came next. Never use this for anything but to show that.
+
+use crate::exit::Exit;
+use crate::output::Failure;
+use crate::store::Chosen;
+use cotter::Name;
+use redis::aio::MultiplexedConnection;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+#[derive(Clone)]
+pub(super) struct CheckThenDel {
+    connection: MultiplexedConnection,
+    name: String,
+    lease: Duration,
+}
+
+/// One that is held, or was.
+pub(super) struct ShortLock {
+    lock: CheckThenDel,
+    value: String,
+    end: Instant,
+}
+
+impl CheckThenDel {
+    pub(super) async fn open(name: &Name, lease: Duration, store: &Chosen) -> Result<Self, Failure> {
+        let client = redis::Client::open(address(store)?).map_err(unreachable)?;
+        let connection = client.get_multiplexed_async_connection().await.map_err(unreachable)?;
+        Ok(Self { connection, name: name.to_string(), lease })
+    }
+
+    pub(super) async fn acquire(&self, buyer: u32) -> Result<ShortLock, Failure> {
+        let value = format!("{}-{buyer}", std::process::id());
+        let mut set = redis::cmd("SET");
+        let millis = u64::try_from(self.lease.as_millis()).unwrap_or(u64::MAX).max(1);
+        set.arg(&self.name).arg(&value).arg("NX").arg("PX").arg(millis);
+        loop {
+            let end = Instant::now() + self.lease;
+            let got: Option<String> = set.query_async(&mut self.connection.clone()).await.map_err(broken)?;
+            if got.is_some() {
+                return Ok(ShortLock { lock: self.clone(), value, end });
+            }
+            sleep(self.lease / 20).await;
+        }
+    }
+}
+
+impl ShortLock {
+    pub(super) fn is_late(&self) -> bool {
+        Instant::now() >= self.end
+    }
+
+    /// The pause between the two commands is what a busy host or a slow network make; here it is as long as to be seen.
+    pub(super) async fn release(mut self) -> Result<Option<u32>, Failure> {
+        let lock = &mut self.lock;
+        let found: Option<String> =
+            redis::cmd("GET").arg(&lock.name).query_async(&mut lock.connection).await.map_err(broken)?;
+        if found.as_ref() != Some(&self.value) {
+            return Ok(None);
+        }
+        sleep(lock.lease.mul_f64(0.9)).await;
+        // The GET here is no part of the mistake: in one step with DEL it tells what was deleted.
+        let mut delete = redis::pipe();
+        delete.atomic().cmd("GET").arg(&lock.name).cmd("DEL").arg(&lock.name).ignore();
+        let (deleted,): (Option<String>,) = delete.query_async(&mut lock.connection).await.map_err(broken)?;
+        Ok(deleted.filter(|value| *value != self.value).and_then(|value| buyer(&value)))
+    }
+}
+
+fn buyer(value: &str) -> Option<u32> {
+    value.rsplit_once('-')?.1.parse().ok()
+}
+
+/// The store's URL as the driver reads it: without the options that only cotter knows.
+fn address(store: &Chosen) -> Result<String, Failure> {
+    let url = store.secret_url();
+    let plain = url.split_once('?').map_or(url, |(plain, _)| plain);
+    match plain.split_once(':') {
+        Some(("redis", _)) => Ok(plain.to_owned()),
+        Some(("unix", path)) => Ok(format!("unix://{}", path.trim_start_matches("//"))),
+        _ => Err(Failure::usage(
+            "--lock check-then-del is a mistake made on Redis: give a redis:// or unix: store",
+        )),
+    }
+}
+
+fn unreachable(error: redis::RedisError) -> Failure {
+    Failure::new(Exit::Unreachable, format!("the store cannot be reached: {error}"))
+}
+
+fn broken(error: redis::RedisError) -> Failure {
+    Failure::new(Exit::Unreachable, format!("the store did not do it: {error}"))
+}

@@ -1,0 +1,93 @@
+//! Sales as they come, read from the log: a line for each, and on a terminal one line that is kept up to date.
+
+use super::Seckill;
+use super::log::{self, Entry, Sold};
+use crate::output::{Console, Failure, clean};
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::Path;
+
+/// Back to the margin, and clear to the end of the line.
+const CLEAR: &str = "\r\x1b[K";
+
+pub(super) struct Show<'a> {
+    console: &'a Console,
+    item: String,
+    buyers: u32,
+    log: BufReader<File>,
+    /// A line that is not complete yet.
+    part: String,
+    answered: u32,
+    sold: u32,
+    live: bool,
+}
+
+impl<'a> Show<'a> {
+    pub(super) fn new(args: &Seckill, console: &'a Console, dir: &Path) -> io::Result<Self> {
+        let log = BufReader::new(File::open(log::path(dir))?);
+        let live = io::stderr().is_terminal() && !console.quiet && !console.json;
+        let item = clean(&args.sale.item);
+        Ok(Self { console, item, buyers: args.buyers, log, part: String::new(), answered: 0, sold: 0, live })
+    }
+
+    /// Shows what came since the last time.
+    pub(super) fn update(&mut self) -> Result<(), Failure> {
+        self.clear();
+        while self.log.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {
+            let line = std::mem::take(&mut self.part);
+            // A line that cannot be read is for the audit to find.
+            if let Ok(entry) = serde_json::from_str(&line) {
+                self.entry(&entry)?;
+            }
+        }
+        if self.live {
+            let (answered, buyers, sold) = (self.answered, self.buyers, self.sold);
+            let mut err = io::stderr().lock();
+            let text = format!("{answered} of {buyers} answered, {sold} sold");
+            // A standard error that cannot be written to leaves nobody to tell.
+            let _ = write!(err, "{text}").and_then(|()| err.flush());
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        match entry {
+            Entry::Sale(sold) => {
+                self.answered += 1;
+                self.sold += 1;
+                self.sale(sold)
+            }
+            Entry::SoldOut { .. } => {
+                self.answered += 1;
+                Ok(())
+            }
+            Entry::Failed { .. } | Entry::WrongRelease { .. } => Ok(()),
+        }
+    }
+
+    fn sale(&self, sold: &Sold) -> io::Result<()> {
+        let Sold { buyer, process, remaining, token, .. } = sold;
+        if self.console.json {
+            let sale = json!({
+                "type": "sale", "buyer": buyer, "process": process, "remaining": remaining, "token": token,
+            });
+            return writeln!(self.console.out(), "{sale}");
+        }
+        let token = token.map_or_else(String::new, |token| format!(", token {token}"));
+        writeln!(self.console.out(), "buyer {buyer} bought {}: {remaining} left{token}", self.item)
+    }
+
+    fn clear(&self) {
+        if self.live {
+            let mut err = io::stderr().lock();
+            let _ = write!(err, "{CLEAR}").and_then(|()| err.flush());
+        }
+    }
+}
+
+impl Drop for Show<'_> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,175 @@
+//! `cotter demo seckill`.
+
+use crate::env::{Output, Running, TestEnv, is_alive, until};
+use cotter_testkit::servers::{Redis, RedisBuilder};
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// How often a sale is repeated.
+fn rounds(short: usize) -> usize {
+    if std::env::var_os("COTTER_LONG").is_some() { 20 } else { short }
+}
+
+fn seckill(env: &TestEnv, url: &str, options: &[&str]) -> Output {
+    let mut command = env.cotter([&["demo", "seckill", "--json"], options].concat());
+    Running::start(command.env("COTTER_URL", url)).end()
+}
+
+/// The audit, and the sales before it.
+#[track_caller]
+fn parts(output: &Output) -> (Value, Vec<Value>) {
+    let mut lines = output.json();
+    let audit = lines.pop().unwrap();
+    assert_eq!(audit["type"], "audit", "{output:?}");
+    assert!(lines.iter().all(|line| line["type"] == "sale"), "{output:?}");
+    (audit, lines)
+}
+
+#[track_caller]
+fn kinds(output: &Output) -> Vec<String> {
+    let (audit, _) = parts(output);
+    let findings = audit["findings"].as_array().unwrap();
+    findings.iter().map(|f| f["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A sale on this store is exact, again and again.
+#[track_caller]
+fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
+    for _ in 0..times {
+        let output = seckill(env, url, options).code(0).silent();
+        let (audit, sales) = parts(&output);
+        assert_eq!(audit["clean"], true, "{output:?}");
+        assert_eq!(
+            [&audit["sold"], &audit["sold_out"], &audit["answered"]],
+            [&10.into(), &90.into(), &Value::from(100)]
+        );
+        let left: Vec<_> = sales.iter().map(|sale| sale["remaining"].as_u64().unwrap()).collect();
+        assert_eq!(left, (0..10).rev().collect::<Vec<_>>());
+        assert!(sales.windows(2).all(|w| w[0]["token"].as_u64() < w[1]["token"].as_u64()), "{output:?}");
+    }
+}
+
+#[test]
+fn exact_on_files() {
+    let env = TestEnv::new();
+    exact(&env, &env.url(), &[], rounds(3));
+    exact(&env, &env.url(), &["--processes", "4", "--item", "a 'quoted' item"], 1);
+    exact(&env, "memory:", &["--processes", "1"], 1);
+}
+
+#[test]
+fn lines_for_people() {
+    let env = TestEnv::new();
+    let output = env.run(["demo", "seckill", "--buyers", "5", "--stock", "2"]).code(0).silent();
+    let lines: Vec<_> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{output:?}");
+    assert!(lines[0].contains(" bought iPhone 7: 1 left, token "), "{output:?}");
+    let due = "audit: clean: sold 2 of 2, in order, tokens rising; 3 told \"sold out\"; 5 of 5 answered";
+    assert_eq!(lines[2], due);
+}
+
+#[test]
+fn without_a_lock_it_oversells_and_says_by_how_much() {
+    let env = TestEnv::new();
+    // All have read the stock long before the first writes it back.
+    let output = seckill(&env, &env.url(), &["--lock", "off", "--work", "500ms"]).code(1).silent();
+    assert_eq!(kinds(&output), ["oversold", "out_of_order"], "{output:?}");
+    let (audit, sales) = parts(&output);
+    assert_eq!(sales.len(), 100);
+    assert_eq!(audit["findings"][0]["message"], "oversold by 90: 100 were sold, 10 were there");
+    assert!(sales.iter().all(|sale| sale["token"].is_null()));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    let env = TestEnv::new();
+    for (url, options, says) in [
+        (env.url(), &["--lock", "check-then-del"][..], "give a redis:// or unix: store"),
+        ("memory:".into(), &[], "--processes 1"),
+        (env.url(), &["--item", "a\nb"], "control"),
+    ] {
+        seckill(&env, &url, options).code(64).one_line(&[says]);
+    }
+    env.run(["demo", "seckill", "--buyers", "0"]).code(64);
+    let gone = ["--lock", "check-then-del"];
+    seckill(&env, "redis://127.0.0.1:1", &gone).code(69).one_line(&["cannot be reached"]);
+    seckill(&env, "redis://127.0.0.1:1", &[]).code(69);
+}
+
+/// The processes of the buyers of this sale.
+fn children(of: Pid) -> Vec<Pid> {
+    let pid = of.as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+}
+
+#[test]
+fn a_signal_ends_all_processes_and_gives_the_lock_back() {
+    let env = TestEnv::new();
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::KILL, -9)] {
+        let mut sale = env.start(["demo", "seckill", "--work", "100ms", "--stock", "50"]);
+        sale.line();
+        let children = children(sale.pid());
+        assert_eq!(children.len(), 2);
+        sale.signal(signal);
+        sale.end().code(code).silent();
+        until("no buyer is left", || !children.iter().any(|pid| is_alive(*pid)));
+        exact(&env, &env.url(), &[], 1);
+    }
+}
+
+#[test]
+fn exact_on_redis_in_every_mode() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    for mode in ["native", "plain", "getset"] {
+        let url = redis.url(&format!("mode={mode}"));
+        exact(&env, &url, &[], rounds(1));
+    }
+}
+
+#[test]
+fn a_lease_that_is_shorter_than_the_sale_is_found() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let url = redis.url("mode=getset");
+    // 100 ms are enough for 1 ms of work; 10 ms never are for 20.
+    exact(&env, &url, &["--ttl", "2s", "--work", "1ms"], rounds(1));
+    let output = seckill(&env, &url, &["--ttl", "10ms", "--work", "20ms"]).code(1);
+    assert!(kinds(&output).contains(&"lease_ended".to_owned()), "{output:?}");
+}
+
+#[test]
+fn check_then_del_frees_the_locks_of_others() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let socket = format!("unix:{}", redis.socket().display());
+    for url in [redis.url("mode=plain"), socket] {
+        let options = ["--lock", "check-then-del", "--buyers", "20"];
+        for _ in 0..rounds(1) {
+            let output = seckill(&env, &url, &options).code(1);
+            assert!(kinds(&output).contains(&"wrong_release".to_owned()), "{output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_password_stays_out_of_the_arguments() {
+    let builder: RedisBuilder = Redis::builder().with("requirepass", "s3cret");
+    let Some(redis) = builder.start() else { return };
+    let env = TestEnv::new();
+    let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port());
+    let mut command = env.cotter(["demo", "seckill", "--work", "50ms"]);
+    let mut sale = Running::start(command.env("COTTER_URL", url));
+    sale.line();
+    let children = children(sale.pid());
+    assert_eq!(children.len(), 2);
+    for pid in children {
+        let proc = Path::new("/proc").join(pid.as_raw_nonzero().to_string());
+        let arguments = fs::read(proc.join("cmdline")).unwrap();
+        assert!(!String::from_utf8_lossy(&arguments).contains("s3cret"));
+    }
+    sale.end().code(0).silent();
+}
