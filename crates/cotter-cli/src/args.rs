@@ -76,10 +76,10 @@ pub(crate) enum Command {
 ///
 /// CMD runs in a process group of its own and finds COTTER_NAME, COTTER_TOKEN (larger with every holder: let what CMD
 /// writes to refuse smaller ones) and COTTER_URL in its environment. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on
-/// to the group. When CMD has ended, what it left running in its group is stopped before the lock is given back.
+/// to the group. When CMD has ended, what it left running is stopped before the lock is given back, daemons too.
 ///
-/// When the lock is about to be lost, or --max-hold is reached, the group is stopped: TERM, then KILL after a grace of
-/// a quarter of the ttl, but at least 100 ms and at most 5 s.
+/// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all that came of CMD is stopped:
+/// TERM, then KILL after a grace of a quarter of the ttl, but at least 100 ms and at most 5 s.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Run {

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::Failure;
-use rustix::process::Signal;
+use rustix::process::{Signal, WaitOptions, getpid, wait};
 use std::fs;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -50,6 +50,22 @@ impl Signals {
         }
         Poll::Pending
     }
+}
+
+/// The first process of a container gets all orphans of it, and nobody else buries them.
+pub(super) fn reap_as_init() -> Result<(), Failure> {
+    if !getpid().is_init() {
+        return Ok(());
+    }
+    let listening = unix::signal(SignalKind::child());
+    let mut ended = listening
+        .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for the end of orphans: {e}")))?;
+    tokio::spawn(async move {
+        while ended.recv().await.is_some() {
+            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        }
+    });
+    Ok(())
 }
 
 /// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here

@@ -5,6 +5,7 @@ mod config;
 mod env;
 mod generated;
 mod loss;
+mod orphans;
 mod running;
 mod secrets;
 mod signals;
