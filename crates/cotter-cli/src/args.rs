@@ -80,6 +80,9 @@ pub(crate) enum Command {
 ///
 /// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all that came of CMD is stopped:
 /// TERM, then KILL after a grace of a quarter of the ttl, but at least 100 ms and at most 5 s.
+///
+/// On a terminal Ctrl-C and Ctrl-Z reach CMD. A job that is stopped with Ctrl-Z does not renew its lock: where locks have
+/// a ttl, it is lost after that, and CMD is killed.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Run {

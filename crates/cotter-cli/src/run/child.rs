@@ -65,12 +65,8 @@ pub(super) async fn spawn(args: &Run, store: &Chosen, watch: &Watch<'_>) -> Resu
             child.command = Some(command);
         }
         News::Failed(errno) => return Err(launch::not_started(args, errno)),
-        _ => {
-            return Err(Failure::new(
-                Exit::CannotExecute,
-                "the command was not started: its shim was killed",
-            ));
-        }
+        // The command may run all the same. That the shim is gone is told once more, to those who know what to do.
+        _ => {}
     }
     Ok(child)
 }
@@ -139,15 +135,14 @@ impl Child {
         }
         self.is_over = true;
         let _ = kill_process(self.shim, Signal::KILL);
-        if let (Some(terminal), Some(group)) = (&self.terminal, self.family.group)
-            && terminal.foreground() == Some(group.0)
-        {
+        let groups = [Some(self.shim), self.family.group.map(|group| group.0)];
+        if let Some(terminal) = self.terminal.as_ref().filter(|t| groups.contains(&t.foreground())) {
             terminal.give_to(rustix::process::getpgrp());
         }
-        let command = self.command;
+        let (shim, command) = (self.shim, self.command);
         let mut ended = None;
         self.family.end(boot::after(grace), Some(KILLED), |(pid, status)| {
-            if Some(pid) == command && !status.stopped() {
+            if command.map_or(pid != shim, |c| pid == c) && !status.stopped() {
                 ended = Some(ExitStatus::from_raw(status.as_raw()));
             }
         });

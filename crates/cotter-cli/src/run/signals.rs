@@ -5,6 +5,7 @@ use crate::output::Failure;
 use rustix::process::{Signal, WaitOptions, getpid, wait};
 use std::fs;
 use std::future::poll_fn;
+use std::io;
 use std::task::{Context, Poll};
 use tokio::signal::unix::{self, SignalKind};
 
@@ -50,6 +51,13 @@ impl Signals {
         }
         Poll::Pending
     }
+}
+
+/// Hears all that is typed on a terminal or passed on, without an end, so that it does nothing.
+pub(super) fn hear_all() -> io::Result<()> {
+    let ignored = ignored();
+    let all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
+    all.map(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop)).collect()
 }
 
 /// The first process of a container gets all orphans of it, and nobody else buries them.

@@ -4,6 +4,7 @@ mod admin;
 mod config;
 mod env;
 mod generated;
+mod jobs;
 mod loss;
 mod orphans;
 mod running;

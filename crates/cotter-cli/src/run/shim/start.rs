@@ -2,6 +2,7 @@
 
 use crate::run::family::Family;
 use crate::run::group::Group;
+use crate::run::signals;
 use crate::run::terminal::Terminal;
 use crate::run::wire::Place;
 use rustix::process::{Pid, getpgrp, setpgid};
@@ -52,6 +53,7 @@ pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>)
 /// may is stopped. Then the shim leaves the group to it.
 fn in_front(command: &mut Command, terminal: &Terminal, ours: Pid) -> io::Result<(Pid, Pid)> {
     let group = getpgrp();
+    hear_signals()?;
     terminal.give_to(group);
     match command.spawn() {
         Ok(child) => {
@@ -63,4 +65,12 @@ fn in_front(command: &mut Command, terminal: &Terminal, ours: Pid) -> io::Result
             Err(e)
         }
     }
+}
+
+/// While the shim is in the group that reads from the terminal, what is typed reaches it too. It must not end or stop it;
+/// a signal that is heard, other than one that is blocked or ignored, does for the command what it always does.
+fn hear_signals() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    signals::hear_all()
 }
