@@ -5,6 +5,7 @@ use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Run commands under a distributed lock, and look after the locks.
@@ -104,6 +105,25 @@ pub(crate) struct Run {
     /// Stop CMD after so long
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) max_hold: Option<Duration>,
+    /// The time between TERM and KILL [default: a quarter of the ttl, at least 100ms, at most 5s]
+    ///
+    /// Three graces have to fit into the ttl.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    pub(crate) grace: Option<Duration>,
+    /// Keep others out for so long, also when CMD ends sooner
+    ///
+    /// Where the lock lives with the process (file:), cotter stays until then.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    pub(crate) at_least: Option<Duration>,
+    /// Run CMD only if nobody has run it with this key before, and succeeded
+    ///
+    /// A key stands for one time of a job, like 2031-05-02 or v1.4. When CMD exits with 0, the key is noted beside the
+    /// lock; who comes later with the same key exits with 0 without running CMD. The last 1000 keys are kept.
+    #[arg(long, value_name = "KEY", value_parser = crate::run::slot::parse)]
+    pub(crate) slot: Option<String>,
+    /// Write how it went to FILE: one JSON object with outcome, code, token, and waited and held in seconds
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// What others read about the holder, beside host and process
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,

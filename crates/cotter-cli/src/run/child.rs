@@ -3,12 +3,12 @@
 use super::boot;
 use super::family::Family;
 use super::group::Group;
+use super::held::Held;
+use super::launch;
 use super::terminal::{Terminal, is_for_the_command};
 use super::watch::Watch;
 use super::wire::{News, Order, Place};
-use super::{launch, shim};
 use crate::args::Run;
-use crate::exit::Exit;
 use crate::output::Failure;
 use crate::store::Chosen;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -39,7 +39,12 @@ pub(super) struct Child {
 }
 
 /// Starts the shim, and the command in it, with the lock's data in its environment.
-pub(super) async fn spawn(args: &Run, store: &Chosen, watch: &Watch<'_>) -> Result<Child, Failure> {
+pub(super) async fn spawn(
+    args: &Run,
+    store: &Chosen,
+    watch: &Watch<'_>,
+    held: &Held,
+) -> Result<Child, Failure> {
     let (guard, grace) = (watch.guard, watch.grace);
     let family = Family::adopt().map_err(|e| launch::cannot("become the parent of orphans", &e.into()))?;
     let terminal = Terminal::ours();
@@ -49,7 +54,7 @@ pub(super) async fn spawn(args: &Run, store: &Chosen, watch: &Watch<'_>) -> Resu
         Some(_) => Place::Background(rustix::process::getpgrp()),
     };
     let descriptors = guard.descriptors().map_err(|e| launch::cannot("keep the lock", &e))?;
-    let (socket, shim) = launch::shim(args, guard, store, shim::WORD)?;
+    let (socket, shim) = launch::start_shim(args, guard, store, held)?;
     if let Some((term, kill)) = watch.limit() {
         Order::Until { term, kill }.send(&socket, &[]);
     }

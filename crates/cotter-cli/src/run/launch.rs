@@ -1,5 +1,7 @@
 //! Starting the shim.
 
+use super::held::{self, Held};
+use super::shim;
 use super::wire::Order;
 use crate::args::Run;
 use crate::exit::Exit;
@@ -20,21 +22,27 @@ use std::process::{Command, Stdio};
 const OURSELVES: &str = "/proc/self/exe";
 
 /// Starts it, with the environment of the command; answers the way to it.
-pub(super) fn shim(args: &Run, guard: &Guard, store: &Chosen, word: &str) -> Result<(OwnedFd, Pid), Failure> {
+pub(super) fn start_shim(
+    args: &Run,
+    guard: &Guard,
+    store: &Chosen,
+    held: &Held,
+) -> Result<(OwnedFd, Pid), Failure> {
     let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
     let (ours, theirs) = pair.map_err(|e| cannot("make a socket", &e.into()))?;
     ioctl_fionbio(&ours, true).map_err(|e| cannot("make a socket", &e.into()))?;
     let mut command = Command::new(OURSELVES);
     command
         .arg0("cotter")
-        .arg(word)
+        .arg(shim::WORD)
         .args(words(args))
         // Out of reach of the signals that go to this process and those beside it.
         .process_group(0)
         .stdin(Stdio::from(theirs))
         .env("COTTER_NAME", guard.name().as_str())
         .env("COTTER_TOKEN", guard.token().to_string())
-        .env("COTTER_URL", store.public_url());
+        .env("COTTER_URL", store.public_url())
+        .env(held::KEY, held.text());
     // One that was inherited may mean another store than the one in use.
     match &store.name {
         Some(name) => command.env("COTTER_STORE", name),

@@ -11,17 +11,23 @@
 //! | `loss` | how much time it gets |
 //! | `terminal`, `job` | the terminal, and what Ctrl-Z does |
 //! | `signals` | signals that are passed on |
+//! | `held` | what is held above a nested run |
+//! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 
 mod boot;
 mod child;
 mod family;
 mod group;
+mod held;
 mod job;
 mod launch;
 mod loss;
 mod proc;
+mod report;
+mod rest;
 pub(crate) mod shim;
 mod signals;
+pub(crate) mod slot;
 mod terminal;
 mod wait;
 mod watch;
@@ -33,8 +39,12 @@ use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use child::Child;
 use cotter::{Client, Guard, Lease, Lost, Name};
+use held::Held;
 use loss::Grace;
+use report::Report;
+use rest::Rest;
 use signals::Signals;
+use slot::Slot;
 use std::time::Duration;
 use tokio::time::timeout;
 use wait::Acquired;
@@ -45,7 +55,21 @@ const RELEASE: Duration = Duration::from_secs(5);
 
 /// Runs a command under a lock.
 pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
-    let (name, grace) = (check(args, console)?, Grace::of(args.ttl)?);
+    let mut report = Report::begin();
+    let result = attempt(args, store, console, &mut report).await;
+    if let Some(file) = &args.report {
+        report.write(file, &result, console);
+    }
+    result
+}
+
+async fn attempt(
+    args: &Run,
+    store: &Chosen,
+    console: &Console,
+    report: &mut Report,
+) -> Result<Exit, Failure> {
+    let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
     // Before anything else, so that no signal comes at a moment when it would end cotter and leave the command alone.
     let mut signals = Signals::listen()?;
     signals::reap_as_init()?;
@@ -58,13 +82,20 @@ pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
         client = store.connect(builder, console) => client?,
     };
+    let above = Held::above(|key| std::env::var_os(key))?.with(&client, &name)?;
     let guard = match wait::acquire(args, &client, &name, &mut signals, console).await? {
         Acquired::Held(guard) => guard,
         Acquired::Busy => return Ok(Exit::Busy(args.busy_code)),
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
+    report.held(guard.token());
+    let mut slot = Slot::load(args, &client, &name).await?;
+    if slot.as_ref().is_some_and(Slot::is_done) {
+        give_back(guard, console).await;
+        return Ok(Exit::Done);
+    }
     let mut watch = Watch::new(&guard, grace, args.max_hold, console);
-    let mut child = match child::spawn(args, store, &watch).await {
+    let mut child = match child::spawn(args, store, &watch, &above).await {
         Ok(child) => child,
         Err(failure) => {
             give_back(guard, console).await;
@@ -72,7 +103,16 @@ pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result
         }
     };
     let end = watch.until_the_end(&mut child, &mut signals).await?;
-    finish(child, guard, end, grace, console).await
+    let end = stop(&mut child, &guard, end, grace, console).await;
+    if let (Some(slot), End::Exited { status, .. }) = (&mut slot, &end)
+        && status.success()
+    {
+        slot.done(&guard, console).await;
+    }
+    let kept = Rest::of(args, report.since(), &client, &end);
+    let lost = kept.give_back(guard, &mut signals, console).await;
+    child.bury_shim();
+    conclude(end, lost, &name)
 }
 
 fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
@@ -83,18 +123,12 @@ fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
 }
 
 /// Nothing of the command is left when the lock is given back.
-async fn finish(
-    mut child: Child,
-    guard: Guard,
-    mut end: End,
-    grace: Grace,
-    console: &Console,
-) -> Result<Exit, Failure> {
+async fn stop(child: &mut Child, guard: &Guard, mut end: End, grace: Grace, console: &Console) -> End {
     let time = match &end {
         // Its time was over while it was stopped: it is not let go on.
         End::Lost(_) if child.is_stopped => Duration::ZERO,
-        End::Lost(lost) => grace.on_loss(lost, &guard),
-        _ => grace.in_time(&guard),
+        End::Lost(lost) => grace.on_loss(lost, guard),
+        _ => grace.in_time(guard),
     };
     match &mut end {
         End::Exited { left, .. } => say_what_is_left(*left, console),
@@ -105,10 +139,7 @@ async fn finish(
         _ => {}
     }
     child.stop(time).await;
-    let name = guard.name().clone();
-    let lost = give_back(guard, console).await;
-    child.bury_shim();
-    conclude(end, lost, &name)
+    end
 }
 
 /// What the end means for the one who started this.

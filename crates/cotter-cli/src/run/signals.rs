@@ -56,8 +56,8 @@ impl Signals {
 /// Hears all that is typed on a terminal or passed on, without an end, so that it does nothing.
 pub(super) fn hear_all() -> io::Result<()> {
     let ignored = ignored();
-    let all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
-    all.map(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop)).collect()
+    let mut all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
+    all.try_for_each(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop))
 }
 
 /// The first process of a container gets all orphans of it, and nobody else buries them.

@@ -6,6 +6,8 @@ mod env;
 mod generated;
 mod jobs;
 mod loss;
+mod nested;
+mod options;
 mod orphans;
 mod running;
 mod secrets;
