@@ -33,7 +33,7 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// The store: memory:, file: or file:///DIR
+    /// The store: memory:, file:, file:///DIR or flock:/PATH
     ///
     /// A password does not belong here, because everybody on the host can read it in the list of processes: put such a
     /// URL into COTTER_URL or the configuration file.

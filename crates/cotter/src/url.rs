@@ -13,11 +13,14 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "memory" => memory(rest),
         #[cfg(feature = "file")]
         "file" => Ok(Arc::new(crate::file::Store::from_url(rest)?)),
+        #[cfg(feature = "file")]
+        "flock" => Ok(Arc::new(crate::file::Flock::from_url(rest)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {KNOWN}"))),
     }
 }
 
-const KNOWN: &str = if cfg!(feature = "file") { "try memory: or file:///DIR" } else { "try memory:" };
+const KNOWN: &str =
+    if cfg!(feature = "file") { "try memory:, file:///DIR or flock:/PATH" } else { "try memory:" };
 
 fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     if !rest.is_empty() {

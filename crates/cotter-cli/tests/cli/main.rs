@@ -3,6 +3,7 @@
 mod admin;
 mod config;
 mod env;
+mod flock;
 mod generated;
 mod jobs;
 mod loss;

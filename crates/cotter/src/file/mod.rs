@@ -47,6 +47,7 @@
 //! | `admin` | looking from outside |
 //! | `findings` | what is worth knowing about a directory |
 //! | `fault` | what the system refuses |
+//! | `flock/` | another store: the lock that flock(1) takes |
 
 mod admin;
 mod backend;
@@ -54,6 +55,7 @@ mod directory;
 mod encode;
 mod fault;
 mod findings;
+mod flock;
 mod holds;
 mod lock;
 mod network;
@@ -70,6 +72,7 @@ use crate::url::config;
 use crate::{Clock, Result};
 use async_trait::async_trait;
 use directory::{Directory, Probe, Where};
+pub use flock::Flock;
 use std::path::PathBuf;
 use std::sync::Arc;
 
