@@ -6,6 +6,7 @@ use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Run commands under a distributed lock, and look after the locks.
@@ -33,7 +34,7 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// The store: memory:, file:, file:///DIR, redis://HOST/DB, rediss://HOST or unix:/SOCKET
+    /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST or unix:/SOCKET
     ///
     /// A password does not belong here, because everybody on the host can read it in the list of processes: put such a
     /// URL into COTTER_URL or the configuration file.
@@ -78,10 +79,13 @@ pub(crate) enum Command {
 ///
 /// CMD runs in a process group of its own and finds COTTER_NAME, COTTER_TOKEN (larger with every holder: let what CMD
 /// writes to refuse smaller ones) and COTTER_URL in its environment. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on
-/// to the group. When CMD has ended, what it left running in its group is stopped before the lock is given back.
+/// to the group. When CMD has ended, what it left running is stopped before the lock is given back, daemons too.
 ///
-/// When the lock is about to be lost, or --max-hold is reached, the group is stopped: TERM, then KILL after a grace of
-/// a quarter of the ttl, but at least 100 ms and at most 5 s.
+/// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all that came of CMD is stopped:
+/// TERM, then KILL after a grace of a quarter of the ttl, but at least 100 ms and at most 5 s.
+///
+/// On a terminal Ctrl-C and Ctrl-Z reach CMD. A job that is stopped with Ctrl-Z does not renew its lock: where locks have
+/// a ttl, it is lost after that, and CMD is killed.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Run {
@@ -109,6 +113,25 @@ pub(crate) struct Run {
     /// Stop CMD after so long
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) max_hold: Option<Duration>,
+    /// The time between TERM and KILL [default: a quarter of the ttl, at least 100ms, at most 5s]
+    ///
+    /// Three graces have to fit into the ttl.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    pub(crate) grace: Option<Duration>,
+    /// Keep others out for so long, also when CMD ends sooner
+    ///
+    /// Where the lock lives with the process (file:), cotter stays until then.
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    pub(crate) at_least: Option<Duration>,
+    /// Run CMD only if nobody has run it with this key before, and succeeded
+    ///
+    /// A key stands for one time of a job, like 2031-05-02 or v1.4. When CMD exits with 0, the key is noted beside the
+    /// lock; who comes later with the same key exits with 0 without running CMD. The last 1000 keys are kept.
+    #[arg(long, value_name = "KEY", value_parser = crate::run::slot::parse)]
+    pub(crate) slot: Option<String>,
+    /// Write how it went to FILE: one JSON object with outcome, code, token, and waited and held in seconds
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// What others read about the holder, beside host and process
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,

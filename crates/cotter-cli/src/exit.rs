@@ -42,6 +42,8 @@ pub(crate) enum Exit {
 impl Exit {
     /// What `--busy-code` is without a choice.
     pub(crate) const BUSY: u8 = 75;
+    /// The command was killed, and nobody knows how it would have ended.
+    pub(crate) const KILLED: Self = Self::Child(128 + 9);
 
     /// The number.
     pub(crate) const fn code(self) -> u8 {

@@ -23,6 +23,12 @@ use output::{Console, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let Some((word, words)) = words.split_first()
+        && word == run::shim::WORD
+    {
+        return run::shim::main(words);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error).into(),

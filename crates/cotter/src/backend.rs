@@ -23,6 +23,7 @@ use crate::record::{Eviction, Finding};
 use crate::{Clock, Error, Filter, Moment, Name, Note, Result, Session};
 use async_trait::async_trait;
 use std::fmt::{self, Debug};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -86,6 +87,16 @@ pub trait Backend: Debug + Send + Sync + 'static {
 
     /// What a quorum asks of its members, where the store can be one.
     fn member(&self) -> Option<&dyn Member>;
+
+    /// Duplicates of the descriptors that this grant lives on, where it lives on some; see
+    /// [`Guard::descriptors`](crate::Guard::descriptors).
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        let _ = grant;
+        Ok(Vec::new())
+    }
 }
 
 /// Values that outlive the lock and are written only by a current holder.

@@ -9,6 +9,7 @@ use crate::{
 };
 use std::fmt;
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,6 +151,21 @@ impl Guard {
     pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
         let (hold, token, bytes) = (self.hold().clone(), self.token, bytes.into());
         Op::new(&self.engine(), async move { put_note(&hold, token, bytes).await })
+    }
+
+    /// Duplicates of the descriptors that the grant lives on; none where it does not live on descriptors.
+    ///
+    /// For a process that must keep the lock when this one is killed: it receives them over a socket (`SCM_RIGHTS`), and
+    /// as long as it has them open nobody else gets the lock. They are to be opened there in this order and closed in
+    /// the opposite one: the end of the last wakes those who wait, and by then the lock has to be free. A
+    /// [`release`](Self::release) frees the lock whoever has duplicates; that it wakes those who wait at once needs all
+    /// duplicates to be closed before.
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    pub fn descriptors(&self) -> std::io::Result<Vec<OwnedFd>> {
+        let hold = self.hold();
+        hold.core.backend.descriptors(&hold.grant)
     }
 
     /// Gives the lock back. Carried out even when the operation is dropped or never polled.

@@ -13,6 +13,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "memory" => memory(rest),
         #[cfg(feature = "file")]
         "file" => Ok(Arc::new(crate::file::Store::from_url(rest)?)),
+        #[cfg(feature = "file")]
+        "flock" => Ok(Arc::new(crate::file::Flock::from_url(rest)?)),
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {KNOWN}"))),
@@ -20,8 +22,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
 }
 
 const KNOWN: &str = match (cfg!(feature = "file"), cfg!(feature = "redis")) {
-    (true, true) => "try memory:, file:///DIR or redis://HOST",
-    (true, false) => "try memory: or file:///DIR",
+    (true, true) => "try memory:, file:///DIR, flock:/PATH or redis://HOST",
+    (true, false) => "try memory:, file:///DIR or flock:/PATH",
     (false, true) => "try memory: or redis://HOST",
     (false, false) => "try memory:",
 };

@@ -1,19 +1,24 @@
-//! The command: started with the lock's data in its environment, stopped with all of its group.
+//! The command, by way of the shim that runs it.
 
+use super::boot;
+use super::family::Family;
 use super::group::Group;
+use super::held::Held;
+use super::launch;
+use super::terminal::{Terminal, is_for_the_command};
+use super::watch::Watch;
+use super::wire::{News, Order, Place};
 use crate::args::Run;
-use crate::exit::Exit;
-use crate::output::{Failure, clean};
+use crate::output::Failure;
 use crate::store::Chosen;
-use cotter::Guard;
-use rustix::process::{Pid, Signal};
-use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
-use tokio::process::Command;
-use tokio::time::{sleep, timeout};
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+use tokio::time::timeout;
 
 /// How long the kernel may take to carry out KILL before we go on without.
 const KILLED: Duration = Duration::from_secs(1);
@@ -21,97 +26,131 @@ const KILLED: Duration = Duration::from_secs(1);
 /// The running command.
 #[derive(Debug)]
 pub(super) struct Child {
-    process: tokio::process::Child,
-    pub(super) group: Group,
+    /// Packets, as datagrams are, but with an end.
+    socket: UnixDatagram,
+    shim: Pid,
+    family: Family,
+    command: Option<Pid>,
+    pub(super) terminal: Option<Terminal>,
+    /// Nobody is left.
+    is_over: bool,
+    /// It was stopped and has not gone on.
+    pub(super) is_stopped: bool,
 }
 
-/// Starts the command in a process group of its own.
-pub(super) fn spawn(args: &Run, guard: &Guard, store: &Chosen) -> Result<Child, Failure> {
-    let mut command = command(args);
-    command
-        .process_group(0)
-        // Only an error on the way lets go of it before it has ended.
-        .kill_on_drop(true)
-        .env("COTTER_NAME", guard.name().as_str())
-        .env("COTTER_TOKEN", guard.token().to_string())
-        .env("COTTER_URL", store.public_url());
-    // One that was inherited may mean another store than the one in use.
-    match &store.name {
-        Some(name) => command.env("COTTER_STORE", name),
-        None => command.env_remove("COTTER_STORE"),
+/// Starts the shim, and the command in it, with the lock's data in its environment.
+pub(super) async fn spawn(
+    args: &Run,
+    store: &Chosen,
+    watch: &Watch<'_>,
+    held: &Held,
+) -> Result<Child, Failure> {
+    let (guard, grace) = (watch.guard, watch.grace);
+    let family = Family::adopt().map_err(|e| launch::cannot("become the parent of orphans", &e.into()))?;
+    let terminal = Terminal::ours();
+    let place = match &terminal {
+        None => Place::Nowhere,
+        Some(t) if is_for_the_command(t) => Place::Foreground(rustix::process::getpgrp()),
+        Some(_) => Place::Background(rustix::process::getpgrp()),
     };
-    let process = command.spawn().map_err(|e| not_started(args, &e))?;
-    let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let pid = pid.ok_or_else(|| Failure::new(Exit::CannotExecute, "the command has no process id"))?;
-    Ok(Child { process, group: Group::led_by(pid) })
-}
-
-fn command(args: &Run) -> Command {
-    if args.shell {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(args.command.join(OsStr::new(" ")));
-        return command;
+    let descriptors = guard.descriptors().map_err(|e| launch::cannot("keep the lock", &e))?;
+    let (socket, shim) = launch::start_shim(args, guard, store, held)?;
+    if let Some((term, kill)) = watch.limit() {
+        Order::Until { term, kill }.send(&socket, &[]);
     }
-    let mut words = args.command.iter();
-    let mut command = Command::new(words.next().map_or(OsStr::new(""), OsString::as_os_str));
-    command.args(words);
-    command
-}
-
-fn not_started(args: &Run, error: &io::Error) -> Failure {
-    let program = if args.shell { OsStr::new("sh") } else { &args.command[0] };
-    let shown = clean(&program.to_string_lossy());
-    let path = Path::new(program);
-    let (exit, why) = match error.kind() {
-        ErrorKind::NotFound if path.components().count() > 1 && path.exists() => {
-            (Exit::NotFound, "the interpreter in its first line was not found".to_owned())
+    launch::hand_over(&socket, Order::Start { grace: grace.whole(), place }, &descriptors);
+    drop(descriptors);
+    let socket =
+        UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("hear of the command", &e))?;
+    let mut child =
+        Child { socket, shim, family, command: None, terminal, is_over: false, is_stopped: false };
+    match child.news().await? {
+        News::Started { group, command } => {
+            child.family.group = Some(Group(group));
+            child.command = Some(command);
         }
-        ErrorKind::NotFound => (Exit::NotFound, "command not found: check its spelling and PATH".to_owned()),
-        ErrorKind::PermissionDenied if path.is_dir() => (Exit::CannotExecute, "is a directory".to_owned()),
-        ErrorKind::PermissionDenied => {
-            (Exit::CannotExecute, "not executable: check its permissions".to_owned())
-        }
-        _ => (Exit::CannotExecute, format!("cannot be executed: {error}")),
-    };
-    Failure::new(exit, format!("{shown:?}: {why}"))
+        News::Failed(errno) => return Err(launch::not_started(args, errno)),
+        // The command may run all the same. That the shim is gone is told once more, to those who know what to do.
+        _ => {}
+    }
+    Ok(child)
 }
 
 impl Child {
-    /// When the command's own process has ended. Can be asked again.
-    pub(super) async fn exited(&mut self) -> Result<ExitStatus, Failure> {
-        let status = self.process.wait().await;
-        status.map_err(|e| Failure::new(Exit::Protocol, format!("cannot wait for the command: {e}")))
+    /// What the shim has to tell. Cancel safe.
+    pub(super) async fn news(&mut self) -> Result<News, Failure> {
+        let received = loop {
+            let ready = self.socket.readable().await;
+            ready.map_err(|e| launch::cannot("hear of the command", &e))?;
+            let receive = || News::receive(&self.socket).map_err(Into::into);
+            match self.socket.try_io(Interest::READABLE, receive) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                other => break other.unwrap_or(News::Gone),
+            }
+        };
+        match received {
+            News::Ended { left: 0, .. } | News::Over => self.is_over = true,
+            News::Stopped(_) => self.is_stopped = true,
+            _ => {}
+        }
+        Ok(received)
     }
 
-    /// TERM to the group, KILL after `grace`; back when nobody of the group is left.
-    pub(super) async fn stop(&mut self, grace: Duration) -> Result<(), Failure> {
-        if self.is_gone() {
-            return Ok(());
-        }
-        if !grace.is_zero() {
-            self.group.send(Signal::TERM);
-            // A stopped process sees no TERM before it goes on.
-            self.group.send(Signal::CONT);
-        }
-        if timeout(grace, self.gone()).await.is_err() {
-            self.group.send(Signal::KILL);
-            // What does not go now hangs in the kernel; no lock can wait for that.
-            let _ = timeout(KILLED, self.gone()).await;
-        }
-        Ok(())
+    /// When the shim is to stop the command without being told.
+    pub(super) fn tell_end(&self, term: u64, kill: u64) {
+        Order::Until { term, kill }.send(&self.socket, &[]);
     }
 
-    fn is_gone(&mut self) -> bool {
-        matches!(self.process.try_wait(), Ok(Some(_))) && self.group.members() == 0
+    pub(super) fn pass_on(&mut self, signal: Signal) {
+        self.is_stopped &= !Group::goes_on(signal);
+        Order::Signal(signal.as_raw()).send(&self.socket, &[]);
     }
 
-    /// There is no event for the end of somebody else's children.
-    async fn gone(&mut self) {
-        let _ = self.process.wait().await;
-        let mut pause = Duration::from_millis(1);
-        while self.group.members() > 0 {
-            sleep(pause).await;
-            pause = (2 * pause).min(Duration::from_millis(50));
+    /// Lets a stopped command go on.
+    pub(super) fn go_on(&mut self, foreground: bool) {
+        self.is_stopped = false;
+        Order::Continue { foreground }.send(&self.socket, &[]);
+    }
+
+    /// TERM to all that came of the command, KILL after `grace`; back when nobody is left.
+    pub(super) async fn stop(&mut self, grace: Duration) {
+        if self.is_over {
+            return;
         }
+        Order::Stop(grace).send(&self.socket, &[]);
+        // An error is as good as no answer.
+        let last = async { while !self.is_over && self.news().await.is_ok_and(|news| news != News::Gone) {} };
+        let _ = timeout(grace + KILLED, last).await;
+        self.end_without_shim(Duration::ZERO);
+    }
+
+    /// Nothing of ours is left either: one who waits for us may count our processes.
+    pub(super) fn bury_shim(self) {
+        let _ = kill_process(self.shim, Signal::KILL);
+        let _ = waitpid(Some(self.shim), WaitOptions::empty());
+    }
+
+    /// Does what the shim should have done: it was killed, or it is stopped. Answers how the command has ended, when
+    /// that is known.
+    ///
+    /// What does not go within a second of KILL hangs in the kernel; no lock can wait for that.
+    pub(super) fn end_without_shim(&mut self, grace: Duration) -> Option<ExitStatus> {
+        if self.is_over {
+            return None;
+        }
+        self.is_over = true;
+        let _ = kill_process(self.shim, Signal::KILL);
+        let groups = [Some(self.shim), self.family.group.map(|group| group.0)];
+        if let Some(terminal) = self.terminal.as_ref().filter(|t| groups.contains(&t.foreground())) {
+            terminal.give_to(rustix::process::getpgrp());
+        }
+        let (shim, command) = (self.shim, self.command);
+        let mut ended = None;
+        self.family.end(boot::after(grace), Some(KILLED), |(pid, status)| {
+            if command.map_or(pid != shim, |c| pid == c) && !status.stopped() {
+                ended = Some(ExitStatus::from_raw(status.as_raw()));
+            }
+        });
+        ended
     }
 }

@@ -18,11 +18,12 @@ pub(super) struct Grace(Duration);
 
 impl Grace {
     /// Fails when three graces do not fit into the ttl: the command could not be stopped in time.
-    pub(super) fn of(ttl: Duration) -> Result<Self, Failure> {
-        let grace = (ttl / 4).clamp(SHORTEST, LONGEST);
+    pub(super) fn of(ttl: Duration, wanted: Option<Duration>) -> Result<Self, Failure> {
+        let grace = wanted.unwrap_or_else(|| (ttl / 4).clamp(SHORTEST, LONGEST));
         if ttl < 3 * grace {
+            let least = 3 * grace;
             let why = format!(
-                "--ttl {ttl:?} leaves no time to stop the command before the lock is lost: 300ms is the least"
+                "--ttl {ttl:?} leaves no time to stop the command before the lock is lost: {least:?} is the least"
             );
             return Err(Failure::usage(why));
         }
@@ -40,6 +41,11 @@ impl Grace {
         guard.remaining().map_or(self.0, |left| self.0.min(left))
     }
 
+    /// Where nobody can be asked how long the lease lasts.
+    pub(super) fn whole(self) -> Duration {
+        self.0
+    }
+
     pub(super) fn on_loss(self, lost: &Lost, guard: &Guard) -> Duration {
         match lost.cause {
             LossCause::Expired | LossCause::MaxHold => self.in_time(guard),
@@ -54,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_grace_is_a_quarter_of_the_ttl_within_bounds() {
-        let grace = |millis| Grace::of(Duration::from_millis(millis)).map(|g| g.0.as_millis());
+        let grace = |millis| Grace::of(Duration::from_millis(millis), None).map(|g| g.0.as_millis());
         assert_eq!(grace(30_000).unwrap(), 5_000);
         assert_eq!(grace(8_000).unwrap(), 2_000);
         assert_eq!(grace(300).unwrap(), 100);
@@ -65,7 +71,7 @@ mod tests {
     fn the_stop_begins_after_the_first_renewal_was_due() {
         for millis in [400, 1_000, 30_000, 600_000] {
             let ttl = Duration::from_millis(millis);
-            assert!(ttl / 3 < ttl - Grace::of(ttl).unwrap().margin());
+            assert!(ttl / 3 < ttl - Grace::of(ttl, None).unwrap().margin());
         }
     }
 }

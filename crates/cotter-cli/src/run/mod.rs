@@ -1,10 +1,37 @@
 //! `cotter run`: wait for the lock, run the command, stop it in time, give the lock back.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `wait` | waiting for the lock |
+//! | `launch`, `child` | starting the shim, talking to it |
+//! | `shim/` | the process that runs the command and ends it when this one cannot |
+//! | `wire` | what the two say to each other |
+//! | `family`, `group`, `proc` | all that came of the command |
+//! | `watch` | until the command has ended or has to |
+//! | `loss` | how much time it gets |
+//! | `terminal`, `job` | the terminal, and what Ctrl-Z does |
+//! | `signals` | signals that are passed on |
+//! | `held` | what is held above a nested run |
+//! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 
+mod boot;
 mod child;
+mod family;
 mod group;
+mod held;
+mod job;
+mod launch;
 mod loss;
+mod proc;
+mod report;
+mod rest;
+pub(crate) mod shim;
 mod signals;
+pub(crate) mod slot;
+mod terminal;
 mod wait;
+mod watch;
+mod wire;
 
 use crate::args::Run;
 use crate::exit::Exit;
@@ -12,28 +39,40 @@ use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use child::Child;
 use cotter::{Client, Guard, Lease, Lost, Name};
+use held::Held;
 use loss::Grace;
+use report::Report;
+use rest::Rest;
 use signals::Signals;
-use std::process::ExitStatus;
+use slot::Slot;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 use wait::Acquired;
+use watch::{End, Watch};
 
 /// How long giving the lock back may take; after that the lease has to run out by itself.
 const RELEASE: Duration = Duration::from_secs(5);
 
-/// How the command came to its end.
-enum End {
-    Exited(ExitStatus),
-    Lost(Lost),
-    MaxHold(Duration),
-}
-
 /// Runs a command under a lock.
 pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
-    let (name, grace) = (check(args, console)?, Grace::of(args.ttl)?);
+    let mut report = Report::begin();
+    let result = attempt(args, store, console, &mut report).await;
+    if let Some(file) = &args.report {
+        report.write(file, &result, console);
+    }
+    result
+}
+
+async fn attempt(
+    args: &Run,
+    store: &Chosen,
+    console: &Console,
+    report: &mut Report,
+) -> Result<Exit, Failure> {
+    let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
     // Before anything else, so that no signal comes at a moment when it would end cotter and leave the command alone.
     let mut signals = Signals::listen()?;
+    signals::reap_as_init()?;
     let mut builder = Client::builder().lease(Lease::renewed(args.ttl));
     if let Some(label) = &args.label {
         builder = builder.label(label);
@@ -43,21 +82,37 @@ pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
         client = store.connect(builder, console) => client?,
     };
+    let above = Held::above(|key| std::env::var_os(key))?.with(&client, &name)?;
     let guard = match wait::acquire(args, &client, &name, &mut signals, console).await? {
         Acquired::Held(guard) => guard,
         Acquired::Busy => return Ok(Exit::Busy(args.busy_code)),
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
-    let held = Instant::now();
-    let mut child = match child::spawn(args, &guard, store) {
+    report.held(guard.token());
+    let mut slot = Slot::load(args, &client, &name).await?;
+    if slot.as_ref().is_some_and(Slot::is_done) {
+        give_back(guard, console).await;
+        return Ok(Exit::Done);
+    }
+    let mut watch = Watch::new(&guard, grace, args.max_hold, console);
+    let mut child = match child::spawn(args, store, &watch, &above).await {
         Ok(child) => child,
         Err(failure) => {
             give_back(guard, console).await;
             return Err(failure);
         }
     };
-    let end = watch(&mut child, &guard, &mut signals, grace, args.max_hold.map(|d| (held, d))).await?;
-    finish(child, guard, end, grace, console).await
+    let end = watch.until_the_end(&mut child, &mut signals).await?;
+    let end = stop(&mut child, &guard, end, grace, console).await;
+    if let (Some(slot), End::Exited { status, .. }) = (&mut slot, &end)
+        && status.success()
+    {
+        slot.done(&guard, console).await;
+    }
+    let kept = Rest::of(args, report.since(), &client, &end);
+    let lost = kept.give_back(guard, &mut signals, console).await;
+    child.bury_shim();
+    conclude(end, lost, &name)
 }
 
 fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
@@ -67,75 +122,54 @@ fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
     Ok(Name::new(&args.name)?)
 }
 
-/// Until the command has ended or has to be stopped.
-async fn watch(
-    child: &mut Child,
-    guard: &Guard,
-    signals: &mut Signals,
-    grace: Grace,
-    max_hold: Option<(Instant, Duration)>,
-) -> Result<End, Failure> {
-    let mut expiring = guard.expiring(grace.margin());
-    let longest = async move {
-        match max_hold {
-            Some((held, longest)) => {
-                sleep(longest.saturating_sub(held.elapsed())).await;
-                longest
-            }
-            None => std::future::pending().await,
-        }
+/// Nothing of the command is left when the lock is given back.
+async fn stop(child: &mut Child, guard: &Guard, mut end: End, grace: Grace, console: &Console) -> End {
+    let time = match &end {
+        // Its time was over while it was stopped: it is not let go on.
+        End::Lost(_) if child.is_stopped => Duration::ZERO,
+        End::Lost(lost) => grace.on_loss(lost, guard),
+        _ => grace.in_time(guard),
     };
-    tokio::pin!(longest);
-    loop {
-        tokio::select! {
-            biased;
-            status = child.exited() => return Ok(End::Exited(status?)),
-            lost = &mut expiring => return Ok(End::Lost(lost)),
-            longest = &mut longest => return Ok(End::MaxHold(longest)),
-            signal = signals.next() => child.group.pass_on(signal),
+    match &mut end {
+        End::Exited { left, .. } => say_what_is_left(*left, console),
+        End::NoShim(status) => {
+            console.warning("the shim was killed: stopping the command");
+            *status = child.end_without_shim(time);
         }
+        _ => {}
     }
+    child.stop(time).await;
+    end
 }
 
-/// Nothing of the command is left when the lock is given back.
-async fn finish(
-    mut child: Child,
-    guard: Guard,
-    end: End,
-    grace: Grace,
-    console: &Console,
-) -> Result<Exit, Failure> {
-    let time = match &end {
-        End::Lost(lost) => grace.on_loss(lost, &guard),
-        End::Exited(_) | End::MaxHold(_) => grace.in_time(&guard),
-    };
-    if let End::Exited(_) = end {
-        say_what_is_left(&child, console);
-    }
-    child.stop(time).await?;
-    let name = guard.name().clone();
-    let lost = give_back(guard, console).await;
+/// What the end means for the one who started this.
+fn conclude(end: End, lost: Option<Lost>, name: &Name) -> Result<Exit, Failure> {
+    let lost_so = |text: String| Err(Failure::new(Exit::Lost, text));
     match (end, lost) {
-        (End::Lost(lost), _) => Err(Failure::new(Exit::Lost, format!("{lost}; the command was stopped"))),
+        (End::Lost(lost), _) | (End::Overdue, Some(lost)) => {
+            lost_so(format!("{lost}; the command was stopped"))
+        }
+        (End::Overdue, None) => lost_so(format!(
+            "{name:?}: cotter was paused for too long, the lock was about to be lost; the command was stopped"
+        )),
         (End::MaxHold(longest), _) => {
             let longest = crate::duration::words(longest);
             let why = format!("{name:?}: --max-hold of {longest} was reached; the command was stopped");
             Err(Failure::new(Exit::MaxHold, why))
         }
-        (End::Exited(_), Some(lost)) => {
-            Err(Failure::new(Exit::Lost, format!("{lost}; the command had just ended or was stopped")))
+        (End::Exited { .. } | End::NoShim(_), Some(lost)) => {
+            lost_so(format!("{lost}; the command had just ended or was stopped"))
         }
-        (End::Exited(status), None) => Ok(Exit::of_child(status)),
+        (End::Exited { status, .. } | End::NoShim(Some(status)), None) => Ok(Exit::of_child(status)),
+        (End::NoShim(None), None) => Ok(Exit::KILLED),
     }
 }
 
-fn say_what_is_left(child: &Child, console: &Console) {
-    match child.group.members() {
+fn say_what_is_left(left: usize, console: &Console) {
+    match left {
         0 => {}
-        1 => console.warning("the command ended and left a process in its group: stopping it"),
-        n => {
-            console.warning(&format!("the command ended and left {n} processes in its group: stopping them"))
-        }
+        1 => console.warning("the command ended and left a process running: stopping it"),
+        n => console.warning(&format!("the command ended and left {n} processes running: stopping them")),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::exit::Exit;
 use crate::output::Failure;
-use rustix::process::Signal;
+use rustix::process::{Signal, WaitOptions, getpid, wait};
 use std::fs;
 use std::future::poll_fn;
+use std::io;
 use std::task::{Context, Poll};
 use tokio::signal::unix::{self, SignalKind};
 
@@ -50,6 +51,29 @@ impl Signals {
         }
         Poll::Pending
     }
+}
+
+/// Hears all that is typed on a terminal or passed on, without an end, so that it does nothing.
+pub(super) fn hear_all() -> io::Result<()> {
+    let ignored = ignored();
+    let mut all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
+    all.try_for_each(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop))
+}
+
+/// The first process of a container gets all orphans of it, and nobody else buries them.
+pub(super) fn reap_as_init() -> Result<(), Failure> {
+    if !getpid().is_init() {
+        return Ok(());
+    }
+    let listening = unix::signal(SignalKind::child());
+    let mut ended = listening
+        .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for the end of orphans: {e}")))?;
+    tokio::spawn(async move {
+        while ended.recv().await.is_some() {
+            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        }
+    });
+    Ok(())
 }
 
 /// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here

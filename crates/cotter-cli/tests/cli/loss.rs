@@ -1,6 +1,6 @@
 //! A lock that is lost while the command runs.
 
-use crate::env::{TestEnv, is_alive};
+use crate::env::{TestEnv, is_alive, until};
 use rustix::process::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -42,18 +42,32 @@ fn a_command_that_does_not_stop_is_killed_within_a_second() {
 }
 
 #[test]
-fn after_a_pause_longer_than_the_lease_the_command_is_killed_without_a_grace() {
+fn while_cotter_is_stopped_the_command_is_stopped_before_the_lease_ends() {
     let env = TestEnv::new();
     let script = "trap 'echo told; exit 0' TERM; echo $$; while :; do sleep 0.1; done";
-    let mut run = env.start(["--url", "memory:", "run", "--ttl", "600ms", "a", "--", "sh", "-c", script]);
+    let mut run = env.start(["--url", "memory:", "run", "--ttl", "2s", "a", "--", "sh", "-c", script]);
+    let pid = run.ward();
+    let begin = Instant::now();
+    run.signal(Signal::STOP);
+    assert_eq!(run.line(), "told", "by the shim");
+    until("the command is gone", || !is_alive(pid));
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    run.signal(Signal::CONT);
+    let output = run.end().code(74);
+    assert!(output.stderr.contains("the command was stopped"), "{output:?}");
+}
+
+#[test]
+fn while_cotter_is_stopped_max_hold_ends_what_ignores_term() {
+    let env = TestEnv::new();
+    let script = "trap '' TERM; echo $$; while :; do sleep 0.1; done";
+    let args = ["run", "--ttl", "1s", "--max-hold", "300ms", "a", "--", "sh", "-c", script];
+    let mut run = env.start(args);
     let pid = run.ward();
     run.signal(Signal::STOP);
-    // The pause is the fault itself: longer than the lease, as the store counts it.
-    std::thread::sleep(Duration::from_millis(900));
+    until("the command is gone", || !is_alive(pid));
     run.signal(Signal::CONT);
-    let output = run.end().code(74).one_line(&["its lease ended before it was renewed", "was stopped"]);
-    assert!(!output.stdout.contains("told"), "{output:?}");
-    assert!(!is_alive(pid));
+    run.end().code(124);
 }
 
 #[test]

@@ -173,3 +173,21 @@ fn a_closed_pipe_is_no_failure() {
     let output = Running::start(sh.args(["-c", &script])).end().code(0);
     assert_eq!(output.stderr, "0\n0\n");
 }
+
+#[test]
+fn a_closed_standard_input_is_an_empty_one() {
+    let env = TestEnv::new();
+    let script = format!("exec {} run a -- sh -c 'cat; echo end' <&-", env!("CARGO_BIN_EXE_cotter"));
+    let mut sh = env.anywhere("sh".as_ref());
+    let output = Running::start(sh.args(["-c", &script]).env("COTTER_URL", env.url())).end().code(0);
+    assert_eq!(output.stdout, "end\n");
+}
+
+#[test]
+fn the_command_does_not_have_the_lock() {
+    let env = TestEnv::new();
+    let output =
+        env.run(["run", "a", "--", "sh", "-c", "ls -l /proc/$$/fd; ls -l /proc/$PPID/fd >&2"]).code(0);
+    assert!(!output.stdout.contains("/locks/"), "{output:?}");
+    assert!(output.stderr.contains("/locks/"), "the shim has: {output:?}");
+}

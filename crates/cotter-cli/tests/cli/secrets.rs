@@ -38,8 +38,16 @@ fn the_command_sees_only_the_store_in_use() {
     let env = TestEnv::new();
     env.config(&format!("[store.prod]\nurl = \"nope://ann:{CANARY}@h\"\n"));
     let url = env.url();
-    let mut command =
-        env.cotter(["--url", &url, "run", "a", "--", "sh", "-c", "env; cat /proc/$PPID/cmdline"]);
+    let mut command = env.cotter([
+        "--url",
+        &url,
+        "run",
+        "a",
+        "--",
+        "sh",
+        "-c",
+        "env; cat /proc/$PPID/cmdline /proc/$PPID/environ",
+    ]);
     let output = Running::start(command.env("COTTER_URL", format!("nope://ann:{CANARY}@h"))).end().code(0);
     assert!(output.stdout.contains(&format!("COTTER_URL={url}\n")));
     assert!(!output.stdout.contains(CANARY), "{output:?}");

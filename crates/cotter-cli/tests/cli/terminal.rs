@@ -1,6 +1,7 @@
 //! What is different on a terminal.
 
 use crate::env::TestEnv;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -11,12 +12,12 @@ use std::process::{Child, Command, Stdio};
 const CLEAR: &str = "\r\x1b[K";
 
 /// A terminal of this width: what is written to its second end can be read from its first.
-fn terminal(columns: u16) -> (File, File) {
-    let first = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+pub(crate) fn terminal(columns: u16) -> (File, File) {
+    let first = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&first).unwrap();
     unlockpt(&first).unwrap();
     let name = ptsname(&first, Vec::new()).unwrap();
-    let second = open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let second = open(&name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     tcsetwinsize(&second, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     (first.into(), second.into())
 }
@@ -27,10 +28,13 @@ fn start(mut command: Command, screen: File) -> Child {
 }
 
 /// Reads until the text contains `what` so many times.
-fn read_until(from: &mut File, text: &mut String, what: &str, times: usize) {
+pub(crate) fn read_until(from: &mut File, text: &mut String, what: &str, times: usize) {
     while text.matches(what).count() < times {
         let mut bytes = [0; 512];
-        let n = from.read(&mut bytes).unwrap();
+        let mut ready = [PollFd::new(&*from, PollFlags::IN)];
+        let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
+        assert!(poll(&mut ready, Some(&patience)).unwrap() > 0, "no {what:?} in {text:?}");
+        let n = from.read(&mut bytes).unwrap_or_else(|e| panic!("no {what:?} in {text:?}: {e}"));
         text.push_str(std::str::from_utf8(&bytes[..n]).unwrap());
     }
 }

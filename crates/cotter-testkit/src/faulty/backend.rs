@@ -8,6 +8,7 @@ use cotter::backend::{
 };
 use cotter::{Clock, Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
@@ -144,6 +145,10 @@ impl Backend for FaultyBackend {
 
     fn member(&self) -> Option<&dyn Member> {
         self.inner.member().map(|_| self as &dyn Member)
+    }
+
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        self.inner.descriptors(grant)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::backend::{
 use crate::clock::unix_micros;
 use crate::{Clock, Error, ErrorKind, Moment, Name, Result, Session, poll};
 use async_trait::async_trait;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -238,6 +239,10 @@ impl Backend for Files {
 
     fn member(&self) -> Option<&dyn Member> {
         None
+    }
+
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        self.holds.with(grant.claim.id, |held| held.bolt.duplicates()).unwrap_or_else(|| Ok(Vec::new()))
     }
 }
 

@@ -124,6 +124,11 @@ impl Bolt {
         }
     }
 
+    /// Both once more, numbered as these are.
+    pub(super) fn duplicates(&self) -> std::io::Result<Vec<OwnedFd>> {
+        Ok(vec![self.event.try_clone()?, self.lock.try_clone()?])
+    }
+
     /// Frees the lock, then raises the event. Unlocked by word, not only by closing: a child that was forked a moment
     /// ago, and has not come to its `exec` yet, has the descriptor too.
     pub(super) fn open(self) {

@@ -52,6 +52,7 @@
 //! | `admin` | looking from outside |
 //! | `findings` | what is worth knowing about a directory |
 //! | `fault` | what the system refuses |
+//! | `flock/` | another store: the lock that flock(1) takes |
 
 mod admin;
 mod backend;
@@ -59,6 +60,7 @@ mod directory;
 mod encode;
 mod fault;
 mod findings;
+mod flock;
 mod gate;
 mod holds;
 mod lock;
@@ -78,6 +80,7 @@ use crate::url::config;
 use crate::{Clock, Result};
 use async_trait::async_trait;
 use directory::{Directory, Probe, Where};
+pub use flock::Flock;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,0 +1,111 @@
+//! What `/proc` tells about processes.
+
+use rustix::process::{Pid, getpid, getsid};
+use std::fs;
+
+/// A process, as far as it matters for ending it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: Pid,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    pub(super) is_alive: bool,
+}
+
+impl Process {
+    pub(super) fn read(pid: Pid) -> Option<Self> {
+        Self::parse(pid, &fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
+    }
+
+    /// `pid (any text) state ppid pgrp session …`
+    fn parse(pid: Pid, stat: &str) -> Option<Self> {
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let is_alive = !matches!(fields.next()?, "Z" | "X");
+        let mut number = || fields.next()?.parse().ok();
+        Some(Self { pid, parent: number()?, group: number()?, session: number()?, is_alive })
+    }
+
+    /// Whether it has left for a session that was made below this process.
+    pub(super) fn has_own_session(&self) -> bool {
+        getsid(None).is_ok_and(|ours| ours.as_raw_nonzero().get() != self.session)
+    }
+}
+
+/// The children of this process.
+pub(super) fn children() -> Vec<Pid> {
+    children_of(getpid()).unwrap_or_else(|| by_parent(&everybody(), getpid()))
+}
+
+/// All below this process, but for `except` and those below them.
+pub(super) fn descendants(except: &[Pid]) -> Vec<Process> {
+    let all = if children_of(getpid()).is_none() { everybody() } else { Vec::new() };
+    let mut found = Vec::new();
+    let mut next = vec![getpid()];
+    while let Some(parent) = next.pop() {
+        let children = children_of(parent).unwrap_or_else(|| by_parent(&all, parent));
+        let children = children.into_iter().filter(|child| !except.contains(child));
+        for child in children {
+            found.extend(Process::read(child));
+            next.push(child);
+        }
+    }
+    found
+}
+
+/// `None` where the kernel does not tell it, or the process is gone.
+fn children_of(parent: Pid) -> Option<Vec<Pid>> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())).ok()?;
+    let mut children = Vec::new();
+    for task in tasks.flatten() {
+        let text = fs::read_to_string(task.path().join("children")).ok()?;
+        children.extend(text.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
+    }
+    Some(children)
+}
+
+fn everybody() -> Vec<Process> {
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = processes.flatten().filter_map(|p| Pid::from_raw(p.file_name().to_str()?.parse().ok()?));
+    pids.filter_map(Process::read).collect()
+}
+
+fn by_parent(all: &[Process], parent: Pid) -> Vec<Pid> {
+    all.iter().filter(|p| p.parent == parent.as_raw_nonzero().get()).map(|p| p.pid).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_line_of_proc_is_read_behind_the_command_name() {
+        let pid = Pid::from_raw(9).unwrap();
+        let read = |stat| Process::parse(pid, stat);
+        let expected = Process { pid, parent: 1, group: 77, session: 70, is_alive: true };
+        assert_eq!(read("9 (sh) S 1 77 70 0"), Some(expected));
+        assert_eq!(read("9 (a) Z 1 5 (b) S 1 77 70 0"), Some(expected));
+        assert!(!read("9 (sh) Z 1 77 70 0").unwrap().is_alive);
+        assert_eq!(read(""), None);
+    }
+
+    #[test]
+    fn both_ways_find_a_child_and_its_child() {
+        let script = "sleep 600 & echo $!; wait";
+        let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
+            .unwrap();
+        let grandchild = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+        assert!(children().contains(&pid));
+        assert!(by_parent(&everybody(), getpid()).contains(&pid));
+        assert!(by_parent(&everybody(), pid).contains(&grandchild));
+        assert!(descendants(&[]).iter().any(|p| p.pid == grandchild));
+        assert!(descendants(&[pid]).iter().all(|p| p.pid != grandchild));
+        rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
+        child.wait().unwrap();
+    }
+}

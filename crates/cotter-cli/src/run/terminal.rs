@@ -1,0 +1,73 @@
+//! The terminal that this process belongs to, and who may read from it.
+
+use super::proc::Process;
+use nix::sys::signal::{SigSet, Signal};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, getpgrp, getppid, getsid};
+use rustix::termios::{tcgetpgrp, tcsetpgrp};
+use std::io::{IsTerminal, stderr, stdin, stdout};
+use std::os::fd::OwnedFd;
+
+/// The controlling terminal.
+#[derive(Debug)]
+pub(super) struct Terminal(OwnedFd);
+
+impl Terminal {
+    /// That of this process, when anything of the three standard streams is one.
+    pub(super) fn ours() -> Option<Self> {
+        if !stdin().is_terminal() && !stdout().is_terminal() && !stderr().is_terminal() {
+            return None;
+        }
+        Self::controlling()
+    }
+
+    /// That of this process, whatever the standard streams are.
+    pub(super) fn controlling() -> Option<Self> {
+        open("/dev/tty", OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()).ok().map(Self)
+    }
+
+    /// The group that reads from it.
+    pub(super) fn foreground(&self) -> Option<Pid> {
+        tcgetpgrp(&self.0).ok()
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.foreground() == Some(getpgrp())
+    }
+
+    /// Makes another group the one that reads. Nobody who is in the background may do that unless it does not hear
+    /// the signal that forbids it.
+    pub(super) fn give_to(&self, group: Pid) {
+        let mut quiet = SigSet::empty();
+        quiet.add(Signal::SIGTTOU);
+        let before = SigSet::thread_get_mask();
+        let _ = quiet.thread_block();
+        let _ = tcsetpgrp(&self.0, group);
+        if let Ok(before) = before {
+            let _ = before.thread_set_mask();
+        }
+    }
+}
+
+/// Whether the command is to read from the terminal from the start. In a pipeline it is not, because others of the
+/// pipeline may want to; it gets the terminal when it asks for it.
+pub(super) fn is_for_the_command(terminal: &Terminal) -> bool {
+    stdin().is_terminal() && stdout().is_terminal() && terminal.is_ours()
+}
+
+/// Whether there is a shell that could let this process go on after it was stopped: somebody above it in the same
+/// session, but in another group. Without one, the kernel would not stop this group either.
+pub(super) fn has_a_shell() -> bool {
+    let (Ok(session), group) = (getsid(None), getpgrp().as_raw_nonzero().get()) else { return false };
+    let mut above = getppid().and_then(Process::read);
+    while let Some(process) = above {
+        if process.session != session.as_raw_nonzero().get() {
+            return false;
+        }
+        if process.group != group {
+            return true;
+        }
+        above = Pid::from_raw(process.parent).and_then(Process::read);
+    }
+    false
+}

@@ -1,0 +1,75 @@
+//! The very lock that flock(1) takes on one path.
+//!
+//! Nothing is written into the file or beside it, nobody stands in a queue, and the file is never deleted. Whoever else
+//! takes an exclusive `flock` on it, by flock(1) or `exec 9>FILE; flock 9`, keeps us out, and we keep them out. One path
+//! is one lock: all names of such a store mean it.
+//!
+//! Tokens order our own grants only. Their counter stands in cotter's own directory, under the number of the file.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `lock` | one try, and the wait for the next |
+//! | `tokens` | the counter |
+//! | `backend` | the contract |
+
+mod backend;
+mod lock;
+mod tokens;
+
+use super::directory::{Directory, Where, magic};
+use crate::backend::{Backend, Connect};
+use crate::url::config;
+use crate::{Clock, Result};
+use async_trait::async_trait;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The scheme of its URLs.
+const SCHEME: &str = "flock";
+
+/// The lock that flock(1) takes on one path: for jobs that run beside others which still use flock(1).
+///
+/// Waiters race for the lock, as those of flock(1) do; there are no notes and no list of holders. Like
+/// [`file::Store`](super::Store) otherwise: a grant lives with its process.
+#[derive(Debug, Clone)]
+pub struct Flock {
+    path: PathBuf,
+    tokens: Where,
+}
+
+impl Flock {
+    /// The lock on this path, an absolute one. Made if it is missing, as flock(1) does.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), tokens: Where::Home }
+    }
+
+    /// Keeps the counter of the tokens in another directory than that of [`file::Store::home`](super::Store::home).
+    #[must_use]
+    pub fn tokens_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.tokens = Where::At(directory.into());
+        self
+    }
+
+    /// From what stands behind `flock:` in a URL.
+    pub(crate) fn from_url(rest: &str) -> Result<Self> {
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(p, q)| (p, Some(q)));
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if !path.starts_with('/') || path.ends_with('/') {
+            return Err(config("flock: needs the absolute path of a file; write flock:/var/lock/NAME"));
+        }
+        let store = Self::at(super::unescape(path)?);
+        match query.map(|q| q.strip_prefix("tokens=").filter(|d| d.starts_with('/'))) {
+            None => Ok(store),
+            Some(Some(directory)) => Ok(store.tokens_in(super::unescape(directory)?)),
+            Some(None) => Err(config("flock: takes no option but ?tokens=/DIR")),
+        }
+    }
+}
+
+#[async_trait]
+impl Connect for Flock {
+    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+        let directory = Directory::open(&self.tokens, None, magic)?;
+        Ok(Arc::new(backend::FlockFile::new(self.path.clone(), directory, clock.clone())))
+    }
+}
