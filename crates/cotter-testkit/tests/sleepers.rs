@@ -49,6 +49,23 @@ async fn an_attempt_whose_task_sleeps_is_carried_on_for_the_next() {
     drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
 }
 
+/// The attempt only takes long, and its task is wide awake: it must hear that it stands in line now.
+#[tokio::test]
+async fn a_slow_attempt_that_is_taken_over_is_answered() {
+    let (client, _, faults) = clients().await;
+    faults.block(Call::Acquire);
+    let first = tokio::spawn(client.mutex("x").lock());
+    tokio::task::yield_now().await;
+    let second = tokio::spawn(client.mutex("x").lock());
+    tokio::time::sleep(Duration::from_millis(80)).await;
+    faults.open();
+    for waiting in [first, second] {
+        let guard = tokio::time::timeout(SOON, waiting).await;
+        demand(guard.is_ok(), Kind::StuckWaiter, "nobody told a task that its attempt was taken over");
+        guard.expect("demanded").unwrap().unwrap().release().await.unwrap();
+    }
+}
+
 /// It was given the lock, sleeps, and others of its process wait.
 #[tokio::test]
 async fn a_grant_that_its_task_does_not_take_goes_to_the_next() {

@@ -15,7 +15,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// The answer on its way.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
@@ -30,7 +30,8 @@ pub(super) struct Attempt {
 }
 
 enum State {
-    Asking(Answering),
+    /// With the waker of the caller's task, which has to hear of it when the answer is taken from it.
+    Asking(Answering, Option<Waker>),
     /// The engine has it; the caller waits in its slot.
     Taken,
     Done,
@@ -54,7 +55,8 @@ impl Asking {
     pub(super) fn start(core: &Arc<Core>, line: &Arc<Line>, claim: Claim, slot: Arc<Slot>) -> Self {
         let carrier = Carrier::default();
         let answering = Box::pin(ask(core.clone(), claim.clone(), carrier.clone()));
-        let attempt = Arc::new(Attempt { claim, carrier, slot, state: Mutex::new(State::Asking(answering)) });
+        let attempt =
+            Arc::new(Attempt { claim, carrier, slot, state: Mutex::new(State::Asking(answering, None)) });
         line.state().asking = Some(attempt.clone());
         Self { core: core.clone(), line: line.clone(), attempt }
     }
@@ -91,8 +93,11 @@ impl Future for Asking {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Asked> {
         let mut state = self.attempt.lock();
         match &mut *state {
-            State::Asking(answering) => {
-                let Poll::Ready(answer) = answering.as_mut().poll(cx) else { return Poll::Pending };
+            State::Asking(answering, waker) => {
+                let Poll::Ready(answer) = answering.as_mut().poll(cx) else {
+                    waker.get_or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
+                    return Poll::Pending;
+                };
                 *state = State::Done;
                 Poll::Ready(Asked::Answer(answer))
             }
@@ -109,7 +114,7 @@ impl Drop for Asking {
     fn drop(&mut self) {
         let state = std::mem::replace(&mut *self.attempt.lock(), State::Done);
         match state {
-            State::Asking(answering) => {
+            State::Asking(answering, _) => {
                 let Attempt { claim, carrier, .. } = &*self.attempt;
                 abandon(&self.core, claim.clone(), carrier.clone(), answering);
                 leave_asking(&self.core, &self.line);
@@ -129,11 +134,11 @@ impl Attempt {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer, if the caller's task still has it and is not polling it just now.
-    fn take(&self) -> Option<Answering> {
+    /// The answer, if the caller's task still has it and is not polling it just now; and who has to be told.
+    fn take(&self) -> Option<(Answering, Option<Waker>)> {
         let mut state = self.state.try_lock().ok()?;
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Asking(answering) => Some(answering),
+            State::Asking(answering, waker) => Some((answering, waker)),
             other => {
                 *state = other;
                 None
@@ -144,7 +149,7 @@ impl Attempt {
 
 /// The task that asks is not polling, and others wait: the engine goes on in its place.
 pub(super) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Attempt>) {
-    let Some(answering) = attempt.take() else { return };
+    let Some((answering, waker)) = attempt.take() else { return };
     attempt.slot.fall_asleep();
     {
         let mut state = line.state();
@@ -152,6 +157,8 @@ pub(super) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Attemp
         state.asking = None;
         state.waiters.push_front(attempt.slot.clone());
     }
+    // It may not sleep at all: the attempt took long, and the task waits for a wake-up that goes to the engine now.
+    waker.into_iter().for_each(Waker::wake);
     let (server, attempt) = (Server::new(core, line), attempt.clone());
     in_background(core, async move { server.go_on(answering, &attempt).await });
 }
