@@ -147,9 +147,18 @@ fn a_job_in_the_background_that_reads_is_stopped_until_it_is_in_front() {
     let command = session.pid("pid=");
     until("it is stopped", || state(command) == Some('T'));
     session.read("stays held");
+    // It says so and stops then: a `fg` that comes between the two would find it running.
+    let cotter = parent(parent(command));
+    until("cotter is stopped too", || state(cotter) == Some('T'));
     session.press("\nhello\n");
     session.read("got-hello");
     session.read("code=0");
+}
+
+fn parent(pid: Pid) -> Pid {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    let behind_the_name = stat.rsplit_once(") ").unwrap().1;
+    Pid::from_raw(behind_the_name.split(' ').nth(1).unwrap().parse().unwrap()).unwrap()
 }
 
 #[test]
