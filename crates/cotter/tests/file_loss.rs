@@ -199,9 +199,11 @@ async fn a_counter_ahead_of_the_clock_still_rises() {
     }
 }
 
-/// Deleted while it is being taken: either it is taken in another file, or the holder is told.
+/// Deleted while it is being taken: either it is taken in another file, or the holder is told. Who deletes does so at
+/// another pace in each round, and has only so many shots: one without end could keep everybody out.
 #[test]
 fn deleted_while_it_is_taken() {
+    const SHOTS: usize = 40;
     let place = Place::new();
     let client = Client::builder().backend(file::Store::at(place.directory())).connect().wait().unwrap();
     let mutex = client.mutex("a");
@@ -210,8 +212,10 @@ fn deleted_while_it_is_taken() {
         let deleting = std::thread::spawn({
             let go_on = go_on.clone();
             move || {
-                while go_on.load(Ordering::Relaxed) {
-                    let _ = fs::remove_file(&path);
+                let (mut shots, pace) = (SHOTS, Duration::from_micros(round % 20 * 10));
+                while shots > 0 && go_on.load(Ordering::Relaxed) {
+                    shots -= usize::from(fs::remove_file(&path).is_ok());
+                    std::thread::sleep(pace);
                 }
             }
         });
