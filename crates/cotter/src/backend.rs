@@ -62,31 +62,44 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store cannot.
-    async fn downgrade(&self, grant: &Grant) -> Result<Grant>;
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        Err(Error::unsupported("a downgrade", self.info().scheme).with_name(&grant.claim.name))
+    }
 
     /// Hands a grant from one claim id to another, once: a ticket is resumed. `Ok(None)` when `from` holds nothing.
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the grant lives with a process.
-    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>>;
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let _ = to;
+        Err(Error::unsupported("handing a lock to another process", self.info().scheme).with_name(&from.name))
+    }
 
     /// The store's clock, where it has one.
     ///
     /// # Errors
     /// The store did not answer.
-    async fn time(&self) -> Result<Option<SystemTime>>;
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        Ok(None)
+    }
 
     /// Ends the connection. Later calls fail.
     async fn close(&self);
 
     /// Small values beside the names, where the store has them.
-    fn notes(&self) -> Option<&dyn Notes>;
+    fn notes(&self) -> Option<&dyn Notes> {
+        None
+    }
 
     /// Looking at locks from outside, where the store can.
-    fn admin(&self) -> Option<&dyn Admin>;
+    fn admin(&self) -> Option<&dyn Admin> {
+        None
+    }
 
     /// What a quorum asks of its members, where the store can be one.
-    fn member(&self) -> Option<&dyn Member>;
+    fn member(&self) -> Option<&dyn Member> {
+        None
+    }
 
     /// Duplicates of the descriptors that this grant lives on, where it lives on some; see
     /// [`Guard::descriptors`](crate::Guard::descriptors).

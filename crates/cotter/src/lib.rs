@@ -44,6 +44,7 @@ mod rwlock;
 mod session;
 mod token;
 mod url;
+mod wish;
 
 pub mod backend;
 pub mod memory;

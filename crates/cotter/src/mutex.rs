@@ -1,7 +1,8 @@
 //! The exclusive lock.
 
-use crate::engine::{Core, Handle, Wait, Want, acquire};
-use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
+use crate::engine::{Core, Wait};
+use crate::wish::Wish;
+use crate::{Guard, Lease, Mode, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,24 +23,17 @@ use std::time::Duration;
 /// | `unlock()` | `release()`, or drop the guard |
 /// | watchdog | [`Lease::renewed`], the default |
 #[derive(Clone)]
-pub struct Mutex {
-    core: Arc<Core>,
-    name: Result<Name>,
-    lease: Lease,
-    owner: Option<Owner>,
-    line: Handle,
-}
+pub struct Mutex(Wish);
 
 impl Mutex {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
-        let lease = core.settings.lease;
-        Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
+        Self(Wish::new(core, name))
     }
 
     /// How long a grant lasts and who keeps it alive. Default: what the client was built with.
     #[must_use]
     pub fn lease(mut self, lease: Lease) -> Self {
-        self.lease = lease;
+        self.0.lease = lease;
         self
     }
 
@@ -49,7 +43,7 @@ impl Mutex {
     /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`].
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
-        self.owner = Some(owner.clone());
+        self.0.owner = Some(owner.clone());
         self
     }
 
@@ -67,12 +61,7 @@ impl Mutex {
     /// [`ErrorKind::Unavailable`] after 30 s without any answer from the store
     /// ([`Builder::give_up`](crate::Builder::give_up)); whatever the store refuses for good, at once.
     pub fn lock(&self) -> Op<Guard> {
-        let acquiring = self.acquire(Wait::Forever);
-        Op::new(&self.core.engine, async move {
-            acquiring
-                .await?
-                .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
-        })
+        self.0.forever(Mode::Exclusive, |guard| guard)
     }
 
     /// One attempt: `None` when somebody holds the lock or waits for it.
@@ -82,7 +71,7 @@ impl Mutex {
     /// # Errors
     /// The store did not answer, or refuses.
     pub fn try_lock(&self) -> Op<Option<Guard>> {
-        Op::new(&self.core.engine, self.acquire(Wait::No))
+        self.0.within(Mode::Exclusive, Wait::No, |guard| guard)
     }
 
     /// Waits for at most `wait`: `None` when the lock was busy all the time.
@@ -92,7 +81,7 @@ impl Mutex {
     /// # Errors
     /// [`ErrorKind::Unavailable`] when the store did not answer until the time was over.
     pub fn try_lock_for(&self, wait: Duration) -> Op<Option<Guard>> {
-        Op::new(&self.core.engine, self.acquire(Wait::For(wait)))
+        self.0.within(Mode::Exclusive, Wait::For(wait), |guard| guard)
     }
 
     /// Locks, runs `work` in [`Guard::scope`], and releases.
@@ -112,24 +101,10 @@ impl Mutex {
         drop(guard);
         Ok(done)
     }
-
-    fn acquire(&self, wait: Wait) -> impl Future<Output = Result<Option<Guard>>> + Send + use<> {
-        let core = self.core.clone();
-        let owner = self.owner.clone().or_else(Owner::current);
-        let want = self.name.clone().map(|name| Want {
-            name,
-            mode: Mode::Exclusive,
-            lease: self.lease,
-            owner,
-            wait,
-        });
-        let line = self.line.clone();
-        async move { acquire(core, want?, line).await }
-    }
 }
 
 impl fmt::Debug for Mutex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("name", &self.name).field("lease", &self.lease).finish_non_exhaustive()
+        self.0.describe("Mutex", f)
     }
 }

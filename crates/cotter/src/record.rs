@@ -104,6 +104,30 @@ pub struct Page {
     pub more: bool,
 }
 
+impl Page {
+    /// The first `size` of these that the filter wants; `read` answers `None` for what is no lock (any more).
+    pub(crate) fn fill(
+        size: usize,
+        filter: &Filter,
+        names: Vec<Name>,
+        read: impl Fn(&Name) -> Result<Option<Record>>,
+    ) -> Result<Self> {
+        let mut page = Self::default();
+        for name in names {
+            let Some(record) = read(&name)? else { continue };
+            if record.holders.is_empty() && !filter.free_too {
+                continue;
+            }
+            if page.records.len() == size {
+                page.more = true;
+                break;
+            }
+            page.records.push(record);
+        }
+        Ok(page)
+    }
+}
+
 /// A listing, read page by page. Names that come or go meanwhile may be missed.
 #[derive(Debug)]
 pub struct Records {

@@ -1,7 +1,8 @@
 //! Many readers or one writer.
 
-use crate::engine::{Core, Handle, Wait, Want, acquire, downgrade};
-use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
+use crate::engine::{Core, Wait, downgrade};
+use crate::wish::Wish;
+use crate::{Guard, Lease, Mode, Op, Owner};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -18,13 +19,7 @@ use std::time::Duration;
 /// The same [`Owner`] may read while it writes, and read while it reads. Writing while it reads is the error
 /// [`ErrorKind::Upgrade`]: two readers that both want it would wait for each other for ever.
 #[derive(Clone)]
-pub struct RwLock {
-    core: Arc<Core>,
-    name: Result<Name>,
-    lease: Lease,
-    owner: Option<Owner>,
-    line: Handle,
-}
+pub struct RwLock(Wish);
 
 /// Held for reading. Everything that a [`Guard`] can do.
 #[must_use = "a guard that is dropped at once frees the lock at once"]
@@ -38,21 +33,20 @@ pub struct WriteGuard(Guard);
 
 impl RwLock {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
-        let lease = core.settings.lease;
-        Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
+        Self(Wish::new(core, name))
     }
 
     /// How long a grant lasts and who keeps it alive. Default: what the client was built with.
     #[must_use]
     pub fn lease(mut self, lease: Lease) -> Self {
-        self.lease = lease;
+        self.0.lease = lease;
         self
     }
 
     /// Who takes it; see [`Mutex::owner`](crate::Mutex::owner).
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
-        self.owner = Some(owner.clone());
+        self.0.owner = Some(owner.clone());
         self
     }
 
@@ -63,7 +57,7 @@ impl RwLock {
     /// # Errors
     /// As [`Mutex::lock`](crate::Mutex::lock); [`ErrorKind::Unsupported`] where the store has no shared locks.
     pub fn read(&self) -> Op<ReadGuard> {
-        self.forever(Mode::Shared, ReadGuard)
+        self.0.forever(Mode::Shared, ReadGuard)
     }
 
     /// Waits until the lock is held for writing.
@@ -73,7 +67,7 @@ impl RwLock {
     /// # Errors
     /// As [`read`](Self::read); [`ErrorKind::Upgrade`] when the same owner holds it for reading.
     pub fn write(&self) -> Op<WriteGuard> {
-        self.forever(Mode::Exclusive, WriteGuard)
+        self.0.forever(Mode::Exclusive, WriteGuard)
     }
 
     /// One attempt to read: `None` when somebody writes, or waits to.
@@ -81,7 +75,7 @@ impl RwLock {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn try_read(&self) -> Op<Option<ReadGuard>> {
-        self.within(Mode::Shared, Wait::No, ReadGuard)
+        self.0.within(Mode::Shared, Wait::No, ReadGuard)
     }
 
     /// One attempt to write: `None` when somebody holds the lock or waits for it.
@@ -89,7 +83,7 @@ impl RwLock {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn try_write(&self) -> Op<Option<WriteGuard>> {
-        self.within(Mode::Exclusive, Wait::No, WriteGuard)
+        self.0.within(Mode::Exclusive, Wait::No, WriteGuard)
     }
 
     /// Waits for at most `wait` to read.
@@ -97,7 +91,7 @@ impl RwLock {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn try_read_for(&self, wait: Duration) -> Op<Option<ReadGuard>> {
-        self.within(Mode::Shared, Wait::For(wait), ReadGuard)
+        self.0.within(Mode::Shared, Wait::For(wait), ReadGuard)
     }
 
     /// Waits for at most `wait` to write.
@@ -105,29 +99,7 @@ impl RwLock {
     /// # Errors
     /// As [`write`](Self::write).
     pub fn try_write_for(&self, wait: Duration) -> Op<Option<WriteGuard>> {
-        self.within(Mode::Exclusive, Wait::For(wait), WriteGuard)
-    }
-
-    fn forever<G: 'static>(&self, mode: Mode, wrap: fn(Guard) -> G) -> Op<G> {
-        let acquiring = self.acquire(mode, Wait::Forever);
-        Op::new(&self.core.engine, async move {
-            let guard = acquiring.await?;
-            guard
-                .map(wrap)
-                .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
-        })
-    }
-
-    fn within<G: 'static>(&self, mode: Mode, wait: Wait, wrap: fn(Guard) -> G) -> Op<Option<G>> {
-        let acquiring = self.acquire(mode, wait);
-        Op::new(&self.core.engine, async move { Ok(acquiring.await?.map(wrap)) })
-    }
-
-    fn acquire(&self, mode: Mode, wait: Wait) -> impl Future<Output = Result<Option<Guard>>> + Send + use<> {
-        let (core, line) = (self.core.clone(), self.line.clone());
-        let owner = self.owner.clone().or_else(Owner::current);
-        let want = self.name.clone().map(|name| Want { name, mode, lease: self.lease, owner, wait });
-        async move { acquire(core, want?, line).await }
+        self.0.within(Mode::Exclusive, Wait::For(wait), WriteGuard)
     }
 }
 
@@ -173,6 +145,6 @@ impl From<WriteGuard> for Guard {
 
 impl fmt::Debug for RwLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("name", &self.name).field("lease", &self.lease).finish_non_exhaustive()
+        self.0.describe("RwLock", f)
     }
 }

@@ -27,19 +27,8 @@ const PAGE: usize = 100;
 impl Admin for Files {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
         let locks = process::flocked();
-        let mut page = Page::default();
-        for name in self.names(filter, after)? {
-            let Some(record) = self.record(&name, locks.as_deref())? else { continue };
-            if record.holders.is_empty() && !filter.free_too {
-                continue;
-            }
-            if page.records.len() == PAGE {
-                page.more = true;
-                break;
-            }
-            page.records.push(record);
-        }
-        Ok(page)
+        let names = self.names(filter, after)?;
+        Page::fill(PAGE, filter, names, |name| self.record(name, locks.as_deref()))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {

@@ -10,7 +10,7 @@ use super::spot::Spot;
 use super::state::State;
 use super::watch::Watcher;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Mode, Notes, Release, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
 };
 use crate::clock::unix_micros;
 use crate::{Clock, Error, ErrorKind, Moment, Name, Result, Session, poll};
@@ -215,10 +215,6 @@ impl Backend for Files {
         self.go_down(grant).await
     }
 
-    async fn adopt(&self, _from: &Claim, _to: &Claim) -> Result<Option<Grant>> {
-        Err(Error::unsupported("handing a lock to another process", super::SCHEME))
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         Ok(Some(self.clock.wall()))
     }
@@ -235,10 +231,6 @@ impl Backend for Files {
 
     fn admin(&self) -> Option<&dyn Admin> {
         Some(self)
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        None
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {

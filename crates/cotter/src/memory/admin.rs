@@ -20,19 +20,9 @@ impl Admin for Memory {
         let mut names: Vec<Name> = locks.keys().filter(wanted).cloned().collect();
         drop(locks);
         names.sort_unstable();
-        let mut page = Page::default();
-        for name in names {
-            let record = self.shared.with(&name, |lock, _| self.record(&name, lock, now));
-            if record.holders.is_empty() && !filter.free_too {
-                continue;
-            }
-            if page.records.len() == PAGE {
-                page.more = true;
-                break;
-            }
-            page.records.push(record);
-        }
-        Ok(page)
+        Page::fill(PAGE, filter, names, |name| {
+            Ok(Some(self.shared.with(name, |lock, _| self.record(name, lock, now))))
+        })
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {

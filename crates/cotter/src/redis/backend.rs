@@ -10,8 +10,7 @@ use super::state::{Answer, Block, extended, micros, text, turns};
 use super::wake::Wake;
 use super::{SCHEME, Shared};
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Member, Notes, Release,
-    Until,
+    Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
 use crate::{Clock, Error, ErrorKind, Moment, Result, poll};
 use async_trait::async_trait;
@@ -221,10 +220,6 @@ impl Backend for Native {
         Ok(released)
     }
 
-    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a shared lock", SCHEME).with_name(&grant.claim.name))
-    }
-
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
         let (old, new) = (from.id.to_string(), to.id.to_string());
         let as_of = self.now();
@@ -253,9 +248,5 @@ impl Backend for Native {
 
     fn admin(&self) -> Option<&dyn Admin> {
         Some(self)
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        None
     }
 }

@@ -5,9 +5,7 @@ use super::faults::{Sent, explain};
 use super::polling::{self, Once, Sale, grant, millis, stray};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
-use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Member, Notes, Release, Until,
-};
+use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until};
 use crate::clock::unix_micros;
 use crate::{Clock, Error, ErrorKind, Moment, Result};
 use async_trait::async_trait;
@@ -167,32 +165,12 @@ impl Backend for GetSet {
         Ok(if answer == "f" { Release::Freed } else { Release::NotHeld })
     }
 
-    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a shared lock", "redis with mode=getset").with_name(&grant.claim.name))
-    }
-
-    async fn adopt(&self, from: &Claim, _: &Claim) -> Result<Option<Grant>> {
-        Err(Error::unsupported("a ticket", "redis with mode=getset").with_name(&from.name))
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         doctor::time(&self.link).await.map(|(now, _)| Some(now))
     }
 
     async fn close(&self) {
         self.link.close();
-    }
-
-    fn notes(&self) -> Option<&dyn Notes> {
-        None
-    }
-
-    fn admin(&self) -> Option<&dyn Admin> {
-        None
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        None
     }
 }
 

@@ -6,9 +6,7 @@ pub(super) use super::polling::Sold;
 use super::polling::{self, Once, Sale, grant, millis, stray};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
-use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
-};
+use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::{Clock, Error, ErrorKind, Result};
 use async_trait::async_trait;
 use redis::Value;
@@ -138,32 +136,12 @@ impl Backend for Plain {
         }
     }
 
-    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a shared lock", "redis with mode=plain").with_name(&grant.claim.name))
-    }
-
-    async fn adopt(&self, from: &Claim, _: &Claim) -> Result<Option<Grant>> {
-        Err(Error::unsupported("a ticket", "redis with mode=plain").with_name(&from.name))
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         doctor::time(&self.link).await.map(|(now, _)| Some(now))
     }
 
     async fn close(&self) {
         self.link.close();
-    }
-
-    fn notes(&self) -> Option<&dyn Notes> {
-        None
-    }
-
-    fn admin(&self) -> Option<&dyn Admin> {
-        None
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        None
     }
 }
 

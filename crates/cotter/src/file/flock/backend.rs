@@ -3,8 +3,7 @@
 use super::lock::{Attempts, Opened};
 use super::{SCHEME, tokens};
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Member, Mode, Notes,
-    Release, Until,
+    Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Release, Until,
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
@@ -154,31 +153,11 @@ impl Backend for FlockFile {
         Ok(if freed { Release::Freed } else { Release::NotHeld })
     }
 
-    async fn downgrade(&self, _grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a downgrade", SCHEME))
-    }
-
-    async fn adopt(&self, _from: &Claim, _to: &Claim) -> Result<Option<Grant>> {
-        Err(Error::unsupported("handing a lock to another process", SCHEME))
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         Ok(Some(self.clock.wall()))
     }
 
     async fn close(&self) {}
-
-    fn notes(&self) -> Option<&dyn Notes> {
-        None
-    }
-
-    fn admin(&self) -> Option<&dyn Admin> {
-        None
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        None
-    }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
         let table = self.lock();
