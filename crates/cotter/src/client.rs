@@ -2,8 +2,8 @@
 
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
-use crate::record::{Records, admin, notes};
-use crate::{Builder, Eviction, Filter, Finding, Mutex, Name, Note, Op, Record, RwLock};
+use crate::record::{Records, admin};
+use crate::{Builder, Clock, Eviction, Filter, Finding, Mutex, Name, Op, Record, RwLock};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -25,7 +25,6 @@ impl Client {
         Self(Arc::new(core))
     }
 
-    #[cfg(test)]
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0
     }
@@ -107,19 +106,6 @@ impl Client {
         })
     }
 
-    /// The note beside a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes.
-    pub fn note(&self, name: impl AsRef<str>) -> Op<Option<Note>> {
-        let (core, name) = (self.0.clone(), Name::new(name));
-        Op::new(&self.0.engine, async move {
-            core.usable()?;
-            let (asked, name) = (core.clone(), name?);
-            core.on_engine(async move { notes(&asked.backend)?.load(&name, "").await }).await
-        })
-    }
-
     /// The store's clock, where it has one.
     ///
     /// # Errors
@@ -130,6 +116,12 @@ impl Client {
             let asked = core.clone();
             core.on_engine(async move { asked.backend.time().await }).await
         })
+    }
+
+    /// The clock that deadlines and leases are kept on here: the one that was given to
+    /// [`Builder::clock`], else the system's. What sleeps on it can be tested with [`ManualClock`](crate::ManualClock).
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.0.clock().clone()
     }
 
     /// What is worth knowing about this store: what it promises, and what in its set-up voids that.

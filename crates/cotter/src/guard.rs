@@ -3,10 +3,9 @@
 use crate::backend::{Extension, NoteAt};
 use crate::engine::{Core, Engine, Hold, Returned, give_back, in_background};
 use crate::lease::check_ttl;
+use crate::notes::{check_key, check_size};
 use crate::record::notes;
-use crate::{
-    Error, ErrorKind, FencingToken, Lease, LossCause, LossSignal, Lost, Mode, Name, Note, Op, Result,
-};
+use crate::{Error, ErrorKind, FencingToken, Lease, LossCause, LossSignal, Lost, Mode, Name, Op, Result};
 use std::fmt;
 use std::future::Future;
 use std::os::fd::OwnedFd;
@@ -144,13 +143,26 @@ impl Guard {
         Op::new(&self.engine(), async move { extend(&hold, token, ttl).await })
     }
 
-    /// Writes the note of this name, which outlives the lock. At most [`Note::MAX_BYTES`].
+    /// Writes the note of this name, which outlives the lock. At most [`Note::MAX_BYTES`](crate::Note::MAX_BYTES).
     ///
     /// # Errors
     /// [`ErrorKind::Lost`] when a later holder was here, [`ErrorKind::Unsupported`] where the store has no notes.
     pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
-        let (hold, token, bytes) = (self.hold().clone(), self.token, bytes.into());
-        Op::new(&self.engine(), async move { put_note(&hold, token, bytes).await })
+        self.put_note_at("", bytes)
+    }
+
+    /// The same under a key: a name may have several notes, independent of each other. A key has at most
+    /// [`Note::MAX_KEY`](crate::Note::MAX_KEY) bytes and no control characters.
+    ///
+    /// Cancel safety: a dropped call may or may not have written; writes are kept in the order in which they were asked
+    /// for, so a late one never replaces a newer one of this holder.
+    ///
+    /// # Errors
+    /// As [`put_note`](Self::put_note); [`ErrorKind::InvalidInput`] for a bad key or a note that is too long.
+    pub fn put_note_at(&self, key: impl AsRef<str>, bytes: impl Into<Vec<u8>>) -> Op<()> {
+        let (hold, token) = (self.hold().clone(), self.token);
+        let (key, bytes) = (key.as_ref().to_owned(), bytes.into());
+        Op::new(&self.engine(), async move { put_note(&hold, token, key, bytes).await })
     }
 
     /// Duplicates of the descriptors that the grant lives on; none where it does not live on descriptors.
@@ -284,18 +296,16 @@ async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<
     }
 }
 
-async fn put_note(hold: &Arc<Hold>, token: FencingToken, bytes: Vec<u8>) -> Result<()> {
+async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec<u8>) -> Result<()> {
     let core: &Core = &hold.core;
     core.usable()?;
-    if bytes.len() > Note::MAX_BYTES {
-        let why = format!("a note of {} bytes is too long, {} are allowed", bytes.len(), Note::MAX_BYTES);
-        return Err(Error::new(ErrorKind::InvalidInput, why).with_name(hold.name()));
-    }
+    check_key(hold.name(), &key)?;
+    check_size(hold.name(), &bytes)?;
     hold.check(token)?;
     let at = hold.next_note();
     let asked = hold.clone();
     let store = async move {
-        let at = NoteAt { key: "", token: token.get(), sequence: at };
+        let at = NoteAt { key: &key, token: token.get(), sequence: at };
         notes(&asked.core.backend)?.store(&asked.grant, at, &bytes).await
     };
     match core.on_engine(store).await? {

@@ -37,6 +37,7 @@ mod lease;
 mod loss;
 mod mutex;
 mod name;
+mod notes;
 mod op;
 mod owner;
 mod record;

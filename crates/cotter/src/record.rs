@@ -254,6 +254,8 @@ pub struct Note {
 impl Note {
     /// The most that a note may hold, in bytes.
     pub const MAX_BYTES: usize = 64 * 1024;
+    /// The longest key of a note, in bytes.
+    pub const MAX_KEY: usize = 128;
 
     /// A note as a backend read it.
     pub fn new(bytes: Vec<u8>, token: u64, revision: u64) -> Self {

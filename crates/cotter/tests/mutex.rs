@@ -241,6 +241,47 @@ fn notes_outlive_the_lock() {
 }
 
 #[test]
+fn notes_under_keys_are_apart_and_checked() {
+    let (_, one, other) = world();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    for (key, text) in [("", "main"), ("history", "old"), ("history", "new"), ("", "main again")] {
+        guard.put_note_at(key, text).wait().unwrap();
+    }
+    let text = |key: &str| other.note_at("a", key).wait().unwrap().map(|n| n.bytes);
+    assert_eq!((text(""), text("history")), (Some(b"main again".to_vec()), Some(b"new".to_vec())));
+    assert_eq!(text("other"), None);
+    for (key, bytes) in [("x".repeat(129), 0), ("two\nlines".into(), 0), ("k".into(), 64 * 1024 + 1)] {
+        let error = guard.put_note_at(&key, vec![0; bytes]).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        let error = other.swap_note("a", &key, 0, vec![0; bytes]).wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    assert_eq!(other.note_at("a", "a\u{7}").wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_note_is_swapped_only_by_who_has_seen_it() {
+    let (clock, one, other) = world();
+    let first = one.swap_note("a", "control", 0, "one").wait().unwrap().expect("there was none");
+    assert_eq!(other.swap_note("a", "control", 0, "lost").wait().unwrap(), None);
+    let second = other.swap_note("a", "control", first, "two").wait().unwrap().expect("nobody was between");
+    assert!(second > first);
+    let note = one.note_changed("a", "control", first, S).wait().unwrap().expect("it has changed already");
+    assert_eq!((note.bytes.as_slice(), note.revision), (b"two".as_slice(), second));
+    let asked = one.clone();
+    let waiting =
+        std::thread::spawn(move || asked.note_changed("a", "control", second, S * 60).wait().unwrap());
+    other.swap_note("a", "control", second, "three").wait().unwrap().expect("nobody was between");
+    assert_eq!(waiting.join().unwrap().unwrap().bytes, b"three");
+    let waiting = std::thread::spawn(move || one.note_changed("b", "", 0, S).wait().unwrap());
+    while !waiting.is_finished() {
+        clock.advance(S);
+        std::thread::yield_now();
+    }
+    assert!(waiting.join().unwrap().is_none(), "the time was over");
+}
+
+#[test]
 fn close_waits_tells_and_takes_nothing_more() {
     let (_, one, other) = world();
     let kept = one.mutex("kept").lock().wait().unwrap();

@@ -101,6 +101,8 @@ cases! {
         a_lock_is_not_a_semaphore;
     notes:
         a_note_outlives_its_writer
+        keys_beside_one_name_are_apart
+        a_note_survives_eviction
         a_stale_writer_is_refused
         only_a_holder_writes
         swap_compares

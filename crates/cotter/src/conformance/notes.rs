@@ -1,7 +1,8 @@
 //! Values beside names, where the store has them.
 
 use super::fixture::{Fixture, give, settle, take};
-use crate::backend::{Backend, NoteAt, Notes, Until};
+use crate::Eviction;
+use crate::backend::{Backend, EvictOrder, NoteAt, Notes, Until};
 use std::sync::Arc;
 
 const fn at(token: u64, sequence: u64) -> NoteAt<'static> {
@@ -23,6 +24,43 @@ pub(super) async fn a_note_outlives_its_writer(f: &Fixture) {
     give(&one, &claim).await;
     let note = reader.load(&claim.name, "").await.expect("answers").expect("it stays");
     assert_eq!((note.bytes.as_slice(), note.token.get()), (b"second".as_slice(), grant.number));
+}
+
+pub(super) async fn keys_beside_one_name_are_apart(f: &Fixture) {
+    let backend = f.connect().await;
+    let Some(notes) = notes(&backend) else { return };
+    let (claim, other) = (f.claim("a"), f.claim("b"));
+    let grant = take(&backend, &claim).await;
+    let keys = ["", "history", "History", "a:b", "%68", "key"];
+    for (sequence, key) in (1..).zip(keys) {
+        let at = NoteAt { key, token: grant.number, sequence };
+        notes.store(&grant, at, key.as_bytes()).await.expect("answers").expect("the holder may");
+    }
+    let again = NoteAt { key: "", token: grant.number, sequence: 99 };
+    notes.store(&grant, again, b"").await.expect("answers").expect("the holder may");
+    give(&backend, &claim).await;
+    for key in keys {
+        let note = notes.load(&claim.name, key).await.expect("answers").expect("it stays");
+        assert_eq!(note.bytes, key.as_bytes(), "under {key:?}");
+        assert!(notes.load(&other.name, key).await.expect("answers").is_none(), "beside another name");
+    }
+}
+
+pub(super) async fn a_note_survives_eviction(f: &Fixture) {
+    let backend = f.connect().await;
+    let (Some(notes), Some(admin)) = (notes(&backend), backend.admin()) else { return };
+    let claim = f.claim("a");
+    let grant = take(&backend, &claim).await;
+    notes.store(&grant, at(grant.number, 1), b"kept").await.expect("answers").expect("the holder may");
+    let order = EvictOrder { token: None, now: true };
+    let evicted = admin.evict(&claim.name, order).await.expect("answers");
+    let late = notes.store(&grant, at(grant.number, 2), b"late").await.expect("answers");
+    match evicted {
+        Eviction::Evicted { .. } => assert!(late.is_none(), "an evicted holder writes nothing"),
+        _ => give(&backend, &claim).await,
+    }
+    let kept = notes.load(&claim.name, "").await.expect("answers").expect("it stays");
+    assert_eq!(kept.bytes.as_slice(), if late.is_some() { b"late" } else { b"kept" });
 }
 
 pub(super) async fn a_stale_writer_is_refused(f: &Fixture) {

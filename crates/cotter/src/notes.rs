@@ -1,0 +1,134 @@
+//! Notes as one reads and writes them from outside.
+
+use crate::backend::Until;
+use crate::engine::{Core, crashed};
+use crate::record::notes;
+use crate::{Client, Error, ErrorKind, Name, Note, Op, Result};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+impl Client {
+    /// The note beside a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] where the store has no notes.
+    pub fn note(&self, name: impl AsRef<str>) -> Op<Option<Note>> {
+        self.note_at(name, "")
+    }
+
+    /// The note under a key beside a name; [`note`](Self::note) is the one under the empty key. A name may have several,
+    /// independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control characters.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] for a bad key, [`ErrorKind::Unsupported`] where the store has no notes.
+    pub fn note_at(&self, name: impl AsRef<str>, key: impl AsRef<str>) -> Op<Option<Note>> {
+        let (core, place) = (self.core().clone(), Place::new(name, key));
+        Op::new(&self.core().engine, async move {
+            core.usable()?;
+            let (asked, Place { name, key }) = (core.clone(), place?);
+            core.on_engine(async move { notes(&asked.backend)?.load(&name, &key).await }).await
+        })
+    }
+
+    /// Writes a note without holding the name: compare and set. `seen` is the [revision](Note::revision) that this
+    /// write replaces, 0 for none. Answers the new revision; `None` when the note has changed since, and is as it was.
+    ///
+    /// A note that its holder writes too has two writers: keep such things under a key of their own.
+    ///
+    /// Cancel safety: a dropped call may or may not have written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidInput`] for a bad key or more than [`Note::MAX_BYTES`], [`ErrorKind::Unsupported`] where the
+    /// store has no notes, [`ErrorKind::Unavailable`] when it did not answer: whether it has written is seen by reading.
+    pub fn swap_note(
+        &self,
+        name: impl AsRef<str>,
+        key: impl AsRef<str>,
+        seen: u64,
+        bytes: impl Into<Vec<u8>>,
+    ) -> Op<Option<u64>> {
+        let (core, place, bytes) = (self.core().clone(), Place::new(name, key), bytes.into());
+        Op::new(&self.core().engine, async move {
+            core.usable()?;
+            let (asked, Place { name, key }) = (core.clone(), place?);
+            check_size(&name, &bytes)?;
+            core.on_engine(async move { notes(&asked.backend)?.swap(&name, &key, seen, &bytes).await }).await
+        })
+    }
+
+    /// Waits until the revision of a note is another one than `seen` (0 = there is none), for at most `within`. `None`
+    /// when the time was over, and as long as there is no note. Several changes at once are one.
+    ///
+    /// Cancel safe: dropping it ends the wait.
+    ///
+    /// # Errors
+    /// As [`note_at`](Self::note_at).
+    pub fn note_changed(
+        &self,
+        name: impl AsRef<str>,
+        key: impl AsRef<str>,
+        seen: u64,
+        within: Duration,
+    ) -> Op<Option<Note>> {
+        let (core, place) = (self.core().clone(), Place::new(name, key));
+        Op::new(&self.core().engine, async move {
+            core.usable()?;
+            wait(&core, place?, seen, within).await
+        })
+    }
+}
+
+/// Where a note stands.
+struct Place {
+    name: Name,
+    key: String,
+}
+
+impl Place {
+    fn new(name: impl AsRef<str>, key: impl AsRef<str>) -> Result<Self> {
+        let name = Name::new(name)?;
+        check_key(&name, key.as_ref())?;
+        Ok(Self { name, key: key.as_ref().to_owned() })
+    }
+}
+
+/// Refuses a key that a store could not keep, before any I/O.
+pub(crate) fn check_key(name: &Name, key: &str) -> Result<()> {
+    let why = if key.len() > Note::MAX_KEY {
+        format!("the key of a note has {} bytes, {} are allowed", key.len(), Note::MAX_KEY)
+    } else if let Some((at, c)) = key.char_indices().find(|(_, c)| c.is_control()) {
+        format!("the key of a note has the control character {c:?} at byte {at}; leave it out")
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorKind::InvalidInput, why).with_name(name))
+}
+
+/// Refuses a note that is too long, before any I/O.
+pub(crate) fn check_size(name: &Name, bytes: &[u8]) -> Result<()> {
+    if bytes.len() <= Note::MAX_BYTES {
+        return Ok(());
+    }
+    let why = format!("a note of {} bytes is too long, {} are allowed", bytes.len(), Note::MAX_BYTES);
+    Err(Error::new(ErrorKind::InvalidInput, why).with_name(name))
+}
+
+async fn wait(core: &Arc<Core>, place: Place, seen: u64, within: Duration) -> Result<Option<Note>> {
+    let (asked, until) = (core.clone(), Until::Moment(core.now() + within));
+    let waiting = async move { notes(&asked.backend)?.changed(&place.name, &place.key, seen, until).await };
+    if core.is_immediate() {
+        return waiting.await;
+    }
+    let mut running = EndedWithUs(core.engine.spawn(waiting));
+    (&mut running.0).await.unwrap_or_else(|e| Err(crashed(&e)))
+}
+
+/// A task of the engine that nobody else waits for.
+struct EndedWithUs<T>(JoinHandle<T>);
+
+impl<T> Drop for EndedWithUs<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
