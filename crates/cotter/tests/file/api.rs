@@ -1,31 +1,13 @@
-//! The file store through the public API: several clients in one process are several processes to the kernel.
+//! What every user of the file store can do.
 
+use crate::place::Place;
 use cotter::{Client, Eviction, Filter, Released, file};
-use std::path::PathBuf;
 use std::time::Duration;
-use tempfile::TempDir;
-
-/// A private place with the directory of a store in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn directory(&self) -> PathBuf {
-        self.0.path().join("locks")
-    }
-
-    async fn client(&self) -> Client {
-        Client::builder().backend(file::Store::at(self.directory())).connect().await.unwrap()
-    }
-}
 
 #[tokio::test]
 async fn one_holder_at_a_time_and_rising_tokens() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let first = one.mutex("orders").lock().await.unwrap();
     assert!(other.mutex("orders").try_lock().await.unwrap().is_none());
     assert!(other.mutex("Orders").try_lock().await.unwrap().is_some());
@@ -38,7 +20,7 @@ async fn one_holder_at_a_time_and_rising_tokens() {
 #[tokio::test]
 async fn a_waiter_gets_the_lock_when_it_is_dropped() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let first = one.mutex("orders").lock().await.unwrap();
     let waiting = tokio::spawn(other.mutex("orders").lock());
     while std::fs::read_dir(place.directory().join("orders.queue")).is_err() {
@@ -57,7 +39,7 @@ async fn a_waiter_gets_the_lock_when_it_is_dropped() {
 #[tokio::test]
 async fn a_busy_lock_is_not_an_error() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let _first = one.mutex("orders").lock().await.unwrap();
     let wait = Duration::from_millis(30);
     assert!(other.mutex("orders").try_lock_for(wait).await.unwrap().is_none());
@@ -74,7 +56,7 @@ async fn gone(path: &std::path::Path) {
 #[tokio::test]
 async fn who_holds_is_read_without_taking_the_lock() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let long = "ü".repeat(250);
     let guard = one.mutex(&long).lock().await.unwrap();
     one.mutex("free").lock().await.unwrap().release().await.unwrap();
@@ -95,7 +77,7 @@ async fn who_holds_is_read_without_taking_the_lock() {
 #[tokio::test]
 async fn a_record_alone_holds_nothing() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let guard = client.mutex("orders").lock().await.unwrap();
     let path = place.directory().join("orders.lock");
     let held = std::fs::read(&path).unwrap();
@@ -109,7 +91,7 @@ async fn a_record_alone_holds_nothing() {
 #[tokio::test]
 async fn a_held_lock_cannot_be_taken_away() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let _guard = client.mutex("orders").lock().await.unwrap();
     let pid = std::process::id();
     assert_eq!(client.evict("orders").await.unwrap(), Eviction::HolderMustExit { pid });

@@ -1,37 +1,19 @@
-//! Readers and writers of the file store: several clients in one process are several processes to the kernel.
+//! Readers and writers.
 
-use cotter::{Client, Eviction, Guard, LossCause, Mode, Released, file};
+use crate::place::Place;
+use cotter::{Client, Eviction, Guard, LossCause, Mode, Released};
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
-/// A private place with the directory of a store in it.
-struct Place(TempDir);
+fn records(place: &Place) -> usize {
+    std::fs::read_dir(place.directory().join("a.readers")).map_or(0, Iterator::count)
+}
 
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn directory(&self) -> PathBuf {
-        self.0.path().join("locks")
-    }
-
-    fn client(&self) -> Client {
-        Client::builder().backend(file::Store::at(self.directory())).connect().wait().unwrap()
-    }
-
-    fn records(&self) -> usize {
-        std::fs::read_dir(self.directory().join("a.readers")).map_or(0, Iterator::count)
-    }
-
-    fn waiters(&self) -> usize {
-        std::fs::read_dir(self.directory().join("a.queue")).map_or(0, Iterator::count)
-    }
+fn waiters(place: &Place) -> usize {
+    std::fs::read_dir(place.directory().join("a.queue")).map_or(0, Iterator::count)
 }
 
 fn until(what: &str, mut happened: impl FnMut() -> bool) {
@@ -45,7 +27,7 @@ fn until(what: &str, mut happened: impl FnMut() -> bool) {
 #[test]
 fn all_who_read_are_shown_and_one_who_writes() {
     let place = Place::new();
-    let (one, other) = (place.client(), place.client());
+    let (one, other) = (place.client().wait().unwrap(), place.client().wait().unwrap());
     let first = one.rwlock("a").read().wait().unwrap();
     let second = other.rwlock("a").read().wait().unwrap();
     let third = other.rwlock("a").read().wait().unwrap();
@@ -59,7 +41,7 @@ fn all_who_read_are_shown_and_one_who_writes() {
     drop(second);
     assert_eq!(shown().len(), 2);
     drop((first, third));
-    assert_eq!((shown().len(), place.records()), (0, 0));
+    assert_eq!((shown().len(), records(&place)), (0, 0));
     let _writer = other.rwlock("a").try_write().wait().unwrap().expect("free");
     assert_eq!(shown()[0].mode, Mode::Exclusive);
 }
@@ -68,7 +50,7 @@ fn all_who_read_are_shown_and_one_who_writes() {
 #[test]
 fn a_record_alone_reads_nothing() {
     let place = Place::new();
-    let client = place.client();
+    let client = place.client().wait().unwrap();
     let reader = client.rwlock("a").read().wait().unwrap();
     let records = place.directory().join("a.readers");
     let record = std::fs::read_dir(&records).unwrap().next().unwrap().unwrap().path();
@@ -87,7 +69,7 @@ fn a_record_alone_reads_nothing() {
 #[test]
 fn readers_lose_a_lock_file_that_goes_away() {
     let place = Place::new();
-    let (one, other) = (place.client(), place.client());
+    let (one, other) = (place.client().wait().unwrap(), place.client().wait().unwrap());
     // Until the directory is watched.
     thread::sleep(Duration::from_millis(200));
     let readers = [one.rwlock("a").read().wait().unwrap(), other.rwlock("a").read().wait().unwrap()];
@@ -103,11 +85,16 @@ fn readers_lose_a_lock_file_that_goes_away() {
 #[test]
 fn readers_that_waited_together_are_let_in_together() {
     let place = Place::new();
-    let clients = [place.client(), place.client(), place.client(), place.client()];
+    let clients = [
+        place.client().wait().unwrap(),
+        place.client().wait().unwrap(),
+        place.client().wait().unwrap(),
+        place.client().wait().unwrap(),
+    ];
     let first = clients[0].rwlock("a").read().wait().unwrap();
     let lock = clients[1].rwlock("a");
     let writer = thread::spawn(move || lock.write().wait().unwrap());
-    until("it queues", || place.waiters() == 1);
+    until("it queues", || waiters(&place) == 1);
     assert!(clients[2].rwlock("a").try_read().wait().unwrap().is_none(), "a writer waits");
     let readers: Vec<_> = clients[1..]
         .iter()
@@ -117,7 +104,7 @@ fn readers_that_waited_together_are_let_in_together() {
         })
         .collect();
     // The first client's writer stands before its reader in one place.
-    until("they queue", || place.waiters() == 3);
+    until("they queue", || waiters(&place) == 3);
     let before = first.token();
     drop(first);
     let writer = writer.join().unwrap();
@@ -133,7 +120,7 @@ fn readers_that_waited_together_are_let_in_together() {
 fn tokens_of_concurrent_readers_are_unique_and_rise() {
     const ROUNDS: usize = 200;
     let place = Place::new();
-    let clients: Vec<Client> = (0..4).map(|_| place.client()).collect();
+    let clients: Vec<Client> = (0..4).map(|_| place.client().wait().unwrap()).collect();
     let given = Mutex::new((0, HashSet::new()));
     thread::scope(|scope| {
         for at in 0..8 {
@@ -158,14 +145,15 @@ fn tokens_of_concurrent_readers_are_unique_and_rise() {
         }
     });
     assert_eq!(given.into_inner().unwrap().1.len(), 8 * ROUNDS);
-    assert_eq!(place.records(), 0);
+    assert_eq!(records(&place), 0);
 }
 
 /// Writers that try all the time never get in while a writer becomes a reader.
 #[test]
 fn no_writer_gets_in_between_when_a_writer_becomes_a_reader() {
     let place = Place::new();
-    let (one, rivals) = (place.client(), [place.client(), place.client()]);
+    let (one, rivals) =
+        (place.client().wait().unwrap(), [place.client().wait().unwrap(), place.client().wait().unwrap()]);
     let stop = AtomicBool::new(false);
     let reads = RwLock::new(false);
     thread::scope(|scope| {
@@ -200,7 +188,7 @@ fn no_writer_gets_in_between_when_a_writer_becomes_a_reader() {
 #[test]
 fn those_who_wait_to_read_are_woken_when_a_writer_becomes_a_reader() {
     let place = Place::new();
-    let (one, other) = (place.client(), place.client());
+    let (one, other) = (place.client().wait().unwrap(), place.client().wait().unwrap());
     let mut waits = Vec::new();
     for round in 0..10 {
         let writer = one.rwlock("a").write().wait().unwrap();
@@ -209,7 +197,7 @@ fn those_who_wait_to_read_are_woken_when_a_writer_becomes_a_reader() {
             let reader = lock.read().wait().unwrap();
             (reader, Instant::now())
         });
-        until("it queues", || place.waiters() == 1);
+        until("it queues", || waiters(&place) == 1);
         thread::sleep(Duration::from_millis(80 + 5 * round));
         let start = Instant::now();
         let down = writer.downgrade().wait().unwrap();

@@ -1,34 +1,13 @@
 //! A lock file that does not stay where it is: the holder is told, or the next gets an error.
 
+use crate::place::Place;
 use cotter::{Client, ErrorKind, Guard, LossCause, Released, Severity, file};
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 
 const SOON: Duration = Duration::from_secs(10);
-
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn directory(&self) -> PathBuf {
-        self.0.path().join("locks")
-    }
-
-    fn lock(&self) -> PathBuf {
-        self.directory().join("a.lock")
-    }
-
-    async fn client(&self) -> Client {
-        Client::builder().backend(file::Store::at(self.directory())).connect().await.unwrap()
-    }
-}
 
 /// Told long before the next renewal, which comes after 10 s.
 async fn is_told(guard: &Guard) {
@@ -40,7 +19,7 @@ async fn is_told(guard: &Guard) {
 #[tokio::test]
 async fn deleted() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let guard = one.mutex("a").lock().await.unwrap();
     let another = one.mutex("b").lock().await.unwrap();
     fs::remove_file(place.lock()).unwrap();
@@ -54,7 +33,7 @@ async fn deleted() {
 #[tokio::test]
 async fn renamed_away() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     fs::rename(place.lock(), place.directory().join("elsewhere")).unwrap();
     is_told(&guard).await;
@@ -63,7 +42,7 @@ async fn renamed_away() {
 #[tokio::test]
 async fn replaced() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     fs::write(place.directory().join("new"), "").unwrap();
     fs::rename(place.directory().join("new"), place.lock()).unwrap();
@@ -73,7 +52,7 @@ async fn replaced() {
 #[tokio::test]
 async fn the_directory_is_removed_and_made_again() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let (a, b) = (client.mutex("a").lock().await.unwrap(), client.mutex("b").lock().await.unwrap());
     fs::remove_dir_all(place.directory()).unwrap();
     is_told(&a).await;
@@ -81,7 +60,7 @@ async fn the_directory_is_removed_and_made_again() {
     let error = client.mutex("c").try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("make it again"), "{error}");
-    let _made = place.client().await;
+    let _made = place.client().await.unwrap();
     let c = client.mutex("c").try_lock().await.unwrap().expect("free");
     fs::remove_file(place.directory().join("c.lock")).unwrap();
     is_told(&c).await;
@@ -90,7 +69,7 @@ async fn the_directory_is_removed_and_made_again() {
 #[tokio::test]
 async fn the_directory_is_moved() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
     fs::rename(place.directory(), place.0.path().join("elsewhere")).unwrap();
     is_told(&guard).await;
@@ -117,7 +96,7 @@ async fn a_parent_is_moved() {
 #[tokio::test]
 async fn a_waiter_survives_what_its_holder_does_not() {
     let place = Place::new();
-    let (one, other) = (place.client().await, place.client().await);
+    let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let guard = one.mutex("a").lock().await.unwrap();
     let waiting = tokio::spawn(other.mutex("a").lock());
     let queue = place.directory().join("a.queue");
@@ -135,7 +114,7 @@ async fn a_waiter_survives_what_its_holder_does_not() {
 #[tokio::test]
 async fn what_is_not_ours_is_left_alone() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let path = place.lock();
     let other = place.directory().join("b.lock");
     fs::write(&path, "#!/bin/sh\necho hello\n").unwrap();
@@ -170,7 +149,7 @@ async fn is_foreign(client: &Client, name: &str) {
 #[tokio::test]
 async fn a_spoiled_counter_is_replaced_by_the_clock() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     let mut last = client.mutex("a").lock().await.unwrap().token();
     let whole = fs::read(place.lock()).unwrap();
     let spoiled =
@@ -188,7 +167,7 @@ async fn a_spoiled_counter_is_replaced_by_the_clock() {
 #[tokio::test]
 async fn a_counter_ahead_of_the_clock_still_rises() {
     let place = Place::new();
-    let client = place.client().await;
+    let client = place.client().await.unwrap();
     client.mutex("a").lock().await.unwrap().release().await.unwrap();
     let ahead = 4_000_000_000_000_000_u64;
     fs::write(place.lock(), format!("cotter lock 1\nlast={ahead}\nname=a\nstate=free\nend\n")).unwrap();

@@ -1,0 +1,6 @@
+//! The file store through the public API: several clients in one process are several processes to the kernel.
+
+mod api;
+mod loss;
+mod place;
+mod readers;

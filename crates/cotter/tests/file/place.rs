@@ -1,0 +1,27 @@
+//! A private place with the directory of a store in it.
+
+use cotter::{Client, Op, file};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+pub(crate) struct Place(pub(crate) TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.0.path().join("locks")
+    }
+
+    /// The file of the lock `a`.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.directory().join("a.lock")
+    }
+
+    /// To be awaited, or waited for in a thread.
+    pub(crate) fn client(&self) -> Op<Client> {
+        Client::builder().backend(file::Store::at(self.directory())).connect()
+    }
+}

@@ -1,0 +1,5 @@
+//! The file store between real processes: this test binary starts itself, and tells its copies what to do.
+
+mod copy;
+mod exclusive;
+mod readers;
