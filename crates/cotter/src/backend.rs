@@ -349,6 +349,8 @@ pub enum Release {
     Freed,
     /// There was nothing of this claim.
     NotHeld,
+    /// Nothing of this claim is left, but an earlier `acquire` of it may still arrive: it has to be released again.
+    Unsettled,
 }
 
 /// What a store promises; see `docs/guarantees.md`.

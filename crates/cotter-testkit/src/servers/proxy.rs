@@ -31,6 +31,8 @@ struct Rules {
     frozen: AtomicBool,
     refusing: AtomicBool,
     stopped: AtomicBool,
+    /// So many requests are kept back.
+    kept: AtomicU64,
     messages_dropped: AtomicU64,
 }
 
@@ -41,6 +43,8 @@ struct State {
     reply_delay: Duration,
     /// The next reply that contains the bytes is lost.
     lose: Option<(Vec<u8>, Loss)>,
+    /// The next request that contains the bytes is kept back, and all behind it on its connection.
+    keep: Option<Vec<u8>>,
     /// All packets from the server that contain this are dropped; only for messages, which nothing is in step with.
     drop_messages: Option<Vec<u8>>,
 }
@@ -59,6 +63,7 @@ impl Proxy {
             frozen: AtomicBool::new(false),
             refusing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            kept: AtomicU64::new(0),
             messages_dropped: AtomicU64::new(0),
         });
         let accepting = rules.clone();
@@ -84,6 +89,22 @@ impl Proxy {
     /// Every packet from the server waits so long.
     pub fn delay_replies(&self, by: Duration) {
         self.rules.state().reply_delay = by;
+    }
+
+    /// The next packet towards the server that contains these bytes stays here, and all behind it on its connection, until
+    /// [`let_go`](Self::let_go): also when the client has given the connection up meanwhile.
+    pub fn keep_request(&self, containing: &[u8]) {
+        self.rules.state().keep = Some(containing.to_vec());
+    }
+
+    /// Whether a request is kept back.
+    pub fn has_kept(&self) -> bool {
+        self.rules.kept.load(Ordering::SeqCst) > 0
+    }
+
+    /// What was kept back goes on.
+    pub fn let_go(&self) {
+        self.rules.kept.store(0, Ordering::SeqCst);
     }
 
     /// The next packet from the server that contains these bytes is lost, and its connection with it.
@@ -174,9 +195,19 @@ enum Fate {
     End(Loss),
 }
 
-fn requests(rules: &Rules, _: &[u8]) -> Fate {
-    let delay = rules.state().request_delay;
+fn requests(rules: &Rules, packet: &[u8]) -> Fate {
+    let (delay, keep) = {
+        let mut state = rules.state();
+        let keep = state.keep.take_if(|bytes| contains(packet, bytes));
+        (state.request_delay, keep.is_some())
+    };
     thread::sleep(delay);
+    if keep {
+        rules.kept.fetch_add(1, Ordering::SeqCst);
+        while rules.kept.load(Ordering::SeqCst) > 0 && !rules.stopped() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
     hold_while_frozen(rules);
     Fate::Pass
 }

@@ -49,6 +49,8 @@ left_out! {
         };
     release_beside_a_question:
         ReleaseBehindQuestions breaks Release in world(&[1, 1], &[Fault::LateRequest], 1, 8);
+    freed_and_done:
+        FreedIsRepeated breaks Release in world(&[1, 1], &[Fault::Cut], 1, 8);
     join_before_subscribing:
         SubscribeFirst breaks Order in world(&[2, 1], &[Fault::LateReply], 1, 3);
     newcomer_takes_a_free_lock:

@@ -76,7 +76,9 @@ impl Protocol {
         let unanswered = process.open > 0 || process.orphaned;
         let behind = unanswered && self.rules.on(rule);
         let conn = if behind { process.conn } else { CALLERS_CONNECTION };
-        let settles = !(behind && process.orphaned && self.rules.on(Rule::UndoRepeated));
+        let freed_is_enough = process.phase == Phase::Holding && !self.rules.on(Rule::FreedIsRepeated);
+        let repeats = process.orphaned && self.rules.on(Rule::UndoRepeated) && !freed_is_enough;
+        let settles = !(behind && repeats);
         process.undo.push(Undo { claim: process.claim, due: s.now, tries: 0, settles, conn });
         *process = Process {
             life: process.life,

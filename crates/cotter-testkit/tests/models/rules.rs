@@ -25,6 +25,8 @@ pub(crate) enum Rule {
     UnknownGrantReturned,
     /// A holder that still has an unanswered question releases behind it, as an undoing would.
     ReleaseBehindQuestions,
+    /// … and when the connection of that question is gone, its release is repeated although the first one freed the lock.
+    FreedIsRepeated,
     /// A waiter joins the queue only once it listens.
     SubscribeFirst,
     /// A newcomer does not take a free lock past a waiter that listens.

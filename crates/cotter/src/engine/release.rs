@@ -2,13 +2,13 @@
 
 use super::core::Core;
 use super::hold::Hold;
-use super::place::Here;
+use super::place::{Carrier, Here};
 use super::recall::watch;
 use super::report::{Event, report};
 use super::serve::kick;
 use super::slot::Slot;
 use super::turns::{Line, can_pass};
-use super::undo::{in_background, in_time};
+use super::undo::{in_background, in_time, undo};
 use crate::backend::{Backend, Claim, Leave, Release};
 use crate::{Error, ErrorKind, Guard, LossCause, Moment, Result};
 use std::future::{Future, poll_fn};
@@ -200,9 +200,17 @@ impl Job {
         let answer = self.first().await;
         self.settle();
         match answer {
-            Ok(release) => Ok(release),
+            Ok(release) => Ok(self.settled(release)),
             Err(e) => self.retry(e).await,
         }
+    }
+
+    /// What may still come of this claim is undone behind the caller's back: nothing of it is held now.
+    fn settled(&self, release: Release) -> Release {
+        if release == Release::Unsettled {
+            undo(&self.core, self.claim.clone(), &Carrier::default(), false);
+        }
+        release
     }
 
     async fn first(&self) -> Result<Release> {
@@ -256,7 +264,10 @@ impl Job {
             }
             self.core.clock().sleep_until(at).await;
             match self.core.backend.release(&self.claim, self.leave).await {
-                Ok(_) => return Ok(Release::Freed),
+                Ok(release) => {
+                    self.settled(release);
+                    return Ok(Release::Freed);
+                }
                 Err(e) => error = e,
             }
             pause = (pause * 2).min(Duration::from_secs(1));

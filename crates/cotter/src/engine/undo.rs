@@ -102,7 +102,7 @@ async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, mut unknown:
         match in_time(core, on.release(claim, Leave::default())).await {
             Some(Ok(Release::Freed)) => return,
             Some(Ok(Release::NotHeld)) if !unknown => return,
-            Some(Ok(Release::NotHeld)) => {}
+            Some(Ok(Release::NotHeld | Release::Unsettled)) => {}
             failed => {
                 unknown = true;
                 let error = failed.map_or_else(

@@ -94,12 +94,12 @@ impl Native {
         let channel = if join { self.wake.channel() } else { "" };
         let args = [&*id, &*ttl, &*turns, &*claim.label, &*px, &*self.retain, channel, &*silence];
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
-        self.desk().asks(claim.id, live.number);
+        self.desk().asks(claim.id, live.number, self.link.stray_until());
         let sent = self.now();
         let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args.map(str::as_bytes)).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-            self.desk().answered(claim.id);
+            self.desk().answered(claim.id, live.number);
         }
         Ok((answer?, sent))
     }
@@ -116,7 +116,12 @@ impl Native {
         drop(place);
         if let Ok(None) = granted {
             // Nothing of the claim may stay behind.
-            self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)?;
+            let left = self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)?;
+            if left == Release::Unsettled {
+                let why = "the connection that carried the question has gone; it may still arrive";
+                let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME);
+                return Err(error.with_name(&claim.name).with_outcome_unknown());
+            }
         }
         granted
     }
@@ -210,14 +215,10 @@ impl Backend for Native {
         self.desk().leave(claim.id);
         let live = self.link.live().await?;
         let released = self.let_go(&live, claim, leave).await?;
-        // On the connection that carried it, a question is never behind its release; on another one it may be.
+        // On the connection that carried it, a question is never behind its release; on another one it may be, and then
+        // it takes the lock again, whether it was held or not.
         let strays = self.desk().may_stray(claim.id, live.number, self.now());
-        if strays && released == Release::NotHeld {
-            let why = "the connection that carried the question has gone; it may still arrive";
-            let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_name(&claim.name);
-            return Err(error.with_outcome_unknown());
-        }
-        Ok(released)
+        Ok(if strays { Release::Unsettled } else { released })
     }
 
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {

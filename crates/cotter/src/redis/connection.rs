@@ -51,6 +51,9 @@ pub(super) struct Live {
 /// So many requests may stand before the driver before a sender has to wait.
 const BUFFER: usize = 1024;
 
+/// So long a request may be on its way after its answer was given up; as long as the engine repeats a clean-up.
+const STRAY: Duration = Duration::from_secs(10);
+
 impl Link {
     /// Connects for the first time; the runtime of the caller drives this link from now on.
     pub(super) async fn open(
@@ -138,6 +141,11 @@ impl Link {
             Ok(opened) => opened.map_err(|e| explain(e, Sent::No)),
             Err(_) => Err(too_late("the subscription", self.maker.connect_timeout)),
         }
+    }
+
+    /// What is sent now arrives by then, or never.
+    pub(super) fn stray_until(&self) -> Moment {
+        self.now() + self.maker.timeout + STRAY
     }
 
     pub(super) fn timeout(&self) -> Duration {

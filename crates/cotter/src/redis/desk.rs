@@ -4,8 +4,8 @@ use super::state::Message;
 use crate::Moment;
 use crate::backend::ClaimId;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Shared by all connections of a store, because a claim may be released on another one than it was granted on.
@@ -29,17 +29,22 @@ pub(super) struct Waiter {
     message: Mutex<Option<Message>>,
 }
 
-/// A question that may still be on its way.
-#[derive(Debug, Clone, Copy)]
+/// Questions of one claim that may still be on their way. A later one that was answered says nothing about an earlier
+/// one on another connection.
+#[derive(Debug)]
 struct Unanswered {
-    /// The connection that carried it.
-    carrier: u64,
-    /// Since when its clean-up is tried on another connection.
-    cleaned_since: Option<Moment>,
+    last: Question,
+    /// On connections that were replaced since.
+    before: Vec<Question>,
 }
 
-/// So long a request may be on its way after its connection has gone; as long as the engine repeats a clean-up.
-const STRAY: Duration = Duration::from_secs(10);
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    /// The connection that carries it.
+    carrier: u64,
+    /// It arrives by then, or never.
+    stray_until: Moment,
+}
 
 /// What to do about a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -88,25 +93,55 @@ impl Desk {
     }
 
     /// Before the first byte of a question leaves.
-    pub(super) fn asks(&self, id: ClaimId, carrier: u64) {
-        lock(&self.unanswered).insert(id, Unanswered { carrier, cleaned_since: None });
+    pub(super) fn asks(&self, id: ClaimId, carrier: u64, stray_until: Moment) {
+        let question = Question { carrier, stray_until };
+        match lock(&self.unanswered).entry(id) {
+            Entry::Vacant(entry) => _ = entry.insert(Unanswered { last: question, before: Vec::new() }),
+            Entry::Occupied(mut entry) => entry.get_mut().asks(question),
+        }
     }
 
-    /// No question of this claim is on its way any more.
-    pub(super) fn answered(&self, id: ClaimId) {
-        lock(&self.unanswered).remove(&id);
+    /// No question of this claim is on its way any more on this connection, which carries them one behind the other.
+    pub(super) fn answered(&self, id: ClaimId, carrier: u64) {
+        if let Entry::Occupied(mut entry) = lock(&self.unanswered).entry(id)
+            && !entry.get_mut().answered(carrier)
+        {
+            entry.remove();
+        }
     }
 
     /// Whether a question of the claim may still arrive although a release on `carrier` was just answered.
     pub(super) fn may_stray(&self, id: ClaimId, carrier: u64, now: Moment) -> bool {
+        self.answered(id, carrier);
         let mut unanswered = lock(&self.unanswered);
-        let Some(entry) = unanswered.get_mut(&id) else { return false };
-        let since = *entry.cleaned_since.get_or_insert(now);
-        let strays = entry.carrier != carrier && now.since(since) < STRAY;
-        if !strays {
-            unanswered.remove(&id);
+        if !unanswered.contains_key(&id) {
+            return false;
         }
-        strays
+        // Those that nobody releases any more go as well.
+        unanswered.retain(|_, questions| questions.strays_at(now));
+        unanswered.contains_key(&id)
+    }
+}
+
+impl Unanswered {
+    fn asks(&mut self, question: Question) {
+        let last = std::mem::replace(&mut self.last, question);
+        if last.carrier != question.carrier {
+            self.before.push(last);
+        }
+    }
+
+    /// False when none is left.
+    fn answered(&mut self, carrier: u64) -> bool {
+        self.before.retain(|q| q.carrier != carrier);
+        if self.last.carrier != carrier {
+            return true;
+        }
+        self.before.pop().map(|q| self.last = q).is_some()
+    }
+
+    fn strays_at(&self, now: Moment) -> bool {
+        self.before.iter().chain([&self.last]).any(|q| q.stray_until > now)
     }
 }
 

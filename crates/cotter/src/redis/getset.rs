@@ -2,7 +2,7 @@
 
 use super::connection::Link;
 use super::faults::{Sent, explain};
-use super::polling::{self, Once, Sale, grant, millis, stray};
+use super::polling::{self, Once, Sale, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until};
@@ -110,10 +110,10 @@ impl Once for GetSet {
         let as_of: Moment = self.link.now();
         let expiry = self.expiry(claim.ttl);
         self.sale(claim, expiry, None);
-        self.shared.desk.asks(claim.id, carrier);
+        self.shared.desk.asks(claim.id, carrier, self.link.stray_until());
         let got = self.steps(claim, expiry).await.map_err(|e| e.with_name(&claim.name));
         if !got.as_ref().is_err_and(Error::outcome_unknown) {
-            self.shared.desk.answered(claim.id);
+            self.shared.desk.answered(claim.id, carrier);
             self.shared.sold.forget(claim.id);
         }
         if !got? {
@@ -159,7 +159,7 @@ impl Backend for GetSet {
         let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
         let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
         if answer != "f" && strays {
-            return Err(stray(&claim.name));
+            return Ok(Release::Unsettled);
         }
         self.shared.sold.forget(claim.id);
         Ok(if answer == "f" { Release::Freed } else { Release::NotHeld })

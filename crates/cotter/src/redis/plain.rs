@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::faults::{Sent, explain, garbled};
 pub(super) use super::polling::Sold;
-use super::polling::{self, Once, Sale, grant, millis, stray};
+use super::polling::{self, Once, Sale, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
@@ -84,11 +84,11 @@ impl Once for Plain {
         let live = self.link.live().await?;
         let mut set = redis::cmd("SET");
         set.arg(&*claim.name).arg(&value).arg("NX").arg("PX").arg(millis(claim.ttl));
-        self.shared.desk.asks(claim.id, live.number);
+        self.shared.desk.asks(claim.id, live.number, self.link.stray_until());
         let as_of = self.link.now();
         let answer = live.ask(&set).await.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-            self.shared.desk.answered(claim.id);
+            self.shared.desk.answered(claim.id, live.number);
         }
         match answer? {
             Value::Okay => Ok(Some(grant(claim, self.sell(claim, &value), as_of, claim.ttl))),
@@ -129,7 +129,7 @@ impl Backend for Plain {
         let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
         match answer.split_at_checked(1) {
             Some(("f", _)) => Ok(Release::Freed),
-            _ if strays => Err(stray(&claim.name)),
+            _ if strays => Ok(Release::Unsettled),
             Some(("o", theirs)) => self.refused(claim, theirs),
             Some(("n", _)) => Ok(Release::NotHeld),
             _ => Err(garbled(&answer)),

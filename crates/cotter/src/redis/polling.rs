@@ -118,12 +118,3 @@ pub(super) fn grant(
 pub(super) fn millis(d: Duration) -> u64 {
     u64::try_from(d.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1)
 }
-
-/// An older protocol that answers like this knows no more than who waits.
-pub(super) fn stray(name: &Name) -> crate::Error {
-    let why = "the connection that carried the question has gone; it may still arrive";
-    crate::Error::new(crate::ErrorKind::Unavailable, why)
-        .with_backend(super::SCHEME)
-        .with_name(name)
-        .with_outcome_unknown()
-}
