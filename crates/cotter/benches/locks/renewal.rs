@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const GUARDS: usize = 100_000;
 const TTL: Duration = Duration::from_secs(30);
 
-fn cpu() -> Duration {
+pub(crate) fn cpu() -> Duration {
     let clock = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(clock.tv_sec as u64, clock.tv_nsec as u32)
 }

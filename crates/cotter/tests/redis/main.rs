@@ -5,6 +5,5 @@ mod lost;
 mod older;
 mod oracle;
 mod setup;
-mod speed;
 mod tokens;
 mod waiting;

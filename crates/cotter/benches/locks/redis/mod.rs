@@ -1,0 +1,54 @@
+//! `redis:` beside bare commands through the same driver. Server and client have a core each where there are two.
+
+mod contended;
+mod handover;
+mod pairs;
+mod raw;
+mod renewal;
+mod server_time;
+
+pub(crate) use contended::{child, is_child, run as contended};
+pub(crate) use handover::run as handover;
+pub(crate) use pairs::run as pairs;
+pub(crate) use renewal::run as renewal;
+pub(crate) use server_time::run as server_time;
+
+use cotter_testkit::servers::Redis;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use tokio::runtime::Runtime;
+
+/// A server of its own on the last core; this process stays on the others.
+fn server() -> Redis {
+    let server = Redis::start().expect("redis-server is in PATH");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores > 1 {
+        let only = |cores: std::ops::Range<usize>| {
+            let mut set = CpuSet::new();
+            cores.for_each(|core| set.set(core));
+            set
+        };
+        let pid = field(&server, "server", "process_id:").parse().unwrap();
+        sched_setaffinity(Pid::from_raw(pid), &only(cores - 1..cores)).unwrap();
+        sched_setaffinity(None, &only(0..cores - 1)).unwrap();
+    }
+    server
+}
+
+/// One value of `INFO`.
+fn field(server: &Redis, section: &str, key: &str) -> String {
+    let info = server.command(&["INFO", section]);
+    let line = info.lines().find_map(|line| line.trim().strip_prefix(key));
+    line.expect("the server says so").to_owned()
+}
+
+/// What the server has counted for a command since its statistics were reset.
+fn cost(server: &Redis, command: &str, figure: &str) -> f64 {
+    let line = field(server, "commandstats", &format!("cmdstat_{command}:"));
+    let figures = line.split(',').filter_map(|f| f.split_once('='));
+    figures.into_iter().find(|(name, _)| *name == figure).unwrap().1.parse().unwrap()
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}

@@ -1,0 +1,81 @@
+//! Lock and release of names that nobody else wants: thousands of pairs a second.
+
+use super::raw::{Scripts, fresh, wire};
+use super::{runtime, server};
+use crate::rounds::compare;
+use cotter::Client;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+const ROUND: Duration = Duration::from_millis(700);
+
+#[derive(Clone, Copy)]
+enum Pair {
+    Native,
+    Plain,
+}
+
+/// So many tasks, each doing pair after pair.
+async fn thousands<F: Future<Output = ()> + Send>(
+    tasks: usize,
+    pair: impl Fn() -> F + Send + Sync + 'static,
+) -> f64 {
+    let (pair, done) = (Arc::new(pair), Arc::new(AtomicU64::new(0)));
+    let start = Instant::now();
+    let mut set = JoinSet::new();
+    for _ in 0..tasks {
+        let (pair, done) = (pair.clone(), done.clone());
+        set.spawn(async move {
+            while start.elapsed() < ROUND {
+                pair().await;
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    set.join_all().await;
+    done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64() / 1e3
+}
+
+fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
+    let client = client.clone();
+    runtime.block_on(thousands(tasks, move || {
+        let mutex = client.mutex(fresh());
+        async move { _ = mutex.lock().await.unwrap().release().await.unwrap() }
+    }))
+}
+
+pub(crate) fn run() {
+    let server = server();
+    let (runtime, scripts) = (runtime(), Arc::new(Scripts::load(&server)));
+    let wire = runtime.block_on(wire(&server));
+    let client = |options: &str| Client::connect(server.url(options)).wait().unwrap();
+    let (native, plain) = (client(""), client("mode=plain"));
+    for tasks in [1, 64, 512] {
+        println!("\n{tasks} tasks");
+        let bare = |wanted: Pair| {
+            let (scripts, wire) = (scripts.clone(), wire.clone());
+            runtime.block_on(thousands(tasks, move || {
+                let (scripts, mut wire) = (scripts.clone(), wire.clone());
+                async move {
+                    match wanted {
+                        Pair::Native => scripts.native(&mut wire).await,
+                        Pair::Plain => scripts.plain(&mut wire).await,
+                    }
+                }
+            }))
+        };
+        compare(
+            "thousand pairs a second",
+            &mut [
+                ("raw: the two scripts", &mut || bare(Pair::Native)),
+                ("native", &mut || by_cotter(&runtime, &native, tasks)),
+                ("raw: SET NX PX, compare-and-delete", &mut || bare(Pair::Plain)),
+                ("plain", &mut || by_cotter(&runtime, &plain, tasks)),
+            ],
+        );
+        server.command(&["FLUSHALL"]);
+    }
+}
