@@ -10,6 +10,7 @@ mod evict;
 mod exit;
 mod generate;
 mod list;
+mod live;
 mod output;
 mod run;
 mod show;

@@ -1,15 +1,17 @@
-//! The processes of the buyers.
+//! The processes of a demonstration, from the start to the last of them. Each says when it is ready, starts at a word,
+//! and stops when its standard input ends: so they stop too when the one that started them is killed.
 
-use super::Seckill;
 use crate::exit::Exit;
-use crate::output::Failure;
+use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use std::env;
-use std::path::Path;
+use std::io::{self, Read, Write};
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// How long they may take to give back what they hold, before they are killed.
@@ -17,20 +19,31 @@ const STOP: Duration = Duration::from_secs(3);
 
 pub(super) struct Children {
     processes: Vec<Child>,
-    /// Each of them stops when its own ends; so they stop too when this process is killed.
     reins: Vec<ChildStdin>,
 }
 
+/// A process of this program that plays `part` on the same store.
+///
+/// Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
+pub(super) fn player(part: &str, store: &Chosen) -> Result<Command, Failure> {
+    let program = env::current_exe()
+        .map_err(|e| Failure::new(Exit::CannotExecute, format!("cannot find cotter: {e}")))?;
+    let mut command = Command::new(program);
+    command.args(["--quiet", "demo", part]);
+    command.env("COTTER_URL", store.secret_url()).env_remove("COTTER_STORE");
+    // Out of reach of the terminal's Ctrl-C: they are stopped from here, and give back what they hold.
+    command.process_group(0).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Ok(command)
+}
+
 impl Children {
-    /// Starts them, and waits until all have connected.
-    pub(super) async fn start(args: &Seckill, store: &Chosen, dir: &Path) -> Result<Self, Failure> {
+    /// Starts them, and waits until all are ready.
+    pub(super) async fn start(commands: Vec<Command>) -> Result<Self, Failure> {
         let mut children = Self { processes: Vec::new(), reins: Vec::new() };
-        let count = args.processes.min(args.buyers);
-        for process in 0..count {
-            let first = share(args.buyers, count, process) + 1;
-            let end = share(args.buyers, count, process + 1) + 1;
-            let mut child = command(args, store, dir, (process + 1, first, end - first))?
-                .spawn()
+        for mut command in commands {
+            let child = command.spawn();
+            let mut child = child
                 .map_err(|e| Failure::new(Exit::CannotExecute, format!("cannot start a process: {e}")))?;
             children.reins.extend(child.stdin.take());
             children.processes.push(child);
@@ -41,7 +54,7 @@ impl Children {
         Ok(children)
     }
 
-    /// Lets the sale begin.
+    /// Says the word.
     pub(super) async fn begin(&mut self) -> Result<(), Failure> {
         for rein in &mut self.reins {
             rein.write_all(b"\n").await?;
@@ -67,39 +80,6 @@ impl Children {
     }
 }
 
-/// Where the share of this process begins.
-fn share(buyers: u32, processes: u32, process: u32) -> u32 {
-    let before = u64::from(buyers) * u64::from(process) / u64::from(processes);
-    u32::try_from(before).unwrap_or(buyers)
-}
-
-/// Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
-fn command(
-    args: &Seckill,
-    store: &Chosen,
-    dir: &Path,
-    (process, first, count): (u32, u32, u32),
-) -> Result<Command, Failure> {
-    let program = env::current_exe()
-        .map_err(|e| Failure::new(Exit::CannotExecute, format!("cannot find cotter: {e}")))?;
-    let sale = &args.sale;
-    let mut command = Command::new(program);
-    command.args(["--quiet", "demo", "buyers", "--dir"]).arg(dir);
-    for (option, number) in [("--process", process), ("--first", first), ("--count", count)] {
-        command.args([option, &number.to_string()]);
-    }
-    let kind = clap::ValueEnum::to_possible_value(&sale.lock);
-    command.args(kind.map(|kind| format!("--lock={}", kind.get_name())));
-    command.arg(format!("--item={}", sale.item));
-    command.args(sale.ttl.map(|ttl| format!("--ttl={}us", ttl.as_micros())));
-    command.args(sale.work.map(|work| format!("--work={}us", work.as_micros())));
-    command.env("COTTER_URL", store.secret_url()).env_remove("COTTER_STORE");
-    // Out of reach of the terminal's Ctrl-C: they are stopped from here, and give back what they hold.
-    command.process_group(0).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    Ok(command)
-}
-
 /// Waits for its word. One that fails first has said why.
 async fn ready(child: &mut Child) -> Result<(), Failure> {
     let mut line = String::new();
@@ -110,4 +90,20 @@ async fn ready(child: &mut Child) -> Result<(), Failure> {
         return Err(Failure::new(Exit::of_child(child.wait().await?), ""));
     }
     Ok(())
+}
+
+/// In such a process: says that it is ready and waits for the word. What is answered comes when it has to stop; `None`
+/// when it has to at once.
+pub(super) fn wait_for_the_word(console: &Console) -> Result<Option<oneshot::Receiver<()>>, Failure> {
+    writeln!(console.out(), "ready")?;
+    // Nothing else runs here yet that this could keep waiting.
+    if io::stdin().read(&mut [0])? == 0 {
+        return Ok(None);
+    }
+    let (send, receive) = oneshot::channel();
+    thread::spawn(move || {
+        while let Ok(1..) = io::stdin().read(&mut [0]) {}
+        let _ = send.send(());
+    });
+    Ok(Some(receive))
 }

@@ -3,11 +3,12 @@
 use super::signals::Signals;
 use crate::args::Run;
 use crate::duration::{since, words};
+use crate::live::Live;
 use crate::output::{Console, Failure, clean};
 use cotter::{Client, Guard, Name, ReadGuard, Record};
 use std::convert::Infallible;
 use std::future::pending;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
@@ -97,45 +98,15 @@ async fn tell(client: &Client, name: &Name, console: &Console) -> Infallible {
         return pending().await;
     }
     sleep(SILENT).await;
-    let mut line = Line { console, live: std::io::stderr().is_terminal() };
+    let live = Live::new(true);
     loop {
-        line.show(&describe(name, holder(client, name).await.as_ref()));
-        if !line.live {
+        let text = describe(name, holder(client, name).await.as_ref());
+        if !live.is_on() {
+            let _ = writeln!(console.err(), "{text}");
             return pending().await;
         }
+        live.say(&text);
         sleep(UPDATE).await;
-    }
-}
-
-/// A line that is taken away when it is not true any more.
-struct Line<'a> {
-    console: &'a Console,
-    live: bool,
-}
-
-/// Back to the margin, and clear to the end of the line.
-const CLEAR: &str = "\r\x1b[K";
-
-impl Line<'_> {
-    fn show(&mut self, text: &str) {
-        let _ = if self.live {
-            let mut err = std::io::stderr().lock();
-            let width = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |size| size.ws_col);
-            // A line that wraps cannot be cleared.
-            let text: String = text.chars().take(usize::from(width.max(2)) - 1).collect();
-            write!(err, "{CLEAR}{text}").and_then(|()| err.flush())
-        } else {
-            writeln!(self.console.err(), "{text}")
-        };
-    }
-}
-
-impl Drop for Line<'_> {
-    fn drop(&mut self) {
-        if self.live {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "{CLEAR}").and_then(|()| err.flush());
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Logs made by hand: each mistake is a finding of its own, and the only one.
 
 use super::super::log::{Entry, Sold};
-use super::{Report, read};
+use super::read;
+use crate::demo::verdict::Verdict;
 
 fn sale(buyer: u32, remaining: u32, token: u64) -> Entry {
     Entry::Sale(Sold { buyer, process: 1, remaining, token: Some(token), late: false })
@@ -17,7 +18,7 @@ fn log(entries: &[Entry]) -> String {
     entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
 }
 
-fn audit(entries: &[Entry]) -> Report {
+fn audit(entries: &[Entry]) -> Verdict {
     read(log(entries).as_bytes(), 4, 2)
 }
 

@@ -2,14 +2,12 @@
 
 use super::Seckill;
 use super::log::{self, Entry, Sold};
+use crate::live::Live;
 use crate::output::{Console, Failure, clean};
 use serde_json::json;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-
-/// Back to the margin, and clear to the end of the line.
-const CLEAR: &str = "\r\x1b[K";
 
 pub(super) struct Show<'a> {
     console: &'a Console,
@@ -20,20 +18,20 @@ pub(super) struct Show<'a> {
     part: String,
     answered: u32,
     sold: u32,
-    live: bool,
+    live: Live,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(args: &Seckill, console: &'a Console, dir: &Path) -> io::Result<Self> {
         let log = BufReader::new(File::open(log::path(dir))?);
-        let live = io::stderr().is_terminal() && !console.quiet && !console.json;
+        let live = Live::new(!console.quiet && !console.json);
         let item = clean(&args.sale.item);
         Ok(Self { console, item, buyers: args.buyers, log, part: String::new(), answered: 0, sold: 0, live })
     }
 
     /// Shows what came since the last time.
     pub(super) fn update(&mut self) -> Result<(), Failure> {
-        self.clear();
+        self.live.clear();
         while self.log.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {
             let line = std::mem::take(&mut self.part);
             // A line that cannot be read is for the audit to find.
@@ -41,13 +39,8 @@ impl<'a> Show<'a> {
                 self.entry(&entry)?;
             }
         }
-        if self.live {
-            let (answered, buyers, sold) = (self.answered, self.buyers, self.sold);
-            let mut err = io::stderr().lock();
-            let text = format!("{answered} of {buyers} answered, {sold} sold");
-            // A standard error that cannot be written to leaves nobody to tell.
-            let _ = write!(err, "{text}").and_then(|()| err.flush());
-        }
+        let (answered, buyers, sold) = (self.answered, self.buyers, self.sold);
+        self.live.say(&format!("{answered} of {buyers} answered, {sold} sold"));
         Ok(())
     }
 
@@ -76,18 +69,5 @@ impl<'a> Show<'a> {
         }
         let token = token.map_or_else(String::new, |token| format!(", token {token}"));
         writeln!(self.console.out(), "buyer {buyer} bought {}: {remaining} left{token}", self.item)
-    }
-
-    fn clear(&self) {
-        if self.live {
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "{CLEAR}").and_then(|()| err.flush());
-        }
-    }
-}
-
-impl Drop for Show<'_> {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -1,13 +1,13 @@
 //! The audit: reads the log and nothing else. It does not know how the sale was done, nor what anybody counted.
 
 mod checks;
-mod report;
 #[cfg(test)]
 mod tests;
 
-pub(super) use report::Report;
-
 use super::log::{Entry, Sold};
+use crate::demo::verdict::Verdict;
+use serde_json::json;
+use std::collections::BTreeSet;
 
 /// What the log says, sorted.
 #[derive(Debug, Default)]
@@ -21,17 +21,8 @@ struct Book {
     unreadable: usize,
 }
 
-/// What is wrong.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    /// For programs.
-    kind: &'static str,
-    /// For people.
-    text: String,
-}
-
 /// Reads a log of a sale of `stock` to `buyers`, who are numbered from 1.
-pub(super) fn read(log: &[u8], buyers: u32, stock: u32) -> Report {
+pub(super) fn read(log: &[u8], buyers: u32, stock: u32) -> Verdict {
     let mut book = Book::default();
     for line in log.split_inclusive(|byte| *byte == b'\n') {
         // A line without its end was not written in one piece.
@@ -41,8 +32,7 @@ pub(super) fn read(log: &[u8], buyers: u32, stock: u32) -> Report {
             Err(_) => book.unreadable += 1,
         }
     }
-    let findings = checks::all(&book, buyers, stock);
-    Report::new(&book, buyers, stock, findings)
+    book.verdict(buyers, stock)
 }
 
 impl Book {
@@ -58,5 +48,21 @@ impl Book {
     /// The buyer of each answer.
     fn answers(&self) -> impl Iterator<Item = u32> {
         self.sales.iter().map(|sold| sold.buyer).chain(self.sold_out.iter().map(|(buyer, _)| *buyer))
+    }
+
+    fn verdict(&self, buyers: u32, stock: u32) -> Verdict {
+        let answered = self.answers().collect::<BTreeSet<_>>().len();
+        let with_tokens = !self.sales.is_empty() && self.sales.iter().all(|sold| sold.token.is_some());
+        let tokens = if with_tokens { ", tokens rising" } else { "" };
+        let (sold, sold_out) = (self.sales.len(), self.sold_out.len());
+        let told = format!("{sold_out} told \"sold out\"; {answered} of {buyers} answered");
+        Verdict {
+            good: format!("sold {sold} of {stock}, in order{tokens}; {told}"),
+            bad: format!("sold {sold} of {stock}; {told}"),
+            facts: json!({
+                "buyers": buyers, "stock": stock, "sold": sold, "sold_out": sold_out, "answered": answered,
+            }),
+            findings: checks::all(self, buyers, stock),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One process of buyers.
 
+use super::super::children::wait_for_the_word;
 use super::Buyers;
 use super::lock::Lock;
 use super::log::{Entry, Log, Sold};
@@ -7,11 +8,8 @@ use super::stock::Stock;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
-use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -24,16 +22,12 @@ struct Shop {
     process: u32,
 }
 
-pub(super) async fn run(args: &Buyers, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+pub(in crate::demo) async fn play(args: &Buyers, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let lock = Lock::open(&args.sale, store, console).await?;
     let (stock, log) = (Stock::new(&args.dir), Log::open(&args.dir)?);
     let shop = Arc::new(Shop { lock, stock, log, work: args.sale.work(), process: args.process });
-    writeln!(console.out(), "ready")?;
-    // All processes begin at once; nothing else runs here yet that this could keep waiting.
-    if io::stdin().read(&mut [0])? == 0 {
-        return Ok(Exit::Done);
-    }
-    let ended = end_of_input();
+    // All processes begin at once.
+    let Some(ended) = wait_for_the_word(console)? else { return Ok(Exit::Done) };
     let mut buyers = JoinSet::new();
     for buyer in args.first..args.first + args.count {
         buyers.spawn(answer(shop.clone(), buyer));
@@ -46,16 +40,6 @@ pub(super) async fn run(args: &Buyers, store: &Chosen, console: &Console) -> Res
         shop.lock.close().await;
     }
     Ok(Exit::Done)
-}
-
-/// Comes when who started this process has ended or wants it to stop.
-fn end_of_input() -> oneshot::Receiver<()> {
-    let (send, receive) = oneshot::channel();
-    thread::spawn(move || {
-        while let Ok(1..) = io::stdin().read(&mut [0]) {}
-        let _ = send.send(());
-    });
-    receive
 }
 
 /// One buyer, from the try to the answer.

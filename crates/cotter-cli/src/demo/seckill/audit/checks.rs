@@ -1,6 +1,7 @@
 //! What has to be so. Each check is for one thing, and says it once however often it is wrong.
 
-use super::{Book, Finding};
+use super::Book;
+use crate::demo::verdict::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn all(book: &Book, buyers: u32, stock: u32) -> Vec<Finding> {

@@ -1,0 +1,198 @@
+//! `cotter demo seckill`: a flash sale.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `buyers` | what runs in one process of buyers |
+//! | `lock`, `check_then_del` | the lock, and the broken one |
+//! | `stock` | the number that wants to be protected |
+//! | `log` | the append-only log |
+//! | `show` | sales as they come |
+//! | `audit` | the separate reader of the log |
+
+mod audit;
+mod buyers;
+mod check_then_del;
+mod lock;
+mod log;
+mod show;
+mod stock;
+
+pub(super) use buyers::play;
+
+use super::children::{Children, player};
+use super::stops::Stops;
+use crate::duration::parse_positive;
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use crate::store::Chosen;
+use clap::{Args, ValueEnum};
+use lock::Lock;
+use log::Log;
+use show::Show;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use stock::Stock;
+use tokio::process::Command;
+use tokio::time::sleep;
+
+/// A flash sale: many buyers, few goods, and a stock that is read, counted down and written back
+///
+/// The stock is a plain file, outside of the lock and of the store. Buyers are tasks in several processes; each tries
+/// once and is told what it bought or that all is sold out. All answers go to an append-only log, and in the end an
+/// audit reads that log: exactly the stock was sold, in order, with rising tokens (where the lock gives some), and
+/// every other buyer was told so.
+///
+/// Exits with 0 when the audit is clean and with 1 when it found something, as it does with `--lock off`.
+#[derive(Debug, Args)]
+pub(super) struct Seckill {
+    /// How many want one
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    buyers: u32,
+    /// How many there are
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    stock: u32,
+    /// Over how many processes the buyers are spread
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    processes: u32,
+    #[command(flatten)]
+    sale: Sale,
+}
+
+/// What the processes of the buyers have to know too.
+#[derive(Debug, Clone, Args)]
+struct Sale {
+    /// The lock around the sale; the rest is the same
+    #[arg(long, value_name = "KIND", default_value = "on")]
+    lock: Kind,
+    /// What is sold; the lock is named after it
+    #[arg(long, value_name = "TEXT", default_value = "iPhone 7")]
+    item: String,
+    /// A lease of so long that is not renewed [default: 30s, renewed; 50ms with check-then-del]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    ttl: Option<Duration>,
+    /// How long a sale takes between reading the stock and writing it [default: 10ms; with check-then-del 2/5 of the
+    /// lease]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    work: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// The store's
+    On,
+    /// None: it sells more than there is
+    Off,
+    /// On Redis: SET NX PX, and for the release GET, a pause, and DEL, of what may be somebody else's lock by then
+    CheckThenDel,
+}
+
+/// One process of buyers: says when it is ready, starts at a word, stops when its standard input ends.
+#[derive(Debug, Args)]
+pub(super) struct Buyers {
+    #[arg(long)]
+    dir: PathBuf,
+    #[arg(long)]
+    process: u32,
+    #[arg(long)]
+    first: u32,
+    #[arg(long)]
+    count: u32,
+    #[command(flatten)]
+    sale: Sale,
+}
+
+impl Sale {
+    const WORK: Duration = Duration::from_millis(10);
+
+    fn work(&self) -> Duration {
+        let usual = match self.lock {
+            Kind::CheckThenDel => self.short_lease().mul_f64(0.4),
+            Kind::On | Kind::Off => Self::WORK,
+        };
+        self.work.unwrap_or(usual)
+    }
+
+    /// The same for the command line of another process.
+    fn words(&self) -> Vec<String> {
+        let kind = self.lock.to_possible_value().map(|kind| format!("--lock={}", kind.get_name()));
+        let item = format!("--item={}", self.item);
+        let ttl = self.ttl.map(|ttl| format!("--ttl={}us", ttl.as_micros()));
+        let work = self.work.map(|work| format!("--work={}us", work.as_micros()));
+        kind.into_iter().chain([item]).chain(ttl).chain(work).collect()
+    }
+
+    /// The lease of the broken lock.
+    fn short_lease(&self) -> Duration {
+        self.ttl.unwrap_or(Duration::from_millis(50))
+    }
+}
+
+/// How often what is shown is brought up to date.
+const UPDATE: Duration = Duration::from_millis(20);
+
+pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let mut stops = Stops::listen()?;
+    check(args, store)?;
+    // Whatever keeps the store from being used is said once, not by every process.
+    Lock::open(&args.sale, store, console).await?.close().await;
+    let dir = tempfile::Builder::new().prefix("cotter-seckill-").tempdir()?;
+    Stock::new(dir.path()).write(args.stock)?;
+    Log::open(dir.path())?;
+    let commands = processes(args, store, dir.path())?;
+    let mut show = Show::new(args, console, dir.path())?;
+    let mut children = tokio::select! {
+        children = Children::start(commands) => children?,
+        signal = stops.next() => return Ok(Exit::Interrupted(signal)),
+    };
+    children.begin().await?;
+    loop {
+        tokio::select! {
+            biased;
+            signal = stops.next() => {
+                children.stop().await;
+                return Ok(Exit::Interrupted(signal));
+            }
+            () = children.ended() => break,
+            () = sleep(UPDATE) => show.update()?,
+        }
+    }
+    show.update()?;
+    drop(show);
+    let report = audit::read(&fs::read(log::path(dir.path()))?, args.buyers, args.stock);
+    report.print(console)?;
+    Ok(if report.is_clean() { Exit::Done } else { Exit::Unclean })
+}
+
+fn check(args: &Seckill, store: &Chosen) -> Result<(), Failure> {
+    let shared = !store.public_url().starts_with("memory:");
+    if args.sale.lock == Kind::On && args.processes > 1 && !shared {
+        return Err(Failure::usage(
+            "memory: is not shared between processes: give --processes 1 or another store",
+        ));
+    }
+    Ok(())
+}
+
+/// The commands of the buyers' processes.
+fn processes(args: &Seckill, store: &Chosen, dir: &Path) -> Result<Vec<Command>, Failure> {
+    let count = args.processes.min(args.buyers);
+    let process = |process: u32| {
+        let first = share(args.buyers, count, process) + 1;
+        let end = share(args.buyers, count, process + 1) + 1;
+        let mut command = player("buyers", store)?;
+        command.arg("--dir").arg(dir);
+        for (option, number) in [("--process", process + 1), ("--first", first), ("--count", end - first)] {
+            command.args([option, &number.to_string()]);
+        }
+        command.args(args.sale.words());
+        Ok(command)
+    };
+    (0..count).map(process).collect()
+}
+
+/// Where the share of this process begins.
+fn share(buyers: u32, processes: u32, process: u32) -> u32 {
+    let before = u64::from(buyers) * u64::from(process) / u64::from(processes);
+    u32::try_from(before).unwrap_or(buyers)
+}
