@@ -1,8 +1,51 @@
-//! Cron in the Quartz dialect, and scheduled jobs that run once across all replicas.
+//! Cron in the Quartz dialect, and scheduled jobs whose every slot is started once across all replicas.
+//!
+//! ```
+//! use cotter_scheduler::{Job, Run, Scheduler, Trigger};
+//! use std::time::Duration;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = cotter::Client::connect("memory:").await?;
+//! let clear = Job::new("clear-orders", Trigger::cron("* * * * * ?")?, |run: Run| async move {
+//!     run.check()?; // before each step that must not be done by two
+//!     Ok::<(), cotter::Lost>(())
+//! });
+//! let stop = tokio::time::sleep(Duration::from_millis(20)); // usually a signal
+//! Scheduler::new(&client, "orders").job(clear).run_until(stop, Duration::from_secs(30)).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! Run the same program on as many hosts as you like: each slot of a job is started at most once while the store keeps
+//! its data, on exactly one of them. What that means word by word, and when not to use it, stands in
+//! `docs/scheduler.md`.
 //!
 //! [`cron`] reads expressions such as `0 15 10 ? * MON-FRI`, explains them and says when they fire in any
 //! time zone. Its types stand on their own: instants are [`UnixTime`], time zones are [`Zone`].
 
+mod decide;
+mod definition;
+mod error;
+mod event;
+mod handle;
+mod job;
+mod jobs;
+mod notes;
+mod policy;
+mod run;
+mod runner;
+mod scheduler;
+mod trigger;
+
 pub mod cron;
 
 pub use cron::{Cron, CronError, Field, LocalTime, TimeError, UnixTime, Zone, ZoneError};
+pub use error::{Error, ErrorKind, Result};
+pub use event::{Event, EventKind};
+pub use handle::{Handle, Next};
+pub use job::Job;
+pub use jobs::{JobStatus, Jobs};
+pub use notes::Entry;
+pub use policy::{Busy, Ending, Misfire, OnCrash};
+pub use run::{Outcome, Run, Why};
+pub use scheduler::Scheduler;
+pub use trigger::Trigger;

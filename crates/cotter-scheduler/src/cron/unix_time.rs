@@ -1,6 +1,7 @@
 //! Instants.
 
 use std::fmt;
+use std::ops::{Add, Sub};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An instant: time since 1970-01-01T00:00:00Z, to the nanosecond, leap seconds not counted.
@@ -54,9 +55,41 @@ impl UnixTime {
         self.nanos
     }
 
+    /// How long after `earlier` this is; zero when it is not after it.
+    pub fn since(self, earlier: UnixTime) -> Duration {
+        if self <= earlier {
+            return Duration::ZERO;
+        }
+        let (whole, part) = (self.seconds.wrapping_sub(earlier.seconds) as u64, earlier.nanos > self.nanos);
+        let nanos = self.nanos + NANOS * u32::from(part) - earlier.nanos;
+        Duration::new(whole - u64::from(part), nanos)
+    }
+
     /// The first whole second that is not before this instant.
     pub(crate) fn seconds_up(self) -> i64 {
         self.seconds.saturating_add(i64::from(self.nanos > 0))
+    }
+}
+
+/// Saturates at the end of the range.
+impl Add<Duration> for UnixTime {
+    type Output = UnixTime;
+
+    fn add(self, d: Duration) -> UnixTime {
+        let seconds = i64::try_from(d.as_secs()).unwrap_or(i64::MAX);
+        UnixTime::new(self.seconds.saturating_add(seconds), self.nanos + d.subsec_nanos())
+    }
+}
+
+/// Saturates at the beginning of the range.
+impl Sub<Duration> for UnixTime {
+    type Output = UnixTime;
+
+    fn sub(self, d: Duration) -> UnixTime {
+        let borrow = u32::from(self.nanos < d.subsec_nanos());
+        let seconds = i64::try_from(d.as_secs()).unwrap_or(i64::MAX).saturating_add(i64::from(borrow));
+        let nanos = self.nanos + NANOS * borrow - d.subsec_nanos();
+        UnixTime::new(self.seconds.saturating_sub(seconds), nanos)
     }
 }
 
@@ -111,6 +144,17 @@ mod tests {
             assert_eq!(UnixTime::from(system), time);
         }
         assert_eq!(UnixTime::from(UNIX_EPOCH - Duration::from_millis(1500)), UnixTime::new(-2, 500_000_000));
+    }
+
+    #[test]
+    fn arithmetic() {
+        let (early, late) = (UnixTime::new(-2, 900_000_000), UnixTime::new(3, 100_000_000));
+        let gap = Duration::from_millis(4200);
+        assert_eq!((late.since(early), early.since(late)), (gap, Duration::ZERO));
+        assert_eq!((early + gap, late - gap), (late, early));
+        assert_eq!(UnixTime::from_seconds(i64::MAX) + Duration::MAX, UnixTime::new(i64::MAX, 999_999_999));
+        let widest = UnixTime::from_seconds(i64::MAX).since(UnixTime::from_seconds(i64::MIN));
+        assert_eq!(widest.as_secs(), u64::MAX);
     }
 
     #[test]

@@ -1,0 +1,56 @@
+//! Slots of a fixed rate: a grid that begins with the first start ever.
+
+use super::plan::{Look, Plan, TICK};
+use crate::UnixTime;
+use std::time::Duration;
+
+/// The slots `anchor + k * period`.
+struct Grid {
+    anchor: UnixTime,
+    period: u128,
+}
+
+impl Grid {
+    /// The number of the first slot after `t`.
+    fn after(&self, t: UnixTime) -> u128 {
+        if t < self.anchor { 0 } else { t.since(self.anchor).as_nanos() / self.period + 1 }
+    }
+
+    fn slot(&self, k: u128) -> UnixTime {
+        let nanos = k.saturating_mul(self.period);
+        let seconds = u64::try_from(nanos / 1_000_000_000).unwrap_or(u64::MAX);
+        self.anchor + Duration::new(seconds, (nanos % 1_000_000_000) as u32)
+    }
+}
+
+impl Look<'_> {
+    pub(super) fn rate(&self, period: Duration) -> Plan {
+        let anchor = self.state.anchor + self.policy.initial_delay;
+        let grid = Grid { anchor, period: period.as_nanos() };
+        // Due are `first..end`.
+        let (first, end) = (grid.after(self.baseline()), grid.after(self.now));
+        if first >= end {
+            return Plan { next: Some(grid.slot(first)), ..Plan::default() };
+        }
+        if self.living || self.wants_all() {
+            return self.backlog(&grid, first, end);
+        }
+        let on_time = grid.after(self.now - self.policy.late_within - TICK).max(first);
+        if on_time < end {
+            return Plan { missed: (on_time - first) as u64, ..self.backlog(&grid, on_time, end) };
+        }
+        let newest = grid.slot(end - 1);
+        let late = (end - first) as u64;
+        if self.wants_latest() {
+            return Plan { due: Some(newest), last: Some(newest), missed: late - 1, ..Plan::default() };
+        }
+        Plan { last: Some(newest), missed: late, next: Some(grid.slot(end)), ..Plan::default() }
+    }
+
+    /// One after the other, unless there are too many: then the oldest become one.
+    fn backlog(&self, grid: &Grid, first: u128, end: u128) -> Plan {
+        let most = u128::from(self.policy.max_backlog);
+        let merged = (end - first).saturating_sub(most);
+        Plan { due: Some(grid.slot(first + merged)), merged: merged as u64, ..Plan::default() }
+    }
+}

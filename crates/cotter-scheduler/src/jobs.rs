@@ -1,0 +1,184 @@
+//! The jobs of a group, seen and steered from outside.
+
+use crate::notes::{CONTROL, Control, Entry, HISTORY, History, JobControl, State, roster};
+use crate::{Ending, Error, ErrorKind, Result, UnixTime};
+use cotter::Client;
+
+/// The jobs of a group: what is known of them, and requests to those who run them.
+///
+/// Needs no scheduler in this process. Requests are written into a note of the group and heard by its runners within a
+/// second or so.
+///
+/// Cancel safety: a request that is dropped may or may not have been made.
+#[derive(Debug, Clone)]
+pub struct Jobs {
+    client: Client,
+    group: String,
+    by: String,
+}
+
+/// One job as its notes show it.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobStatus {
+    /// Its name within the group.
+    pub name: String,
+    /// Its trigger in words, as the definition that holds has it.
+    pub trigger: String,
+    /// The generation of that definition.
+    pub generation: u64,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// Who paused, resumed or triggered it last.
+    pub asked_by: Option<String>,
+    /// Requests to run it that no runner has answered yet.
+    pub requests: u64,
+    /// Slots up to this one are done with.
+    pub last_slot: Option<UnixTime>,
+    /// When its last run started.
+    pub started: Option<UnixTime>,
+    /// When that ended; `None` while it goes on, or when it crashed and nobody has noticed yet.
+    pub ended: Option<UnixTime>,
+    /// How that ended.
+    pub ending: Option<Ending>,
+}
+
+/// Who asks gives up after so many others have asked in between.
+const TRIES: usize = 100;
+
+impl Jobs {
+    /// The jobs of this group.
+    pub fn new(client: &Client, group: impl Into<String>) -> Self {
+        let by = format!("process {}", std::process::id());
+        Self { client: client.clone(), group: group.into(), by }
+    }
+
+    /// Who asks, for people. Default: the number of this process.
+    #[must_use]
+    pub fn by(mut self, who: impl Into<String>) -> Self {
+        self.by = who.into();
+        self
+    }
+
+    /// All jobs that have been started once, by name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`]; [`ErrorKind::ForeignNote`] for a note that cannot be read.
+    pub async fn list(&self) -> Result<Vec<JobStatus>> {
+        let control = self.control().await?.1;
+        let mut found = Vec::new();
+        for name in roster::read(&self.client, &self.group).await? {
+            if let Some(state) = self.state(&name).await? {
+                found.push(status(name, &state, &control));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Starts no more slots of a job until it is resumed; a run that goes on is left alone. Slots meanwhile are not
+    /// missed. A job that is [asked for](Self::trigger) runs all the same.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
+    pub async fn pause(&self, job: &str) -> Result<()> {
+        self.ask(job, |control, _| control.paused = true).await
+    }
+
+    /// Ends the pause: slots from now on are run.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    pub async fn resume(&self, job: &str) -> Result<()> {
+        let resume = |control: &mut JobControl, now| {
+            if control.paused {
+                control.resumed_at = Some(now);
+            }
+            control.paused = false;
+        };
+        self.ask(job, resume).await
+    }
+
+    /// Asks for one run as soon as possible, also of a job that is paused, not of one that is not enabled. Several
+    /// requests while it runs are one.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    pub async fn trigger(&self, job: &str) -> Result<()> {
+        self.ask(job, |control, _| control.requests += 1).await
+    }
+
+    /// The last runs of a job, the oldest first.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`] for a note that cannot be read.
+    pub async fn history(&self, job: &str) -> Result<Vec<Entry>> {
+        self.known(job).await?;
+        let note = self.client.note_at(self.lock_name(job), HISTORY).await?;
+        History::new(note.map(|n| n.bytes).unwrap_or_default()).entries()
+    }
+
+    async fn ask(&self, job: &str, edit: impl Fn(&mut JobControl, UnixTime)) -> Result<()> {
+        self.known(job).await?;
+        let now = store_time(&self.client).await?;
+        for _ in 0..TRIES {
+            let (revision, mut control) = self.control().await?;
+            let asked = control.edit(job);
+            edit(asked, now);
+            asked.by.clone_from(&self.by);
+            if self.client.swap_note(&self.group, CONTROL, revision, control.bytes()).await?.is_some() {
+                return Ok(());
+            }
+        }
+        let why = format!("the requests for group {:?} change all the time; try again", self.group);
+        Err(Error::new(ErrorKind::Store, why))
+    }
+
+    async fn control(&self) -> Result<(u64, Control)> {
+        match self.client.note_at(&self.group, CONTROL).await? {
+            Some(note) => Ok((note.revision, Control::parse(&note.bytes)?)),
+            None => Ok((0, Control::default())),
+        }
+    }
+
+    async fn state(&self, job: &str) -> Result<Option<State>> {
+        let note = self.client.note(self.lock_name(job)).await?;
+        note.map(|n| State::parse(&n.bytes)).transpose()
+    }
+
+    async fn known(&self, job: &str) -> Result<State> {
+        self.state(job).await?.ok_or_else(|| {
+            let why = format!(
+                "group {:?} has no job {job:?}; only jobs that were started once are known",
+                self.group
+            );
+            Error::new(ErrorKind::UnknownJob, why)
+        })
+    }
+
+    fn lock_name(&self, job: &str) -> String {
+        format!("{}/{job}", self.group)
+    }
+}
+
+/// The store's clock; this host's where it has none.
+async fn store_time(client: &Client) -> Result<UnixTime> {
+    let time = client.time().await?;
+    Ok(time.unwrap_or_else(|| client.clock().wall()).into())
+}
+
+fn status(name: String, state: &State, control: &Control) -> JobStatus {
+    let asked = control.of(&name);
+    let run = state.run.as_ref();
+    JobStatus {
+        name,
+        trigger: state.trigger.clone(),
+        generation: state.generation,
+        paused: asked.paused,
+        asked_by: (!asked.by.is_empty()).then_some(asked.by),
+        requests: asked.requests.saturating_sub(state.handled),
+        last_slot: state.last,
+        started: run.map(|run| run.started),
+        ended: run.and_then(|run| run.ended),
+        ending: run.and_then(|run| run.ending()),
+    }
+}

@@ -1,0 +1,52 @@
+//! What operators ask of the jobs of a group.
+
+use super::{foreign, stamp};
+use crate::{Result, UnixTime};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The note of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Control {
+    jobs: BTreeMap<String, JobControl>,
+}
+
+/// What was asked of one job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct JobControl {
+    #[serde(default)]
+    pub(crate) paused: bool,
+    /// Slots before this were paused away.
+    #[serde(with = "stamp::maybe", default)]
+    pub(crate) resumed_at: Option<UnixTime>,
+    /// Who asked last, for people.
+    #[serde(default)]
+    pub(crate) by: String,
+    /// How many runs were asked for so far.
+    #[serde(default)]
+    pub(crate) requests: u64,
+}
+
+impl Control {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).map_err(|e| foreign("requests for the group", &e))
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("requests can be written")
+    }
+
+    pub(crate) fn of(&self, job: &str) -> JobControl {
+        self.jobs.get(job).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn edit(&mut self, job: &str) -> &mut JobControl {
+        self.jobs.entry(job.to_owned()).or_default()
+    }
+
+    /// The jobs whose requests differ.
+    pub(crate) fn changed<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
+        let differs = |(job, control): &(&'a String, &'a JobControl)| before.jobs.get(*job) != Some(*control);
+        self.jobs.iter().filter(differs).map(|(job, _)| job.as_str())
+    }
+}

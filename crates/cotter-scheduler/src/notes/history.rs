@@ -1,0 +1,80 @@
+//! The last runs of one job: a line of JSON each, the oldest first.
+
+use super::{LastRun, foreign};
+use crate::{Ending, Result, UnixTime};
+
+/// The longest that a history may be, in bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// One run that is over.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The instant that it was for.
+    pub slot: UnixTime,
+    /// Whether it was asked for and had no slot of its own.
+    pub asked: bool,
+    /// Which attempt it was.
+    pub attempt: u32,
+    /// Its fencing token.
+    pub token: u64,
+    /// When it started, by the store's clock.
+    pub started: UnixTime,
+    /// When it ended; for one that crashed, when that was noticed.
+    pub ended: UnixTime,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// The note, as text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History(Vec<u8>);
+
+impl History {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Adds a run, and drops the oldest beyond `most`. False when it is the last one already.
+    pub(crate) fn push(&mut self, run: &LastRun, most: usize) -> bool {
+        let line = serde_json::to_vec(run).expect("a run can be written");
+        if self.0.strip_suffix(b"\n").is_some_and(|text| text.ends_with(&line)) {
+            return false;
+        }
+        self.0.extend_from_slice(&line);
+        self.0.push(b'\n');
+        let lines = self.0.iter().filter(|b| **b == b'\n').count();
+        let mut from = 0;
+        for _ in 0..lines.saturating_sub(most) {
+            from += self.0[from..].iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
+        }
+        while self.0.len() - from > LONGEST {
+            from += self.0[from..].iter().position(|b| *b == b'\n').map_or(self.0.len() - from, |at| at + 1);
+        }
+        self.0.drain(..from);
+        true
+    }
+
+    /// The runs, the oldest first.
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
+        let lines = self.0.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| entry(line).map_err(|e| foreign("history of the job", &e))).collect()
+    }
+}
+
+fn entry(line: &[u8]) -> serde_json::Result<Entry> {
+    let run: LastRun = serde_json::from_slice(line)?;
+    Ok(Entry {
+        ending: run.ending().unwrap_or(Ending::Crashed),
+        ended: run.ended.unwrap_or(run.started),
+        slot: run.slot,
+        asked: run.asked,
+        attempt: run.attempt,
+        token: run.token,
+        started: run.started,
+    })
+}

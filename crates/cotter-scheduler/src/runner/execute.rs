@@ -1,0 +1,95 @@
+//! One run: its task, and what ends it.
+
+use super::context::{Context, Stop};
+use crate::job::Policy;
+use crate::run::Working;
+use crate::{Ending, Why};
+use cotter::Guard;
+use std::any::Any;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
+
+/// The task of a run, ended with us.
+pub(super) struct Task(JoinHandle<Result<(), String>>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Task {
+    pub(super) fn start(working: Working) -> Self {
+        Self(tokio::spawn(working))
+    }
+
+    async fn ending(&mut self) -> Option<Ending> {
+        match (&mut self.0).await {
+            Ok(Ok(())) => Some(Ending::Ok),
+            Ok(Err(why)) => Some(Ending::Failed(why)),
+            Err(e) if e.is_panic() => Some(Ending::Panicked(message(e))),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Waits for the end of a run, and ends it where that has to be.
+pub(super) async fn execute(
+    context: &Context,
+    policy: &Policy,
+    guard: &Arc<Guard>,
+    mut task: Task,
+    cancel: &watch::Sender<Option<Why>>,
+) -> Ending {
+    let warning = guard.expiring(policy.stop_within);
+    let lost = guard.lost();
+    let too_long = async {
+        match policy.max_run {
+            Some(longest) => context.clock.sleep(longest).await,
+            None => std::future::pending().await,
+        }
+    };
+    let why = tokio::select! {
+        biased;
+        ending = task.ending() => return ending.unwrap_or(Ending::Stopped),
+        _ = lost => Why::Loss,
+        _ = warning, if !policy.stop_within.is_zero() => Why::Loss,
+        () = context.stopping(Stop::Runs) => Why::Shutdown,
+        () = too_long => Why::MaxRun,
+    };
+    let _ = cancel.send(Some(why));
+    let own = wind_up(context, policy, guard, &mut task).await;
+    match (why, own) {
+        (Why::MaxRun, _) => Ending::TimedOut,
+        // It made it in time.
+        (Why::Shutdown | Why::Loss, Some(own)) if guard.is_valid() => own,
+        (Why::Shutdown, _) => Ending::Stopped,
+        (Why::Loss, _) => Ending::Lost,
+    }
+}
+
+/// Lets it stop by itself for a while, then drops it. Answers with its own end, if it had one.
+async fn wind_up(context: &Context, policy: &Policy, guard: &Arc<Guard>, task: &mut Task) -> Option<Ending> {
+    if guard.is_valid() && !policy.stop_within.is_zero() {
+        tokio::select! {
+            biased;
+            own = task.ending() => return own,
+            _ = guard.lost() => {}
+            () = context.clock.sleep(policy.stop_within) => {}
+        }
+    }
+    task.0.abort();
+    // One that never yields goes on; as long as the lock is ours nobody else starts.
+    tokio::select! {
+        biased;
+        own = task.ending() => own,
+        _ = guard.lost() => None,
+    }
+}
+
+fn message(error: JoinError) -> String {
+    let panic: Box<dyn Any + Send> = error.into_panic();
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
+}

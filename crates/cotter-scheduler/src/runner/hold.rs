@@ -1,0 +1,262 @@
+//! What is done under one hold of a job's lock: decide, write, run, write, and again until nothing is due.
+
+use super::attempt::{next_worker, read};
+use super::context::{Context, Halt, Stop};
+use super::execute::{Task, execute};
+use super::post::{Post, Seen};
+use crate::decide::{Decision, Slot, decide};
+use crate::notes::{HISTORY, History, LastRun, State};
+use crate::{Ending, EventKind, Run, UnixTime};
+use cotter::Guard;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+/// A slot that is so near is waited for with the lock: the timers of two hosts never agree to the last.
+const NEAR: Duration = Duration::from_millis(20);
+
+/// One hold of a job's lock.
+pub(super) struct Hold<'a> {
+    context: &'a Arc<Context>,
+    post: &'a Arc<Post>,
+    guard: Arc<Guard>,
+    /// The note as it stands in the store.
+    note: Option<State>,
+    history: Option<History>,
+    /// When the last run under this hold started.
+    started: Option<UnixTime>,
+}
+
+/// What came of a hold.
+pub(super) enum Verdict {
+    Seen(Seen),
+    /// Something is due, and no worker is free.
+    NoWorker,
+}
+
+impl<'a> Hold<'a> {
+    pub(super) fn new(context: &'a Arc<Context>, post: &'a Arc<Post>, guard: Guard) -> Self {
+        Self { context, post, guard: Arc::new(guard), note: None, history: None, started: None }
+    }
+
+    /// Does what is due, then gives the lock back.
+    pub(super) async fn work(mut self, worker: Option<OwnedSemaphorePermit>) -> Result<Verdict, Halt> {
+        let done = self.run_all(worker).await;
+        self.give_back().await;
+        done
+    }
+
+    async fn run_all(&mut self, mut worker: Option<OwnedSemaphorePermit>) -> Result<Verdict, Halt> {
+        self.note = read(self.context, self.post).await?;
+        loop {
+            let now = self.context.measure().await?;
+            let decision = self.decide(now);
+            if self.context.is_stopping() || self.post.is_retired() {
+                return Err(Halt::Stopped);
+            }
+            let Some(slot) = decision.due.clone() else {
+                if self.settle(&decision, now).await? {
+                    continue;
+                }
+                return Ok(Verdict::Seen(seen(&decision)));
+            };
+            match self.worker(worker.take()).await? {
+                Worker::Ready(permit) => self.run(decision, slot, now, permit).await?,
+                Worker::Later(permit) => worker = Some(permit),
+                Worker::None => return Ok(Verdict::NoWorker),
+            }
+        }
+    }
+
+    fn decide(&self, now: UnixTime) -> Decision {
+        let control = self.context.control.borrow().of(self.post.name());
+        decide(&self.post.definition, self.note.as_ref(), &control, now, self.started.is_some())
+    }
+
+    /// Nothing is due: writes what has changed. True when the next slot is so near that it is waited for.
+    async fn settle(&mut self, decision: &Decision, now: UnixTime) -> Result<bool, Halt> {
+        if decision.changed && !decision.stands_by {
+            self.write(&decision.state, Stop::Starts).await?;
+            self.tell(decision);
+            if let Some(run) = &decision.crashed {
+                self.record(run).await?;
+            }
+        }
+        let near = decision.next.filter(|next| next.since(now) <= NEAR && !decision.stands_by);
+        if let Some(next) = near {
+            self.context.clock.sleep_until(next).await;
+        }
+        Ok(near.is_some())
+    }
+
+    /// A worker for the next run. Within a hold that has run something it is waited for with the lock, because the note
+    /// alone does not know of the backlog; others who wait for a worker come first.
+    async fn worker(&self, held: Option<OwnedSemaphorePermit>) -> Result<Worker, Halt> {
+        if let Some(permit) = held {
+            return Ok(Worker::Ready(permit));
+        }
+        if let Ok(permit) = self.context.workers.clone().try_acquire_owned() {
+            return Ok(Worker::Ready(permit));
+        }
+        match self.started {
+            Some(_) => self.wait_for_worker().await.map(Worker::Later),
+            None => Ok(Worker::None),
+        }
+    }
+
+    async fn wait_for_worker(&self) -> Result<OwnedSemaphorePermit, Halt> {
+        tokio::select! {
+            lost = self.guard.lost() => Err(Halt::Failed(cotter::Error::from(lost).into())),
+            worker = next_worker(self.context) => worker,
+        }
+    }
+
+    /// Runs one slot, and again where that is asked for.
+    async fn run(
+        &mut self,
+        decision: Decision,
+        mut slot: Slot,
+        now: UnixTime,
+        mut worker: OwnedSemaphorePermit,
+    ) -> Result<(), Halt> {
+        let mut state = decision.state.clone();
+        if let Some(before) = &state.run {
+            self.record(before).await?;
+        }
+        let (mut now, mut untold) = (now, Some(decision));
+        loop {
+            state.begin(&slot, now, self.guard.token().get());
+            self.write(&state, Stop::Starts).await?;
+            if let Some(decision) = untold.take() {
+                self.tell(&decision);
+            }
+            self.started = Some(now);
+            let ending = self.run_once(&slot, now).await;
+            drop(worker);
+            self.finish(&mut state, &ending).await?;
+            let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
+            worker = self.pause(&slot).await?;
+            slot = next;
+            now = self.context.measure().await?;
+        }
+    }
+
+    async fn run_once(&self, slot: &Slot, began: UnixTime) -> Ending {
+        let (name, token) = (self.post.name(), self.guard.token());
+        let (at, attempt) = (slot.at, slot.attempt);
+        self.context.tell(name, EventKind::Started { slot: at, attempt, token: token.get() });
+        let (cancel, cancelled) = watch::channel(None);
+        let run = Run {
+            slot: at,
+            attempt,
+            guard: self.guard.clone(),
+            client: self.context.settings.client.clone(),
+            cancel: cancelled,
+        };
+        let task = Task::start((self.post.job.action)(run));
+        let ending = execute(self.context, &self.post.job.policy, &self.guard, task, &cancel).await;
+        let took = self.context.clock.now().since(began);
+        self.context.tell(name, EventKind::Ended { slot: at, outcome: ending.clone(), took });
+        ending
+    }
+
+    /// Writes how it ended; what has no lock any more writes nothing, and its slot counts as crashed.
+    async fn finish(&mut self, state: &mut State, ending: &Ending) -> Result<(), Halt> {
+        if let Err(lost) = self.guard.check() {
+            return Err(Halt::Failed(cotter::Error::from(lost).into()));
+        }
+        state.end(self.context.clock.now(), ending);
+        self.write(state, Stop::Runs).await?;
+        match &state.run {
+            Some(run) => self.record(run).await,
+            None => Ok(()),
+        }
+    }
+
+    fn again(&self, slot: &Slot, ending: &Ending) -> Option<Slot> {
+        let retried = slot.attempt - 1 - slot.crashes;
+        let again = ending.may_be_retried() && retried < self.post.job.policy.retries;
+        again.then(|| Slot { attempt: slot.attempt + 1, ..slot.clone() })
+    }
+
+    /// Before a repetition: with the lock, without a worker.
+    async fn pause(&self, slot: &Slot) -> Result<OwnedSemaphorePermit, Halt> {
+        let after = self.post.job.policy.retry_delay;
+        let attempt = slot.attempt + 1;
+        self.context.tell(self.post.name(), EventKind::Retrying { slot: slot.at, attempt, after });
+        tokio::select! {
+            () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),
+            lost = self.guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
+            () = self.context.clock.sleep(after) => {}
+        }
+        self.wait_for_worker().await
+    }
+
+    async fn write(&mut self, state: &State, until: Stop) -> Result<(), Halt> {
+        let bytes = state.bytes();
+        self.context.ask(until, || self.guard.put_note(bytes.clone())).await?;
+        self.note = Some(state.clone());
+        Ok(())
+    }
+
+    /// Adds a run to the history, unless it is there.
+    async fn record(&mut self, run: &LastRun) -> Result<(), Halt> {
+        let mut history = match self.history.take() {
+            Some(history) => history,
+            None => self.read_history().await?,
+        };
+        if history.push(run, self.context.settings.history) {
+            let bytes = history.bytes();
+            self.context.ask(Stop::Runs, || self.guard.put_note_at(HISTORY, bytes)).await?;
+        }
+        self.history = Some(history);
+        Ok(())
+    }
+
+    async fn read_history(&self) -> Result<History, Halt> {
+        let name = self.context.lock_name(self.post.name());
+        let client = &self.context.settings.client;
+        let note = self.context.ask(Stop::Runs, || client.note_at(&name, HISTORY)).await?;
+        Ok(History::new(note.map(|n| n.bytes).unwrap_or_default()))
+    }
+
+    /// Tells what was decided, once it is written.
+    fn tell(&self, decision: &Decision) {
+        let tell = |kind| self.context.tell(self.post.name(), kind);
+        if decision.alarm {
+            tell(EventKind::Alarm);
+        }
+        if let Some(run) = &decision.crashed {
+            let again = decision.due.as_ref().is_some_and(|slot| slot.crashes > 0);
+            tell(EventKind::Crashed { slot: run.slot, token: run.token, again });
+        }
+        let counts = [
+            (decision.missed, EventKind::Missed { n: decision.missed }),
+            (decision.skipped, EventKind::Skipped { n: decision.skipped }),
+            (decision.merged, EventKind::Merged { n: decision.merged }),
+        ];
+        counts.into_iter().filter(|(n, _)| *n > 0).for_each(|(_, kind)| tell(kind));
+    }
+
+    /// A run that keeps a clone of its [`Run`] keeps the lock too.
+    async fn give_back(self) {
+        let at_least = self.post.job.policy.at_least;
+        let passed = self.started.map(|at| self.context.clock.now().since(at));
+        let rest = passed.map_or(Duration::ZERO, |passed| at_least.saturating_sub(passed));
+        let Some(guard) = Arc::into_inner(self.guard) else { return };
+        let back = if rest.is_zero() { guard.release() } else { guard.leave_for(rest) };
+        // One that is not answered runs out; who waits for the lock is told of the store then.
+        let _ = back.await;
+    }
+}
+
+enum Worker {
+    Ready(OwnedSemaphorePermit),
+    /// It took a while: what is due has to be decided again.
+    Later(OwnedSemaphorePermit),
+    None,
+}
+
+fn seen(decision: &Decision) -> Seen {
+    Seen { next: decision.next, handled: decision.state.handled, stands_by: decision.stands_by }
+}

@@ -1,0 +1,141 @@
+//! A store, replicas on it, and what they do.
+
+use cotter::{Client, memory};
+use cotter_scheduler::{Event, EventKind, Handle, Job, Run, Scheduler, Trigger, UnixTime};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub(crate) const S: Duration = Duration::from_secs(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
+
+/// Timers of the runtime go by milliseconds.
+const GRAIN: Duration = Duration::from_millis(5);
+
+/// What happened, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<Started>>>, Arc<Mutex<Vec<Event>>>);
+
+/// One start of a job's work.
+#[derive(Debug, Clone)]
+pub(crate) struct Started {
+    pub(crate) job: &'static str,
+    pub(crate) slot: UnixTime,
+    pub(crate) attempt: u32,
+    pub(crate) token: u64,
+    pub(crate) at: tokio::time::Instant,
+}
+
+impl Log {
+    pub(crate) fn add(&self, job: &'static str, run: &Run) {
+        let at = tokio::time::Instant::now();
+        let (slot, attempt, token) = (run.slot(), run.attempt(), run.token().get());
+        self.0.lock().unwrap().push(Started { job, slot, attempt, token, at });
+    }
+
+    pub(crate) fn starts(&self) -> Vec<Started> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    pub(crate) fn events(&self, wanted: impl Fn(&EventKind) -> bool) -> usize {
+        self.1.lock().unwrap().iter().filter(|event| wanted(&event.kind)).count()
+    }
+
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.1.lock().unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    /// A job whose runs take so long.
+    pub(crate) fn job(&self, name: &'static str, trigger: Trigger, takes: Duration) -> Job {
+        let log = self.clone();
+        Job::new(name, trigger, move |run: Run| {
+            let log = log.clone();
+            async move {
+                log.add(name, &run);
+                tokio::time::sleep(takes).await;
+            }
+        })
+    }
+
+    /// Milliseconds of each start after `from`.
+    pub(crate) fn millis(&self, from: tokio::time::Instant) -> Vec<u64> {
+        let millis = |s: &Started| s.at.saturating_duration_since(from).as_millis() as u64;
+        self.starts().iter().map(millis).collect()
+    }
+}
+
+/// A store that several replicas share.
+#[derive(Debug, Clone)]
+pub(crate) struct World {
+    store: memory::Store,
+    pub(crate) log: Log,
+}
+
+/// A scheduler that runs.
+pub(crate) struct Replica {
+    pub(crate) client: Client,
+    pub(crate) handle: Handle,
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<cotter_scheduler::Result<()>>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self { store: memory::Store::new(), log: Log::default() }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::builder().backend(self.store.clone()).in_this_runtime().connect().await.unwrap()
+    }
+
+    /// Starts a replica, after some settings.
+    pub(crate) async fn start(&self, set: impl FnOnce(Scheduler) -> Scheduler) -> Replica {
+        self.start_on(self.client().await, set, S * 30)
+    }
+
+    pub(crate) fn start_on(
+        &self,
+        client: Client,
+        set: impl FnOnce(Scheduler) -> Scheduler,
+        grace: Duration,
+    ) -> Replica {
+        let events = self.log.1.clone();
+        let observe = move |event: &Event| events.lock().unwrap().push(event.clone());
+        let scheduler = set(Scheduler::new(&client, "g").observe(observe));
+        let handle = scheduler.handle();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let task = tokio::spawn(scheduler.run_until(stopped, grace));
+        Replica { client, handle, stop: Some(stop), task }
+    }
+}
+
+impl Replica {
+    /// Stops it in order.
+    pub(crate) async fn stop(mut self) {
+        drop(self.stop.take());
+        self.task.await.unwrap().unwrap();
+    }
+
+    /// As if its process had died.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+/// Equal, as far as timers go; starts are never early.
+#[track_caller]
+pub(crate) fn assert_times(got: &[u64], wanted: &[u64]) {
+    let near = |(got, wanted): (&u64, &u64)| (*wanted..=wanted + GRAIN.as_millis() as u64).contains(got);
+    let same = got.len() == wanted.len() && got.iter().zip(wanted).all(near);
+    assert!(same, "\n   got {got:?}\nwanted {wanted:?}");
+}
+
+pub(crate) async fn sleep(d: Duration) {
+    tokio::time::sleep(d).await;
+}
