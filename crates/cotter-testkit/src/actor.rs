@@ -92,7 +92,9 @@ impl Actor {
         match how(self.client.mutex(name)).await {
             Ok(Some(guard)) => {
                 leaving.done = true;
-                let (token, deadline) = (guard.token().get(), self.deadline(&guard));
+                let (token, now) = (guard.token().get(), (self.now)());
+                // A process that was stopped may be given what is over already.
+                let deadline = self.deadline(&guard).or_else(|| guard.remaining().map(|_| now));
                 self.record(What::Acquired { attempt, token, deadline });
                 let deadline = AtomicU64::new(deadline.unwrap_or(0));
                 Ok(Some(Played { actor: self.clone(), attempt, guard: Some(guard), deadline }))
@@ -109,8 +111,10 @@ impl Actor {
     }
 
     fn deadline(&self, guard: &Guard) -> Option<u64> {
+        // The clock first: a process that is stopped in between must not believe in a later deadline than the guard.
+        let now = (self.now)();
         let left = guard.remaining().filter(|d| !d.is_zero())?;
-        Some((self.now)() + left.as_nanos() as u64)
+        Some(now + left.as_nanos() as u64)
     }
 
     fn record(&self, what: What) {

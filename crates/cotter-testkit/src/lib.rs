@@ -8,6 +8,7 @@
 //! | [`holder`] | the program of one holder process |
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
+//! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
 
 mod actor;
 mod clock;
@@ -18,6 +19,7 @@ pub mod holder;
 pub mod processes;
 pub mod resource;
 pub mod servers;
+pub mod storm;
 
 pub use actor::{Actor, Played};
 pub use clock::now;

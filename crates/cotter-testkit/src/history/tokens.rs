@@ -30,11 +30,11 @@ fn repeated(holds: &[&Hold]) -> Vec<Violation> {
 }
 
 /// A hold whose asking began after another one was had must carry a larger token. So must an exclusive one that was
-/// had after another exclusive one was over.
+/// had after another exclusive one was over. What was over when it was had orders nothing.
 fn out_of_order(holds: &[&Hold]) -> Vec<Violation> {
-    let mut found = sweep(holds, |h| h.asked, |h| h.got);
-    let exclusive: Vec<&Hold> =
-        holds.iter().copied().filter(|h| h.mode == Use::Exclusive && h.is_real()).collect();
+    let real: Vec<&Hold> = holds.iter().copied().filter(|h| h.is_real()).collect();
+    let mut found = sweep(&real, |h| h.asked, |h| h.got);
+    let exclusive: Vec<&Hold> = real.into_iter().filter(|h| h.mode == Use::Exclusive).collect();
     found.extend(sweep(&exclusive, |h| h.got, |h| h.end));
     found.dedup();
     found

@@ -35,7 +35,7 @@ pub fn check_void(history: &History, happened: Happened) -> Vec<Violation> {
     found
 }
 
-/// How many waits ended with a guard and began while somebody else held the name.
+/// How many waits ended with a guard and had to wait for somebody else who held the name meanwhile.
 pub fn contended(history: &History) -> usize {
     let mut holds: HashMap<&str, Vec<&Hold>> = HashMap::new();
     for hold in history.holds.iter().filter(|h| h.is_real()) {
@@ -43,7 +43,7 @@ pub fn contended(history: &History) -> usize {
     }
     let in_the_way = |w: &&Wait| {
         let Some(holds) = holds.get(w.name.as_str()) else { return false };
-        let upto = holds.partition_point(|h| h.got <= w.wanted);
+        let upto = holds.partition_point(|h| h.got <= w.end);
         let own = |h: &Hold| (h.process, h.attempt) == (w.process, w.attempt);
         holds[..upto].iter().rev().take(LOOK_BACK).any(|h| h.end > w.wanted && !own(h))
     };

@@ -43,8 +43,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
 async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     let log = Recorder::to_file(&orders.log, orders.process)?;
     let lease = Lease::renewed(Duration::from_millis(orders.ttl_ms));
-    let client =
-        Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns).connect().await?;
+    let client = connect(&orders, lease).await?;
     let shared = Arc::new(Shared {
         actor: Actor::new(client.clone(), &log, orders.process),
         resources: orders.names.iter().map(|n| orders.resources_of(n)).collect::<Result<_, _>>()?,
@@ -60,6 +59,19 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     client.close(Duration::from_secs(5)).await?;
     log.record(What::Finished);
     Ok(())
+}
+
+/// As a service would that starts while its store is in trouble.
+async fn connect(orders: &Orders, lease: Lease) -> cotter::Result<Client> {
+    let mut tries = 20;
+    loop {
+        let builder = Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns);
+        match builder.connect().await {
+            Err(e) if e.is_retryable() && tries > 0 => tries -= 1,
+            connected => return connected,
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// The input ends when the harness says so, and also when the harness is gone.

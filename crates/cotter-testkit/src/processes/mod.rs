@@ -5,12 +5,15 @@
 //! | `run` | one run, from start to report |
 //! | `herd` | the processes that live just now |
 //! | `injector` | what is done to them, and whether it really was |
+//! | `trouble` | what is done to the store meanwhile |
 //! | `report` | what came of it |
 
 mod herd;
 mod injector;
 mod report;
 mod run;
+mod trouble;
 
 pub use report::{Percentiles, Report};
 pub use run::{Injections, Run};
+pub use trouble::{NoTrouble, Outcome, Trouble};

@@ -3,6 +3,7 @@
 use super::herd::Herd;
 use super::injector::Injector;
 use super::report::Report;
+use super::trouble::{NoTrouble, Trouble};
 use crate::history::{Happened, History, Limits, Recorder, read_all};
 use crate::holder::{Habits, Orders};
 use crate::resource::{Resource, State};
@@ -82,6 +83,14 @@ impl Run {
     /// # Errors
     /// Processes cannot be started or signalled, files cannot be read.
     pub fn go(&self) -> io::Result<Report> {
+        self.go_under(&mut NoTrouble)
+    }
+
+    /// The same while the store is in trouble.
+    ///
+    /// # Errors
+    /// As [`go`](Self::go).
+    pub fn go_under(&self, trouble: &mut dyn Trouble) -> io::Result<Report> {
         for folder in [&self.folder, &self.orders.log, &self.orders.resources] {
             create_dir_all(folder)?;
         }
@@ -92,21 +101,29 @@ impl Run {
         for _ in 0..self.processes {
             herd.start()?;
         }
-        let injector = self.drive(&mut herd, &resources)?;
+        let injector = self.drive(&mut herd, &resources, trouble)?;
+        let outcome = trouble.end()?;
         let unfinished = herd.end(LAST_WORD)?;
         let happened = Happened {
-            planned: (injector.kills + injector.stops).max(self.kills),
-            confirmed: injector.confirmed,
+            planned: (injector.kills + injector.stops).max(self.kills) + outcome.planned,
+            confirmed: injector.confirmed + outcome.confirmed,
             acquisitions: self.acquisitions,
         };
         let history = History::of(read_all(&self.orders.log)?);
         let states: Vec<[State; 2]> = resources.iter().map(both).collect::<Result<_, _>>()?;
         let mut report = Report::of(history, &states, happened, &self.limits);
+        report.violations.extend(outcome.violations);
         (report.kills, report.stops, report.unfinished) = (injector.kills, injector.stops, unfinished);
+        (report.planned, report.confirmed) = (happened.planned, happened.confirmed);
         Ok(report)
     }
 
-    fn drive(&self, herd: &mut Herd, resources: &[[Resource; 2]]) -> io::Result<Injector> {
+    fn drive(
+        &self,
+        herd: &mut Herd,
+        resources: &[[Resource; 2]],
+        trouble: &mut dyn Trouble,
+    ) -> io::Result<Injector> {
         let mut rng = StdRng::seed_from_u64(self.orders.seed);
         let mut injector = Injector::new(&self.injections, &mut rng);
         let last = Instant::now() + self.patience;
@@ -118,6 +135,7 @@ impl Run {
                 break;
             }
             injector.step(herd, holder, &mut rng)?;
+            trouble.step()?;
             std::thread::sleep(TICK);
         }
         Ok(injector)

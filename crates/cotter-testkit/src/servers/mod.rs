@@ -2,9 +2,13 @@
 
 mod proxy;
 mod redis;
+mod weather;
+mod wire;
 
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};
+pub use weather::Weather;
+pub use wire::Wire;
 
 use std::net::TcpListener;
 

@@ -1,5 +1,7 @@
 //! A TCP proxy that delays, loses, cuts and goes silent.
 
+use super::weather::{Blow, Sky, Weather};
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,9 +40,10 @@ struct Rules {
 
 #[derive(Debug, Default)]
 struct State {
-    open: Vec<(TcpStream, TcpStream)>,
+    open: HashMap<u64, (TcpStream, TcpStream)>,
     request_delay: Duration,
     reply_delay: Duration,
+    sky: Option<Sky>,
     /// The next reply that contains the bytes is lost.
     lose: Option<(Vec<u8>, Loss)>,
     /// The next request that contains the bytes is kept back, and all behind it on its connection.
@@ -79,6 +82,20 @@ impl Proxy {
     /// A Redis URL through this proxy.
     pub fn redis_url(&self, options: &str) -> String {
         format!("redis://127.0.0.1:{}?{options}", self.port())
+    }
+
+    /// What happens to packets at random from now on. The seed counts when there was none before.
+    pub fn weather(&self, weather: Weather, seed: u64) {
+        let mut state = self.rules.state();
+        match &mut state.sky {
+            Some(sky) => sky.change(weather),
+            none => *none = Some(Sky::new(weather, seed)),
+        }
+    }
+
+    /// How much the weather was to do, and how much it did.
+    pub fn weathered(&self) -> (u64, u64) {
+        self.rules.state().sky.as_ref().map_or((0, 0), |sky| (sky.planned, sky.confirmed))
     }
 
     /// Every packet towards the server waits so long.
@@ -129,7 +146,7 @@ impl Proxy {
 
     /// Resets all connections; new ones work.
     pub fn cut(&self) {
-        self.rules.state().open.drain(..).for_each(|(a, b)| close(&a, &b));
+        self.rules.state().open.drain().for_each(|(_, (a, b))| close(&a, &b));
     }
 
     /// Half-opens: all connections stay and carry nothing, until it is undone.
@@ -168,7 +185,7 @@ fn close(a: &TcpStream, b: &TcpStream) {
 }
 
 fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
-    for client in listener.incoming() {
+    for (number, client) in (0..).zip(listener.incoming()) {
         if rules.stopped() {
             return;
         }
@@ -179,11 +196,14 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
         let Ok(server) = TcpStream::connect(rules.target) else { continue };
         let _ = (client.set_nodelay(true), server.set_nodelay(true));
         if let Some(copy) = client.try_clone().ok().zip(server.try_clone().ok()) {
-            rules.state().open.push(copy);
+            rules.state().open.insert(number, copy);
         }
         let (Ok(from_client), Ok(from_server)) = (client.try_clone(), server.try_clone()) else { continue };
         let (up, down) = (rules.clone(), rules.clone());
-        thread::spawn(move || pump(from_client, server, |packet| requests(&up, packet)));
+        thread::spawn(move || {
+            pump(from_client, server, |packet| requests(&up, packet));
+            up.state().open.remove(&number);
+        });
         thread::spawn(move || pump(from_server, client, |packet| replies(&down, packet)));
     }
 }
@@ -196,20 +216,18 @@ enum Fate {
 }
 
 fn requests(rules: &Rules, packet: &[u8]) -> Fate {
-    let (delay, keep) = {
+    let (delay, keep, blow) = {
         let mut state = rules.state();
         let keep = state.keep.take_if(|bytes| contains(packet, bytes));
-        (state.request_delay, keep.is_some())
+        let blow = state.sky.as_mut().map_or(Blow::None, |sky| sky.on_request(packet));
+        (state.request_delay, keep.is_some(), blow)
     };
     thread::sleep(delay);
     if keep {
-        rules.kept.fetch_add(1, Ordering::SeqCst);
-        while rules.kept.load(Ordering::SeqCst) > 0 && !rules.stopped() {
-            thread::sleep(Duration::from_millis(1));
-        }
+        keep_back(rules);
     }
     hold_while_frozen(rules);
-    Fate::Pass
+    struck(rules, blow)
 }
 
 fn replies(rules: &Rules, packet: &[u8]) -> Fate {
@@ -221,9 +239,33 @@ fn replies(rules: &Rules, packet: &[u8]) -> Fate {
         rules.messages_dropped.fetch_add(1, Ordering::SeqCst);
         return Fate::Drop;
     }
-    match state.lose.take_if(|(bytes, _)| contains(packet, bytes)) {
-        Some((_, how)) => Fate::End(how),
-        None => Fate::Pass,
+    if let Some((_, how)) = state.lose.take_if(|(bytes, _)| contains(packet, bytes)) {
+        return Fate::End(how);
+    }
+    let blow = state.sky.as_mut().map_or(Blow::None, |sky| sky.on_reply(packet));
+    drop(state);
+    struck(rules, blow)
+}
+
+/// Does what the weather has decided, and counts it.
+fn struck(rules: &Rules, blow: Blow) -> Fate {
+    let fate = match blow {
+        Blow::None => return Fate::Pass,
+        Blow::Drop => Fate::Drop,
+        Blow::End(how) => Fate::End(how),
+        Blow::Late(by) => {
+            thread::sleep(by);
+            Fate::Pass
+        }
+    };
+    rules.state().sky.iter_mut().for_each(|sky| sky.confirmed += 1);
+    fate
+}
+
+fn keep_back(rules: &Rules) {
+    rules.kept.fetch_add(1, Ordering::SeqCst);
+    while rules.kept.load(Ordering::SeqCst) > 0 && !rules.stopped() {
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -233,7 +275,7 @@ fn hold_while_frozen(rules: &Rules) {
     }
 }
 
-fn contains(packet: &[u8], bytes: &[u8]) -> bool {
+pub(super) fn contains(packet: &[u8], bytes: &[u8]) -> bool {
     bytes.is_empty() || packet.windows(bytes.len()).any(|w| w == bytes)
 }
 

@@ -1,7 +1,6 @@
 //! A real `redis-server`.
 
-use super::{free_port, missing};
-use std::io::{BufRead, BufReader, Write};
+use super::{Wire, free_port, missing};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -155,12 +154,15 @@ impl Redis {
     /// # Panics
     /// When the server does not answer.
     pub fn command(&self, words: &[&str]) -> String {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        let mut request = format!("*{}\r\n", words.len());
-        words.iter().for_each(|w| request += &format!("${}\r\n{w}\r\n", w.len()));
-        (&stream).write_all(request.as_bytes()).expect("it reads");
-        read_reply(&mut BufReader::new(stream)).expect("it answers")
+        self.wire().command(words).expect("it answers")
+    }
+
+    /// A connection for many commands.
+    ///
+    /// # Panics
+    /// When the server does not listen.
+    pub fn wire(&self) -> Wire {
+        Wire::open(self.port).expect("the server listens")
     }
 
     /// Makes this server a replica of another and waits until it has its data.
@@ -185,28 +187,5 @@ impl Redis {
 impl Drop for Redis {
     fn drop(&mut self) {
         self.kill();
-    }
-}
-
-/// Lists come back as lines.
-fn read_reply(from: &mut impl BufRead) -> std::io::Result<String> {
-    let mut line = String::new();
-    from.read_line(&mut line)?;
-    let line = line.trim_end();
-    let (sign, rest) = line.split_at_checked(1).unwrap_or_default();
-    match sign {
-        "$" if rest == "-1" => Ok(String::new()),
-        "$" => {
-            let mut bytes = vec![0; rest.parse::<usize>().map_err(std::io::Error::other)? + 2];
-            from.read_exact(&mut bytes)?;
-            bytes.truncate(bytes.len() - 2);
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        }
-        "*" => {
-            let items = rest.parse::<i64>().map_err(std::io::Error::other)?;
-            let items: std::io::Result<Vec<String>> = (0..items).map(|_| read_reply(from)).collect();
-            Ok(items?.join("\n"))
-        }
-        _ => Ok(rest.to_owned()),
     }
 }

@@ -32,16 +32,19 @@ impl Drop for Place {
 }
 
 /// A run on a `file:` store of its own, and alone. The folder goes when the place is dropped.
+#[allow(dead_code, reason = "each test program uses one of them")]
 pub(crate) fn on_files() -> (Place, Run) {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = private_folder();
-    let store = folder.path().join("store");
-    let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url(&store));
-    (Place { folder, _alone: alone }, run)
+    let (place, mut run) = on("");
+    run.orders.url = format!("file://{}", place.folder.path().join("store").display());
+    (place, run)
 }
 
-fn url(store: &std::path::Path) -> String {
-    format!("file://{}", store.display())
+/// A run on this store, alone.
+pub(crate) fn on(url: &str) -> (Place, Run) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = private_folder();
+    let run = Run::new(env!("CARGO_BIN_EXE_cotter-holder"), &folder.path().join("run"), url);
+    (Place { folder, _alone: alone }, run)
 }
 
 /// Not below a directory that everybody may write to: the store refuses that.

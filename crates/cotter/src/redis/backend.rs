@@ -143,7 +143,7 @@ impl Native {
         let keys: Vec<String> = grants.iter().map(|g| self.keys.lock(&g.claim.name)).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let mut args = vec![micros(ttl), self.px(ttl)];
-        args.extend(grants.iter().map(|g| g.claim.id.to_string()));
+        args.extend(grants.iter().map(|g| format!("{} {:016}", g.claim.id, g.number)));
         let args: Vec<&[u8]> = args.iter().map(String::as_bytes).collect();
         let live = match self.link.live().await {
             Ok(live) => live,

@@ -1,7 +1,7 @@
 //! Answers that never come.
 
 use crate::setup::{backend, claim, client, eventually, queued, server, take};
-use cotter::backend::{Leave, Until};
+use cotter::backend::{Extension, Grant, Leave, NoteAt, Until};
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Loss, Proxy, Redis};
 use std::time::{Duration, Instant};
@@ -84,6 +84,23 @@ async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
         let waited = free_again(&steady, "a").await;
         assert!(waited < Duration::from_secs(3), "asked again: {asked_again}: {waited:?}");
     }
+}
+
+/// The same claim may have been granted again, to a question that landed late: the token of the first grant is stale.
+#[tokio::test]
+async fn a_grant_is_not_extended_by_the_next_one_of_its_claim() {
+    let server = server!();
+    let one = backend(&server.url("")).await;
+    let claim = claim("a", TTL);
+    let first = take(&one, &claim).await;
+    one.release(&claim, Leave { used: 1, keep_for: None }).await.unwrap();
+    let second = take(&one, &claim).await;
+    let answers = one.extend(&[&first, &second], TTL).await;
+    let [Ok(Extension::Lost), Ok(Extension::Extended { .. })] = &answers[..] else { panic!("{answers:?}") };
+    let at = |grant: &Grant| NoteAt { key: "k", token: grant.number, sequence: 1 };
+    let notes = one.notes().unwrap();
+    assert_eq!(notes.store(&first, at(&first), b"stale").await.unwrap(), None);
+    assert_eq!(notes.store(&second, at(&second), b"new").await.unwrap(), Some(1));
 }
 
 /// When the only waiter of a name last asked, by the server's clock.

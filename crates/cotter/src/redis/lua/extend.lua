@@ -1,7 +1,8 @@
--- Gives each of these grants `ttl` from now; never shortens, never creates.
+-- Gives each of these grants `ttl` from now; never shortens, never creates. A grant is claim id *and* number: a question
+-- that landed late may have got the same claim another one since.
 --
 -- KEYS  the locks
--- ARGV  1 ttl (14 digits, us)   2 px of a held lock (ms)   3... their claim ids
+-- ARGV  1 ttl (14 digits, us)   2 px of a held lock (ms)   3... their claim ids and numbers (32 + 1 + 16)
 -- Returns 14 characters for each: the microseconds that are left, - lost, x not ours to read
 --@include now
 local answers = {}
@@ -10,7 +11,7 @@ for i, key in ipairs(KEYS) do
   local answer = '--------------'
   if type(state) == 'table' or (state and (#state < 110 or string.sub(state, 1, 1) ~= '1')) then
     answer = 'xxxxxxxxxxxxxx'
-  elseif state and string.sub(state, 3, 3) ~= 'e' and string.sub(state, 6, 37) == ARGV[i + 2] then
+  elseif state and string.sub(state, 3, 3) ~= 'e' and string.sub(state, 6, 54) == ARGV[i + 2] then
     local granted, ttl = tonumber(string.sub(state, 56, 71)), tonumber(string.sub(state, 96, 109))
     local left = math.min(granted, nown) + ttl - nown
     if left > tonumber(ARGV[1]) then

@@ -7,7 +7,7 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include state
-if not held or holder ~= ARGV[1] then return '' end
+if not held or holder ~= ARGV[1] or tonumber(ARGV[2]) < first then return '' end
 local by = ARGV[2] .. ' ' .. ARGV[3]
 local old = redis.call('HGET', KEYS[2], 'by')
 if old and by <= old then return '' end

@@ -1,0 +1,44 @@
+//! What is done to the store and to the way to it, beside what is done to the processes.
+
+use crate::history::Violation;
+use std::io;
+
+/// Trouble of one kind of store.
+pub trait Trouble {
+    /// Does what is due. Called again and again while the run lasts.
+    ///
+    /// # Errors
+    /// The run cannot go on.
+    fn step(&mut self) -> io::Result<()>;
+
+    /// Ends all of it, so that the processes can end in order.
+    ///
+    /// # Errors
+    /// It does not end.
+    fn end(&mut self) -> io::Result<Outcome>;
+}
+
+/// What came of the trouble.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Faults that were to be.
+    pub planned: usize,
+    /// Faults that were.
+    pub confirmed: usize,
+    /// What was seen in the store that must not be.
+    pub violations: Vec<Violation>,
+}
+
+/// None.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTrouble;
+
+impl Trouble for NoTrouble {
+    fn step(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<Outcome> {
+        Ok(Outcome::default())
+    }
+}

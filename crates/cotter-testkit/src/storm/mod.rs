@@ -1,0 +1,68 @@
+//! A Redis server in trouble, and its queues watched meanwhile.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `snapshot` | who holds and who waits, at one instant of the server |
+//! | `watcher` | one snapshot after the other, and whether what happened in between was in order |
+//! | `queue` | the rules of order, for two snapshots of one name |
+//! | `outages` | what is done to the server itself, and whether it was |
+
+mod outages;
+mod queue;
+mod snapshot;
+mod watcher;
+
+use crate::processes::{Outcome, Trouble};
+use crate::servers::{Proxy, Redis, Weather};
+use outages::Outages;
+use std::io;
+use watcher::Watcher;
+
+/// Everything at once: bad weather on the way, and a server that kills subscriptions, evicts, and runs out of memory.
+#[derive(Debug)]
+pub struct Storm<'a> {
+    proxy: &'a Proxy,
+    outages: Outages,
+    watcher: Option<Watcher>,
+}
+
+impl<'a> Storm<'a> {
+    /// Begins. The names are those whose queues are watched, and whose holders are evicted.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub fn begin(
+        server: &Redis,
+        proxy: &'a Proxy,
+        weather: Weather,
+        names: &[String],
+        seed: u64,
+    ) -> io::Result<Self> {
+        proxy.weather(weather, seed);
+        let outages = Outages::plan(server, names, seed)?;
+        Ok(Self { proxy, outages, watcher: Some(Watcher::start(server, names)?) })
+    }
+
+    /// How many pairs of snapshots were compared, for people.
+    pub fn compared(&self) -> usize {
+        self.watcher.as_ref().map_or(0, Watcher::compared)
+    }
+}
+
+impl Trouble for Storm<'_> {
+    fn step(&mut self) -> io::Result<()> {
+        self.outages.step()
+    }
+
+    fn end(&mut self) -> io::Result<Outcome> {
+        self.proxy.weather(Weather::default(), 0);
+        let (weather_planned, weather_confirmed) = self.proxy.weathered();
+        let (planned, confirmed) = self.outages.end()?;
+        let violations = self.watcher.take().map(Watcher::end).unwrap_or_default();
+        Ok(Outcome {
+            planned: planned + weather_planned as usize,
+            confirmed: confirmed + weather_confirmed as usize,
+            violations,
+        })
+    }
+}
