@@ -1,7 +1,6 @@
 //! The `cotter` command.
 
 mod args;
-mod command;
 mod config;
 mod cron;
 mod demo;
@@ -27,9 +26,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some((word, words)) = words.split_first()
-        && word == command::shim::WORD
+        && word == run::shim::WORD
     {
-        return command::shim::main(words);
+        return run::shim::main(words);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

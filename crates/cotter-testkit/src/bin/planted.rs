@@ -51,6 +51,7 @@ fn run(only: &[String]) -> Result<bool> {
     let places = Places::new()?;
     let list: List = toml::from_str(&std::fs::read_to_string(places.root.join(FOLDER).join("list.toml"))?)?;
     places.copy()?;
+    places.build()?;
     let chosen = |b: &&Bug| only.is_empty() || only.contains(&b.name);
     let mut all_found = true;
     let mut count = 0;
@@ -134,6 +135,14 @@ impl Places {
             std::fs::copy(from, to)?;
         }
         Ok(())
+    }
+
+    /// Everything once without a bug, so that no test's time goes into it.
+    fn build(&self) -> Result<()> {
+        let mut command = Command::new("cargo");
+        command.args(["test", "--quiet", "-p", "cotter-testkit", "--no-run"]);
+        let built = command.env("CARGO_TARGET_DIR", &self.build).current_dir(&self.scratch).status()?;
+        if built.success() { Ok(()) } else { Err("the tests do not build without any bug".into()) }
     }
 
     fn patch(&self, patch: &Path, back: bool) -> Result<std::result::Result<(), String>> {

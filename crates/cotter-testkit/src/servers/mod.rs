@@ -1,10 +1,12 @@
 //! Real servers on free ports in temporary folders, and a proxy that loses, delays and cuts what goes to them.
 
+mod kept;
 mod proxy;
 mod redis;
 mod weather;
 mod wire;
 
+pub use kept::Kept;
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};
 pub use weather::Weather;

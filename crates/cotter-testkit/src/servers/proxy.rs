@@ -1,5 +1,6 @@
 //! A TCP proxy that delays, loses, cuts and goes silent.
 
+use super::kept::{Keep, Kept};
 use super::weather::{Blow, Sky, Weather};
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -33,8 +34,6 @@ struct Rules {
     frozen: AtomicBool,
     refusing: AtomicBool,
     stopped: AtomicBool,
-    /// So many requests are kept back.
-    kept: AtomicU64,
     messages_dropped: AtomicU64,
 }
 
@@ -46,8 +45,9 @@ struct State {
     sky: Option<Sky>,
     /// The next reply that contains the bytes is lost.
     lose: Option<(Vec<u8>, Loss)>,
-    /// The next request that contains the bytes is kept back, and all behind it on its connection.
-    keep: Option<Vec<u8>>,
+    /// The next packet that contains the bytes is kept back, and all behind it on its connection.
+    keep_request: Option<Keep>,
+    keep_reply: Option<Keep>,
     /// All packets from the server that contain this are dropped; only for messages, which nothing is in step with.
     drop_messages: Option<Vec<u8>>,
 }
@@ -66,7 +66,6 @@ impl Proxy {
             frozen: AtomicBool::new(false),
             refusing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
-            kept: AtomicU64::new(0),
             messages_dropped: AtomicU64::new(0),
         });
         let accepting = rules.clone();
@@ -109,19 +108,14 @@ impl Proxy {
     }
 
     /// The next packet towards the server that contains these bytes stays here, and all behind it on its connection, until
-    /// [`let_go`](Self::let_go): also when the client has given the connection up meanwhile.
-    pub fn keep_request(&self, containing: &[u8]) {
-        self.rules.state().keep = Some(containing.to_vec());
+    /// it is let go: also when the client has given the connection up meanwhile.
+    pub fn keep_request(&self, containing: &[u8]) -> Kept {
+        Kept::of(&mut self.rules.state().keep_request, containing)
     }
 
-    /// Whether a request is kept back.
-    pub fn has_kept(&self) -> bool {
-        self.rules.kept.load(Ordering::SeqCst) > 0
-    }
-
-    /// What was kept back goes on.
-    pub fn let_go(&self) {
-        self.rules.kept.store(0, Ordering::SeqCst);
+    /// The same for a packet from the server.
+    pub fn keep_reply(&self, containing: &[u8]) -> Kept {
+        Kept::of(&mut self.rules.state().keep_reply, containing)
     }
 
     /// The next packet from the server that contains these bytes is lost, and its connection with it.
@@ -218,22 +212,24 @@ enum Fate {
 fn requests(rules: &Rules, packet: &[u8]) -> Fate {
     let (delay, keep, blow) = {
         let mut state = rules.state();
-        let keep = state.keep.take_if(|bytes| contains(packet, bytes));
+        let keep = state.keep_request.take_if(|k| contains(packet, &k.containing));
         let blow = state.sky.as_mut().map_or(Blow::None, |sky| sky.on_request(packet));
-        (state.request_delay, keep.is_some(), blow)
+        (state.request_delay, keep, blow)
     };
     thread::sleep(delay);
-    if keep {
-        keep_back(rules);
-    }
     hold_while_frozen(rules);
+    keep_back(rules, keep);
     struck(rules, blow)
 }
 
 fn replies(rules: &Rules, packet: &[u8]) -> Fate {
-    let delay = rules.state().reply_delay;
+    let (delay, keep) = {
+        let mut state = rules.state();
+        (state.reply_delay, state.keep_reply.take_if(|k| contains(packet, &k.containing)))
+    };
     thread::sleep(delay);
     hold_while_frozen(rules);
+    keep_back(rules, keep);
     let mut state = rules.state();
     if state.drop_messages.as_ref().is_some_and(|m| contains(packet, m)) {
         rules.messages_dropped.fetch_add(1, Ordering::SeqCst);
@@ -262,10 +258,9 @@ fn struck(rules: &Rules, blow: Blow) -> Fate {
     fate
 }
 
-fn keep_back(rules: &Rules) {
-    rules.kept.fetch_add(1, Ordering::SeqCst);
-    while rules.kept.load(Ordering::SeqCst) > 0 && !rules.stopped() {
-        thread::sleep(Duration::from_millis(1));
+fn keep_back(rules: &Rules, keep: Option<Keep>) {
+    if let Some(keep) = keep {
+        keep.until_let_go(|| rules.stopped());
     }
 }
 

@@ -1,9 +1,9 @@
 //! Answers that never come.
 
-use crate::setup::{backend, claim, client, eventually, queued, server, take};
-use cotter::backend::{Extension, Grant, Leave, NoteAt, Until};
+use crate::setup::{backend, claim, client, clock, eventually, queued, server, take};
+use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease};
-use cotter_testkit::servers::{Loss, Proxy, Redis};
+use cotter_testkit::servers::{Loss, Proxy};
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -50,68 +50,6 @@ async fn an_acquire_that_lands_late_is_undone() {
     assert!(waited < Duration::from_secs(3), "{waited:?}");
 }
 
-/// Granted by message while a question is still on its way over a connection that is gone: it takes the lock again when
-/// it lands behind the release, and is undone.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
-    let server = server!();
-    for asked_again in [false, true] {
-        let proxy = Proxy::start(server.port());
-        let (holder, steady) = (backend(&server.url("")).await, client(&server.url(""), TTL).await);
-        let waiter = client(&proxy.redis_url("timeout=300ms"), TTL).await;
-        let held = claim("a", Duration::from_secs(1));
-        let grant = take(&holder, &held).await;
-        let waiting = tokio::spawn({
-            let mutex = waiter.mutex("a");
-            async move { mutex.lock().await.unwrap() }
-        });
-        eventually("it waits", || queued(&server, "a") == 1).await;
-        // It asks when the lease should have ended, and that question stays on its way.
-        proxy.keep_request(b"cotter:{a}");
-        holder.extend(&[&grant], TTL * 10).await.remove(0).unwrap();
-        eventually("it asks", || proxy.has_kept()).await;
-        if asked_again {
-            let seen = last_asked(&server, "a");
-            eventually("it asks over another connection", || last_asked(&server, "a") != seen).await;
-        }
-        holder.release(&held, Leave { used: 1, keep_for: None }).await.unwrap();
-        let guard = waiting.await.unwrap();
-        let token = guard.token().get();
-        guard.release().await.unwrap();
-        assert_eq!(last_token(&server, "a"), token, "it is free");
-        proxy.let_go();
-        eventually("it lands, and takes the lock", || last_token(&server, "a") > token).await;
-        let waited = free_again(&steady, "a").await;
-        assert!(waited < Duration::from_secs(3), "asked again: {asked_again}: {waited:?}");
-    }
-}
-
-/// The same claim may have been granted again, to a question that landed late: the token of the first grant is stale.
-#[tokio::test]
-async fn a_grant_is_not_extended_by_the_next_one_of_its_claim() {
-    let server = server!();
-    let one = backend(&server.url("")).await;
-    let claim = claim("a", TTL);
-    let first = take(&one, &claim).await;
-    one.release(&claim, Leave { used: 1, keep_for: None }).await.unwrap();
-    let second = take(&one, &claim).await;
-    let answers = one.extend(&[&first, &second], TTL).await;
-    let [Ok(Extension::Lost), Ok(Extension::Extended { .. })] = &answers[..] else { panic!("{answers:?}") };
-    let at = |grant: &Grant| NoteAt { key: "k", token: grant.number, sequence: 1 };
-    let notes = one.notes().unwrap();
-    assert_eq!(notes.store(&first, at(&first), b"stale").await.unwrap(), None);
-    assert_eq!(notes.store(&second, at(&second), b"new").await.unwrap(), Some(1));
-}
-
-/// When the only waiter of a name last asked, by the server's clock.
-fn last_asked(server: &Redis, name: &str) -> String {
-    server.command(&["HVALS", &format!("cotter:{{{name}}}:w")]).chars().take(16).collect()
-}
-
-fn last_token(server: &Redis, name: &str) -> u64 {
-    server.command(&["GET", &format!("cotter:{{{name}}}")])[38..54].parse().unwrap()
-}
-
 /// On a busy connection, at every point of its way.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_acquires_leave_nothing() {
@@ -144,7 +82,7 @@ async fn a_grant_may_be_released_on_another_connection() {
     use cotter::backend::Connect;
     let server = server!();
     let store = cotter::redis::Store::from_url(server.url("")).unwrap();
-    let clock = crate::setup::clock();
+    let clock = clock();
     let (one, two) = (store.connect(&clock).await.unwrap(), store.connect(&clock).await.unwrap());
     let holder = backend(&server.url("")).await;
     let (held, wanted) = (claim("a", TTL), claim("a", TTL));

@@ -1,66 +1,6 @@
-//! Servers, clients, and a clock for those who speak to a backend without the engine.
+//! What these tests share.
 
-use cotter::backend::{Backend, Claim, ClaimId, Connect, Grant, Mode, Until};
-use cotter::redis::Store;
-use cotter::{Client, Clock, Lease, Moment, Name, Sleep};
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
-
-/// The clock of this process's runtime.
-#[derive(Debug)]
-pub(crate) struct TestClock(Instant);
-
-impl Clock for TestClock {
-    fn now(&self) -> Moment {
-        Moment::from_nanos(self.0.elapsed().as_nanos() as u64)
-    }
-
-    fn wall(&self) -> SystemTime {
-        SystemTime::now()
-    }
-
-    fn sleep_until(&self, until: Moment) -> Sleep {
-        let left = until.since(self.now());
-        Box::pin(tokio::time::sleep(left.min(Duration::from_secs(1_000_000))))
-    }
-}
-
-pub(crate) fn clock() -> Arc<dyn Clock> {
-    Arc::new(TestClock(Instant::now()))
-}
-
-/// A connection without an engine, like a process of its own.
-pub(crate) async fn backend(url: &str) -> Arc<dyn Backend> {
-    Store::from_url(url).unwrap().connect(&clock()).await.unwrap()
-}
-
-pub(crate) fn claim(name: &str, ttl: Duration) -> Claim {
-    let name = Name::new(name).unwrap();
-    Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl, turns: 1, label: "host/1 (test)".into() }
-}
-
-pub(crate) async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
-    backend.acquire(claim, Until::Now).await.unwrap().expect("it is free")
-}
-
-/// A client whose acquisitions stand in the server's queue one by one.
-pub(crate) async fn client(url: &str, ttl: Duration) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
-}
-
-/// How many wait for a name in the server.
-pub(crate) fn queued(server: &cotter_testkit::servers::Redis, name: &str) -> usize {
-    server.command(&["ZCARD", &format!("cotter:{{{name}}}:q")]).parse().unwrap()
-}
-
-/// Until it holds, or the test fails.
-pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
+pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, eventually, queued, take};
 
 /// A server, or the end of the test where there is none and that was said.
 macro_rules! server {

@@ -192,24 +192,6 @@ async fn a_reconnect_keeps_the_place() {
     assert!(first.await.unwrap() < second.await.unwrap());
 }
 
-/// A grant for a waiter that has gone is given back by the process that it was sent to.
-#[tokio::test]
-async fn a_grant_that_nobody_waits_for_is_given_back() {
-    let server = server!();
-    let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
-    let ttl = Duration::from_secs(30);
-    let held = claim("a", ttl);
-    take(&holder, &held).await;
-    let gone = pass_through(&waiter, "a", ttl);
-    eventually("it waits", || queued(&server, "a") == 1).await;
-    gone.abort();
-    let _ = gone.await;
-    let start = Instant::now();
-    holder.release(&held, USED).await.unwrap();
-    holder.acquire(&claim("a", ttl), Until::Forever).await.unwrap().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
-}
-
 /// The server's clock was stepped back by an hour after a waiter had asked: its silence begins now, not in an hour.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {

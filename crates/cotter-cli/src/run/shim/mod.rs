@@ -10,7 +10,6 @@
 //! write of this one, also when cotter is dead. No signal but KILL and STOP reaches it while the
 //! command runs.
 
-mod family;
 mod keeper;
 mod start;
 

@@ -1,0 +1,229 @@
+//! The rules of the Redis store that a run may break unnoticed, each provoked on a real server.
+
+use cotter::backend::{Backend, Connect, Extension, Grant, Leave, NoteAt, Release, Until};
+use cotter::redis::Store;
+use cotter_testkit::bare::{backend, claim, client, clock, eventually, queued, take};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::{Proxy, Redis};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+const TTL: Duration = Duration::from_secs(30);
+const USED: Leave = Leave { used: 1, keep_for: None };
+
+/// A server, or the end of the test where there is none and that was said.
+macro_rules! server {
+    () => {
+        match Redis::start() {
+            Some(server) => server,
+            None => return,
+        }
+    };
+}
+
+/// Waits for the lock in a task.
+fn wait(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<cotter::Result<Option<Grant>>> {
+    let (backend, claim) = (backend.clone(), claim(name, ttl));
+    tokio::spawn(async move { backend.acquire(&claim, Until::Forever).await })
+}
+
+/// When the only waiter of a name asked last, by the server's clock.
+fn last_asked(server: &Redis, name: &str) -> String {
+    server.command(&["HVALS", &format!("cotter:{{{name}}}:w")]).chars().take(16).collect()
+}
+
+fn last_token(server: &Redis, name: &str) -> u64 {
+    server.command(&["GET", &format!("cotter:{{{name}}}")])[38..54].parse().unwrap()
+}
+
+/// A message that speaks of an earlier stay in the queue makes nobody a holder.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_an_earlier_stay_in_the_queue_is_not_believed() {
+    let (server, ttl) = (server!(), Duration::from_millis(600));
+    let proxy = Proxy::start(server.port());
+    let (first, third) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("a", TTL);
+    take(&first, &held).await;
+    let second = backend(&proxy.redis_url("timeout=20s")).await;
+    let waiting = wait(&second, "a", ttl);
+    eventually("the second one waits", || queued(&server, "a") == 1).await;
+    // Its grant does not reach it, and its next question not the server, until its lease has run out.
+    let message = proxy.keep_reply(b"granted");
+    let question = proxy.keep_request(b"cotter:{a}");
+    eventually("it asks", || question.is_caught()).await;
+    first.release(&held, USED).await.unwrap();
+    eventually("its grant is on its way", || message.is_caught()).await;
+    third.acquire(&claim("a", TTL), Until::Forever).await.unwrap().unwrap();
+    question.let_go();
+    eventually("it waits again", || queued(&server, "a") == 1).await;
+    message.let_go();
+    let seen = last_asked(&server, "a");
+    eventually("it goes on asking", || waiting.is_finished() || last_asked(&server, "a") != seen).await;
+    let text = "a message with an old ticket made it a holder beside the third one";
+    demand(!waiting.is_finished(), Kind::Overlap, text);
+    waiting.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_of_a_grant_by_message_counts_from_a_question() {
+    let (server, clock) = (server!(), clock());
+    let proxy = Proxy::start(server.port());
+    let store = |url: String| Store::from_url(url).unwrap();
+    let first = store(server.url("")).connect(&clock).await.unwrap();
+    let second = store(proxy.redis_url("")).connect(&clock).await.unwrap();
+    let (held, ttl) = (claim("a", TTL), Duration::from_secs(9));
+    take(&first, &held).await;
+    let waiting = wait(&second, "a", ttl);
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    let message = proxy.keep_reply(b"granted");
+    first.release(&held, USED).await.unwrap();
+    let granted_by = clock.now();
+    eventually("its grant is on its way", || message.is_caught()).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    message.let_go();
+    let grant = waiting.await.unwrap().unwrap().unwrap();
+    let end = grant.as_of + grant.ttl.unwrap();
+    demand(end <= granted_by + ttl, Kind::Overlap, "it believes to hold for longer than the server does");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_of_a_grant_by_reply_counts_from_its_question() {
+    let (server, clock) = (server!(), clock());
+    let proxy = Proxy::start(server.port());
+    let backend = Store::from_url(proxy.redis_url("")).unwrap().connect(&clock).await.unwrap();
+    let late = Duration::from_millis(300);
+    proxy.delay_replies(late);
+    let grant = take(&backend, &claim("a", TTL)).await;
+    let granted_by = clock.now();
+    let text = "it believes to hold for longer than the server does";
+    demand(grant.as_of + late <= granted_by, Kind::Overlap, text);
+}
+
+/// Who stands in the queue before it listens is passed over by any newcomer.
+#[tokio::test]
+async fn nobody_joins_the_queue_who_does_not_listen() {
+    let server = server!();
+    let proxy = Proxy::start(server.port());
+    let (first, deaf) = (backend(&server.url("")).await, backend(&proxy.redis_url("")).await);
+    take(&first, &claim("a", TTL)).await;
+    proxy.refuse(true);
+    let error = wait(&deaf, "a", TTL).await.unwrap().unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    let text = "it stood in the queue before it listened, so that any newcomer would pass it";
+    demand(queued(&server, "a") == 0, Kind::LostPlace, text);
+}
+
+/// A write that the server refuses in the middle of a hand-over: nobody is told of a grant that was not written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_hand_over_makes_nobody_a_holder() {
+    let server = server!();
+    assert_eq!(server.command(&["ACL", "SETUSER", "first", "on", ">pw", "~*", "&*", "+@all"]), "OK");
+    let first = backend(&format!("redis://first:pw@127.0.0.1:{}", server.port())).await;
+    let second = backend(&server.url("")).await;
+    let held = claim("a", TTL);
+    take(&first, &held).await;
+    let waiting = wait(&second, "a", Duration::from_millis(600));
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    server.command(&["ACL", "SETUSER", "first", "-set"]);
+    first.release(&held, USED).await.unwrap_err();
+    let seen = last_asked(&server, "a");
+    let asks = || !["", &seen].contains(&&*last_asked(&server, "a"));
+    eventually("it goes on asking", || waiting.is_finished() || asks()).await;
+    let text = "it was told of a grant that was never written: the first one still holds";
+    demand(!waiting.is_finished(), Kind::Overlap, text);
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn a_grant_that_nobody_waits_for_is_given_back() {
+    let server = server!();
+    let (first, second) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("a", TTL);
+    take(&first, &held).await;
+    let gone = wait(&second, "a", TTL);
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    gone.abort();
+    let _ = gone.await;
+    first.release(&held, USED).await.unwrap();
+    let next = client(&server.url(""), TTL).await.mutex("a").try_lock_for(TTL / 3).await.unwrap();
+    demand(next.is_some(), Kind::LeftBehind, "the grant of one that has gone keeps everybody out");
+}
+
+/// A reconnect must not cost the place.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_cannot_be_reached_for_a_moment_is_passed_over_and_keeps_its_place() {
+    let server = server!();
+    let proxy = Proxy::start(server.port());
+    let (first, third) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("a", TTL);
+    take(&first, &held).await;
+    let second = backend(&proxy.redis_url("")).await;
+    let waiting = wait(&second, "a", TTL);
+    eventually("the second one waits", || queued(&server, "a") == 1).await;
+    proxy.refuse(true);
+    proxy.cut();
+    eventually("nobody listens", || server.command(&["PUBSUB", "CHANNELS"]).is_empty()).await;
+    first.release(&held, USED).await.unwrap();
+    let passed = claim("a", TTL);
+    take(&third, &passed).await;
+    demand(queued(&server, "a") == 1, Kind::LostPlace, "one that could not be reached has lost its place");
+    proxy.refuse(false);
+    eventually("it listens again", || !server.command(&["PUBSUB", "CHANNELS"]).is_empty()).await;
+    third.release(&passed, USED).await.unwrap();
+    waiting.await.unwrap().unwrap().unwrap();
+}
+
+/// Granted by message while a question is still on its way over a connection that is gone: it takes the lock again when
+/// it lands behind the release, and is undone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
+    let server = server!();
+    for asked_again in [false, true] {
+        let proxy = Proxy::start(server.port());
+        let (first, third) = (backend(&server.url("")).await, client(&server.url(""), TTL).await);
+        let second = client(&proxy.redis_url("timeout=300ms"), TTL).await;
+        let held = claim("a", Duration::from_secs(1));
+        let grant = take(&first, &held).await;
+        let waiting = tokio::spawn({
+            let mutex = second.mutex("a");
+            async move { mutex.lock().await.unwrap() }
+        });
+        eventually("it waits", || queued(&server, "a") == 1).await;
+        // It asks when the lease should have ended, and that question stays on its way.
+        let question = proxy.keep_request(b"cotter:{a}");
+        first.extend(&[&grant], TTL * 10).await.remove(0).unwrap();
+        eventually("it asks", || question.is_caught()).await;
+        if asked_again {
+            let seen = last_asked(&server, "a");
+            eventually("it asks over another connection", || last_asked(&server, "a") != seen).await;
+        }
+        first.release(&held, USED).await.unwrap();
+        let guard = waiting.await.unwrap();
+        let token = guard.token().get();
+        guard.release().await.unwrap();
+        assert_eq!(last_token(&server, "a"), token, "it is free");
+        question.let_go();
+        eventually("it lands, and takes the lock", || last_token(&server, "a") > token).await;
+        let next = third.mutex("a").try_lock_for(TTL / 3).await.unwrap();
+        demand(next.is_some(), Kind::LeftBehind, format!("asked again: {asked_again}: it is held by nobody"));
+    }
+}
+
+/// The same claim may have been granted again, to a question that landed late: the token of the first grant is stale.
+#[tokio::test]
+async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
+    let server = server!();
+    let one = backend(&server.url("")).await;
+    let claim = claim("a", TTL);
+    let first = take(&one, &claim).await;
+    assert_eq!(one.release(&claim, USED).await.unwrap(), Release::Freed);
+    let second = take(&one, &claim).await;
+    let answers = one.extend(&[&first, &second], TTL).await;
+    let told = matches!(&answers[..], [Ok(Extension::Lost), Ok(Extension::Extended { .. })]);
+    demand(told, Kind::TokenOrder, format!("a holder goes on with a token that is stale: {answers:?}"));
+    let at = |grant: &Grant| NoteAt { key: "k", token: grant.number, sequence: 1 };
+    let notes = one.notes().unwrap();
+    assert_eq!(notes.store(&first, at(&first), b"stale").await.unwrap(), None);
+    assert_eq!(notes.store(&second, at(&second), b"new").await.unwrap(), Some(1));
+}
