@@ -1,6 +1,7 @@
 //! The `cotter` command.
 
 mod args;
+mod command;
 mod config;
 mod cron;
 mod demo;
@@ -26,9 +27,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let Some((word, words)) = words.split_first()
-        && word == run::shim::WORD
+        && word == command::shim::WORD
     {
-        return run::shim::main(words);
+        return command::shim::main(words);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

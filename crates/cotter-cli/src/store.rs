@@ -38,6 +38,13 @@ impl Chosen {
         &self.url
     }
 
+    /// What a command is told of it.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let url = ("COTTER_URL".to_owned(), self.public_url());
+        let name = self.name.iter().map(|name| ("COTTER_STORE".to_owned(), name.clone()));
+        [url].into_iter().chain(name).collect()
+    }
+
     /// Connects with what the builder says beside the URL.
     pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
         let connecting = tokio::time::timeout(CONNECT, builder.url(&self.url).connect());

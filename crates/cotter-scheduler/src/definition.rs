@@ -30,8 +30,8 @@ impl Definition {
         }
     }
 
-    /// The larger one is right.
-    pub(crate) fn rank(&self) -> (u64, UnixTime) {
-        (self.policy.generation, self.defined_at)
+    /// The larger one is right. A store's clock that went back must not make this one newer than now for ever.
+    pub(crate) fn rank(&self, now: UnixTime) -> (u64, UnixTime) {
+        (self.policy.generation, self.defined_at.min(now))
     }
 }

@@ -5,6 +5,7 @@
 //! | [`bare`] | a Redis store without the engine |
 //! | [`history`] | what happened in a run, and whether it was right |
 //! | [`faulty`] | a store that delays, loses and refuses |
+//! | [`skewed`] | a store whose clock is not this host's |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
 //! | [`processes`] | many of them, paused and killed by plan |
@@ -21,6 +22,7 @@ pub mod holder;
 pub mod processes;
 pub mod resource;
 pub mod servers;
+pub mod skewed;
 pub mod storm;
 
 pub use actor::{Actor, Played};

@@ -1,7 +1,7 @@
 //! The command as a job of a shell: what Ctrl-Z and `fg` do.
 
-use super::child::Child;
-use super::terminal::has_a_shell;
+use crate::command::Child;
+use crate::command::terminal::{Terminal, has_a_shell};
 use crate::duration::words;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
@@ -21,7 +21,7 @@ struct Heard {
 
 impl Job {
     pub(super) fn of(child: &Child) -> Result<Self, Failure> {
-        if child.terminal.is_none() {
+        if child.terminal().is_none() {
             return Ok(Self(None));
         }
         let hear = || -> std::io::Result<Heard> {
@@ -45,7 +45,7 @@ impl Job {
     /// The command was stopped. Either it only wants the terminal, or this process stops too, so that the shell gets
     /// its prompt; when that lets it go on, the command may, unless its time is over by then.
     pub(super) async fn stopped(&mut self, signal: i32, child: &mut Child, guard: &Guard, console: &Console) {
-        let (Some(heard), Some(terminal)) = (&mut self.0, &child.terminal) else { return };
+        let (Some(heard), Some(terminal)) = (&mut self.0, child.terminal()) else { return };
         let wants_terminal = signal == Signal::TTIN.as_raw() || signal == Signal::TTOU.as_raw();
         if wants_terminal && terminal.is_ours() {
             child.go_on(true);
@@ -56,7 +56,7 @@ impl Job {
             heard.stop_here().await;
         }
         if guard.is_valid() {
-            let foreground = child.terminal.as_ref().is_some_and(super::terminal::Terminal::is_ours);
+            let foreground = child.terminal().is_some_and(Terminal::is_ours);
             child.go_on(foreground);
         }
     }

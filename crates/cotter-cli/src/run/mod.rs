@@ -3,52 +3,34 @@
 //! | file | concept |
 //! |---|---|
 //! | `wait` | waiting for the lock |
-//! | `launch`, `child` | starting the shim, talking to it |
-//! | `shim/` | the process that runs the command and ends it when this one cannot |
-//! | `wire` | what the two say to each other |
-//! | `family`, `group`, `proc` | all that came of the command |
-//! | `watch` | until the command has ended or has to |
-//! | `loss` | how much time it gets |
-//! | `terminal`, `job` | the terminal, and what Ctrl-Z does |
-//! | `signals` | signals that are passed on |
+//! | `job` | what Ctrl-Z does |
 //! | `held` | what is held above a nested run |
 //! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 
-mod boot;
-mod child;
-mod family;
-mod group;
 mod held;
 mod job;
-mod launch;
-mod loss;
-mod proc;
 mod report;
 mod rest;
-pub(crate) mod shim;
-mod signals;
 pub(crate) mod slot;
-mod terminal;
 mod wait;
-mod watch;
-mod wire;
 
 use crate::args::Run;
+use crate::command::signals::Signals;
+use crate::command::{Child, End, Grace, Launch, Step, Watch, reap_as_init, stop};
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
-use child::Child;
 use cotter::{Client, Guard, Lease, Lost, Name};
 use held::Held;
-use loss::Grace;
+use job::Job;
 use report::Report;
 use rest::Rest;
-use signals::Signals;
+use rustix::process::Signal;
 use slot::Slot;
+use std::ffi::OsStr;
 use std::time::Duration;
 use tokio::time::timeout;
 use wait::Acquired;
-use watch::{End, Watch};
 
 /// How long giving the lock back may take; after that the lease has to run out by itself.
 const RELEASE: Duration = Duration::from_secs(5);
@@ -72,7 +54,7 @@ async fn attempt(
     let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
     // Before anything else, so that no signal comes at a moment when it would end cotter and leave the command alone.
     let mut signals = Signals::listen()?;
-    signals::reap_as_init()?;
+    reap_as_init()?;
     let mut builder = Client::builder().lease(Lease::renewed(args.ttl));
     if let Some(label) = &args.label {
         builder = builder.label(label);
@@ -94,16 +76,16 @@ async fn attempt(
         give_back(guard, console).await;
         return Ok(Exit::Done);
     }
-    let mut watch = Watch::new(&guard, grace, args.max_hold, console);
-    let mut child = match child::spawn(args, store, &watch, &above).await {
+    let mut watch = Watch::new(&guard, grace, args.max_hold);
+    let mut child = match Child::spawn(&launch(args, store, &above), &watch).await {
         Ok(child) => child,
         Err(failure) => {
             give_back(guard, console).await;
             return Err(failure);
         }
     };
-    let end = watch.until_the_end(&mut child, &mut signals).await?;
-    let end = stop(&mut child, &guard, end, grace, console).await;
+    let end = until_the_end(&mut watch, &mut child, &guard, &mut signals, console).await?;
+    let end = stop(&mut child, &guard, end, grace, |text| console.warning(text)).await;
     if let (Some(slot), End::Exited { status, .. }) = (&mut slot, &end)
         && status.success()
     {
@@ -111,7 +93,7 @@ async fn attempt(
     }
     let kept = Rest::of(args, report.since(), &client, &end);
     let lost = kept.give_back(guard, &mut signals, console).await;
-    child.bury_shim();
+    child.bury();
     conclude(end, lost, &name)
 }
 
@@ -122,24 +104,36 @@ fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
     Ok(Name::new(&args.name)?)
 }
 
-/// Nothing of the command is left when the lock is given back.
-async fn stop(child: &mut Child, guard: &Guard, mut end: End, grace: Grace, console: &Console) -> End {
-    let time = match &end {
-        // Its time was over while it was stopped: it is not let go on.
-        End::Lost(_) if child.is_stopped => Duration::ZERO,
-        End::Lost(lost) => grace.on_loss(lost, guard),
-        _ => grace.in_time(guard),
+fn launch(args: &Run, store: &Chosen, held: &Held) -> Launch {
+    let words = match args.shell {
+        true => Launch::script(args.command.join(OsStr::new(" "))),
+        false => args.command.clone(),
     };
-    match &mut end {
-        End::Exited { left, .. } => say_what_is_left(*left, console),
-        End::NoShim(status) => {
-            console.warning("the shim was killed: stopping the command");
-            *status = child.end_without_shim(time);
+    let mut env = store.environment();
+    env.push((held::KEY.to_owned(), held.text()));
+    Launch { words, env, cwd: None, has_input: true, has_terminal: true }
+}
+
+/// Until the command has ended or has to be stopped. Meanwhile it is a job like others.
+async fn until_the_end(
+    watch: &mut Watch<'_>,
+    child: &mut Child,
+    guard: &Guard,
+    signals: &mut Signals,
+    console: &Console,
+) -> Result<End, Failure> {
+    let mut job = Job::of(child)?;
+    loop {
+        tokio::select! {
+            biased;
+            step = watch.next(child) => match step? {
+                Step::End(end) => return Ok(end),
+                Step::Stopped(signal) => job.stopped(signal, child, guard, console).await,
+            },
+            signal = signals.next() => child.pass_on(signal),
+            () = job.asked_to_stop() => child.pass_on(Signal::TSTP),
         }
-        _ => {}
     }
-    child.stop(time).await;
-    end
 }
 
 /// What the end means for the one who started this.
@@ -162,14 +156,6 @@ fn conclude(end: End, lost: Option<Lost>, name: &Name) -> Result<Exit, Failure> 
         }
         (End::Exited { status, .. } | End::NoShim(Some(status)), None) => Ok(Exit::of_child(status)),
         (End::NoShim(None), None) => Ok(Exit::KILLED),
-    }
-}
-
-fn say_what_is_left(left: usize, console: &Console) {
-    match left {
-        0 => {}
-        1 => console.warning("the command ended and left a process running: stopping it"),
-        n => console.warning(&format!("the command ended and left {n} processes running: stopping them")),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `--at-least`: others are kept out for longer than the command runs.
 
-use super::signals::Signals;
-use super::watch::End;
 use super::{RELEASE, give_back};
 use crate::args::Run;
+use crate::command::End;
+use crate::command::signals::Signals;
 use crate::duration::words;
 use crate::output::Console;
 use cotter::{Client, Guard, Lost};

@@ -1,7 +1,7 @@
 //! Waiting for the lock, and saying for whom.
 
-use super::signals::Signals;
 use crate::args::Run;
+use crate::command::signals::Signals;
 use crate::duration::{since, words};
 use crate::live::Live;
 use crate::output::{Console, Failure, clean};

@@ -7,8 +7,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// How often a sale is repeated.
-fn rounds(short: usize) -> usize {
+/// How often a demonstration is repeated.
+pub(crate) fn rounds(short: usize) -> usize {
     if std::env::var_os("COTTER_LONG").is_some() { 20 } else { short }
 }
 
@@ -98,8 +98,8 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     seckill(&env, "redis://127.0.0.1:1", &[]).code(69);
 }
 
-/// The processes of the buyers of this sale.
-fn children(of: Pid) -> Vec<Pid> {
+/// The processes that play in a demonstration.
+pub(crate) fn children(of: Pid) -> Vec<Pid> {
     let pid = of.as_raw_nonzero();
     let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()

@@ -104,15 +104,15 @@ impl Decision {
         let state = &mut self.state;
         let theirs = (state.generation, state.defined_at);
         if state.hash == ours.hash {
-            (state.generation, state.defined_at) = theirs.max(ours.rank());
+            (state.generation, state.defined_at) = theirs.max(ours.rank(now));
             return;
         }
-        self.stands_by = ours.rank() < theirs;
+        self.stands_by = ours.rank(now) < theirs;
         if self.stands_by {
             return;
         }
         state.hash.clone_from(&ours.hash);
-        (state.generation, state.defined_at) = ours.rank();
+        (state.generation, state.defined_at) = ours.rank(now);
         if state.trigger != ours.text {
             state.trigger.clone_from(&ours.text);
             state.since = now;

@@ -1,5 +1,7 @@
 //! What is decided, case by case.
 
+mod random;
+
 use super::*;
 use crate::{Job, Misfire, Trigger};
 
@@ -57,4 +59,82 @@ fn missed_cron_slots_by_policy() {
         assert_eq!(d.state.last, Some(at(160)), "it is not missed again");
         assert_eq!(d.next, due.is_none().then_some(at(220)));
     }
+}
+
+#[test]
+fn slots_that_passed_while_it_ran_are_skipped_unless_all_are_wanted() {
+    for (misfire, due, skipped) in
+        [(Misfire::Skip, None, 2), (Misfire::Once, None, 2), (Misfire::All, Some(100), 0)]
+    {
+        let (definition, mut state) = first(&job(minutely()).misfire(misfire));
+        state.begin(&due_at(40), at(41), 1);
+        state.end(at(165), &Ending::Ok);
+        let d = decided(&definition, &state, 170);
+        assert_eq!((slot(&d), d.skipped, d.missed), (due, skipped, 0), "{misfire:?}");
+    }
+    // One that crashed was not going on until somebody noticed.
+    let (definition, mut state) = first(&job(minutely()));
+    state.begin(&due_at(40), at(41), 1);
+    let d = decided(&definition, &state, 170);
+    assert_eq!((slot(&d), d.skipped, d.missed), (Some(160), 0, 1));
+    assert_eq!(d.crashed.map(|run| run.token), Some(1));
+}
+
+fn due_at(seconds: i64) -> Slot {
+    Slot { at: at(seconds), attempt: 1, crashes: 0, asked: false, request: None }
+}
+
+#[test]
+fn no_slot_before_the_trigger_was_what_it_is() {
+    let (_, state) = first(&job(minutely()));
+    let changed = define(&job(Trigger::fixed_rate(S * 7).unwrap()), 50);
+    let d = decided(&changed, &state, 60);
+    assert_eq!(
+        (slot(&d), d.next, d.state.since),
+        (None, Some(at(63)), at(60)),
+        "the grid of the anchor, from now on"
+    );
+    let again = decided(&changed, &d.state, 64);
+    assert_eq!((slot(&again), again.missed), (Some(63), 0));
+}
+
+#[test]
+fn a_job_that_is_not_enabled_runs_nothing_and_misses_nothing() {
+    let (_, state) = first(&job(minutely()));
+    let off = define(&job(minutely()).enabled(false), 10);
+    let asked = JobControl { requests: 3, ..JobControl::default() };
+    let d = decide(&off, Some(&state), &asked, at(600), false);
+    assert_eq!((slot(&d), d.next, d.state.handled), (None, None, 3));
+    let on = define(&job(minutely()), 705);
+    let d = decide(&on, Some(&d.state), &asked, at(705), false);
+    assert_eq!((slot(&d), d.missed, d.next), (None, 0, Some(at(760))));
+}
+
+#[test]
+fn once_is_late_at_the_first_start_but_void_after_a_change_or_a_pause() {
+    let once = |seconds| job(Trigger::once_at(at(seconds)).unwrap());
+    for (late, misfire, due) in
+        [(-30, Misfire::Skip, Some(-30)), (-90, Misfire::Skip, None), (-90, Misfire::All, Some(-90))]
+    {
+        let (definition, state) = first(&once(late).misfire(misfire));
+        assert_eq!(slot(&decided(&definition, &state, 0)), due);
+    }
+    let (_, state) = first(&once(1000));
+    let changed = decided(&define(&once(50), 100), &state, 100);
+    assert_eq!((slot(&changed), changed.next), (None, None), "it had passed when it was written");
+    let (definition, state) = first(&once(50));
+    let resumed = JobControl { resumed_at: Some(at(60)), ..JobControl::default() };
+    let d = decide(&definition, Some(&state), &resumed, at(61), false);
+    assert_eq!((slot(&d), d.missed), (None, 0));
+}
+
+#[test]
+fn a_note_ahead_of_the_clock_is_an_alarm_and_not_done_for_a_year() {
+    let (definition, mut state) = first(&job(minutely()));
+    state.last = Some(at(365 * 86_400));
+    let d = decided(&definition, &state, 105);
+    assert_eq!((slot(&d), d.alarm, d.next), (None, true, Some(at(160))), "one slot is given up");
+    assert_eq!(d.state.last, Some(at(105)));
+    state.last = Some(at(100));
+    assert!(!decided(&definition, &state, 99).alarm, "a second may be");
 }

@@ -120,9 +120,7 @@ impl<'a> Hold<'a> {
         mut worker: OwnedSemaphorePermit,
     ) -> Result<(), Halt> {
         let mut state = decision.state.clone();
-        if let Some(before) = &state.run {
-            self.record(before).await?;
-        }
+        let mut before = state.run.clone();
         let (mut now, mut untold) = (now, Some(decision));
         loop {
             state.begin(&slot, now, self.guard.token().get());
@@ -131,7 +129,7 @@ impl<'a> Hold<'a> {
                 self.tell(&decision);
             }
             self.started = Some(now);
-            let ending = self.run_once(&slot, now).await;
+            let ending = self.run_once(&slot, now, before.take()).await?;
             drop(worker);
             self.finish(&mut state, &ending).await?;
             let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
@@ -141,23 +139,36 @@ impl<'a> Hold<'a> {
         }
     }
 
-    async fn run_once(&self, slot: &Slot, began: UnixTime) -> Ending {
-        let (name, token) = (self.post.name(), self.guard.token());
-        let (at, attempt) = (slot.at, slot.attempt);
-        self.context.tell(name, EventKind::Started { slot: at, attempt, token: token.get() });
+    /// `before`: the run whose place in the note was just taken. It may not stand in the history yet.
+    async fn run_once(
+        &mut self,
+        slot: &Slot,
+        began: UnixTime,
+        before: Option<LastRun>,
+    ) -> Result<Ending, Halt> {
+        let (context, post, guard) = (self.context, self.post, self.guard.clone());
+        let (slot, attempt, token) = (slot.at, slot.attempt, guard.token().get());
+        context.tell(post.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
-        let run = Run {
-            slot: at,
+        let client = context.settings.client.clone();
+        let task = Task::start((post.job.action)(Run {
+            slot,
             attempt,
-            guard: self.guard.clone(),
-            client: self.context.settings.client.clone(),
+            guard: guard.clone(),
+            client,
             cancel: cancelled,
+        }));
+        let record = async {
+            match &before {
+                Some(before) => self.record(before).await,
+                None => Ok(()),
+            }
         };
-        let task = Task::start((self.post.job.action)(run));
-        let ending = execute(self.context, &self.post.job.policy, &self.guard, task, &cancel).await;
-        let took = self.context.clock.now().since(began);
-        self.context.tell(name, EventKind::Ended { slot: at, outcome: ending.clone(), took });
-        ending
+        let running = execute(context, &post.job.policy, &guard, task, &cancel);
+        let (outcome, recorded) = tokio::join!(running, record);
+        let took = context.clock.now().since(began);
+        context.tell(post.name(), EventKind::Ended { slot, outcome: outcome.clone(), took });
+        recorded.map(|()| outcome)
     }
 
     /// Writes how it ended; what has no lock any more writes nothing, and its slot counts as crashed.

@@ -1,6 +1,11 @@
 //! The runner in virtual time: everything happens in one runtime whose clock jumps to the next timer.
 
+mod clocks;
+mod definitions;
+mod ends;
 mod operators;
+mod outages;
+mod policies;
 mod pool;
 mod rates;
 mod replicas;

@@ -1,5 +1,6 @@
 //! A store, replicas on it, and what they do.
 
+use cotter::backend::Connect;
 use cotter::{Client, memory};
 use cotter_scheduler::{Event, EventKind, Handle, Job, Run, Scheduler, Trigger, UnixTime};
 use std::sync::{Arc, Mutex};
@@ -50,6 +51,11 @@ impl Log {
         self.1.lock().unwrap().iter().map(ToString::to_string).collect()
     }
 
+    /// The slots that were started, in order.
+    pub(crate) fn slots(&self) -> Vec<String> {
+        self.starts().iter().map(|s| s.slot.to_string()).collect()
+    }
+
     /// A job whose runs take so long.
     pub(crate) fn job(&self, name: &'static str, trigger: Trigger, takes: Duration) -> Job {
         let log = self.clone();
@@ -90,7 +96,13 @@ impl World {
     }
 
     pub(crate) async fn client(&self) -> Client {
-        Client::builder().backend(self.store.clone()).in_this_runtime().connect().await.unwrap()
+        self.client_of(|store| store).await
+    }
+
+    /// A client that sees the store through something.
+    pub(crate) async fn client_of<C: Connect>(&self, through: impl FnOnce(memory::Store) -> C) -> Client {
+        let store = through(self.store.clone());
+        Client::builder().backend(store).in_this_runtime().connect().await.unwrap()
     }
 
     /// Starts a replica, after some settings.
@@ -106,7 +118,9 @@ impl World {
     ) -> Replica {
         let events = self.log.1.clone();
         let observe = move |event: &Event| events.lock().unwrap().push(event.clone());
-        let scheduler = set(Scheduler::new(&client, "g").observe(observe));
+        // A client that comes later takes the time of day from the system, which does not jump with the runtime.
+        let scheduler = Scheduler::new(&client, "g").observe(observe).max_clock_offset(S * 1_000_000);
+        let scheduler = set(scheduler);
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(scheduler.run_until(stopped, grace));

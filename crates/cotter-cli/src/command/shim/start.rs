@@ -1,10 +1,10 @@
 //! Starting the command in its group.
 
-use crate::run::family::Family;
-use crate::run::group::Group;
-use crate::run::signals;
-use crate::run::terminal::Terminal;
-use crate::run::wire::Place;
+use super::family;
+use crate::command::group::Group;
+use crate::command::signals;
+use crate::command::terminal::Terminal;
+use crate::command::wire::Place;
 use rustix::process::{Pid, getpgrp, setpgid};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -17,7 +17,6 @@ use std::process::Command;
 pub(super) struct Started {
     pub(super) command: Pid,
     pub(super) group: Group,
-    pub(super) family: Family,
     /// In order of their numbers.
     pub(super) kept: Vec<OwnedFd>,
     /// The terminal, and the group that gets it back.
@@ -30,7 +29,7 @@ pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>)
     let (Some(input), Some((program, arguments))) = (kept.next(), words.split_first()) else {
         return Err(ErrorKind::InvalidInput.into());
     };
-    let mut family = Family::adopt()?;
+    family::adopt()?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(input);
     let terminal = match place {
@@ -44,9 +43,7 @@ pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>)
             (process, process)
         }
     };
-    let group = Group(group);
-    family.group = Some(group);
-    Ok(Started { command, group, family, kept: kept.collect(), terminal })
+    Ok(Started { command, group: Group(group), kept: kept.collect(), terminal })
 }
 
 /// The group that was made for the shim gets the terminal before the command is there: a command that reads before it

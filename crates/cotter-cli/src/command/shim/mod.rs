@@ -10,6 +10,7 @@
 //! write of this one, also when cotter is dead. No signal but KILL and STOP reaches it while the
 //! command runs.
 
+mod family;
 mod keeper;
 mod start;
 

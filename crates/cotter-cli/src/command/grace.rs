@@ -14,11 +14,11 @@ const TAKEN: Duration = Duration::from_secs(1);
 /// The time between TERM and KILL: a quarter of the ttl within bounds, so that renewal, which has every third of the
 /// ttl, was tried before it begins, and the command is gone before the lease is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grace(Duration);
+pub(crate) struct Grace(Duration);
 
 impl Grace {
     /// Fails when three graces do not fit into the ttl: the command could not be stopped in time.
-    pub(super) fn of(ttl: Duration, wanted: Option<Duration>) -> Result<Self, Failure> {
+    pub(crate) fn of(ttl: Duration, wanted: Option<Duration>) -> Result<Self, Failure> {
         let grace = wanted.unwrap_or_else(|| (ttl / 4).clamp(SHORTEST, LONGEST));
         if ttl < 3 * grace {
             let least = 3 * grace;
@@ -31,22 +31,22 @@ impl Grace {
     }
 
     /// So long before the deadline the command is told to stop: the grace, and some for KILL to be carried out.
-    pub(super) fn margin(self) -> Duration {
+    pub(crate) fn margin(self) -> Duration {
         self.0 + self.0 / 5
     }
 
     /// While the lock is held: the whole grace, but not beyond the lease. Without any time left, as after a pause of
     /// this process, KILL comes at once.
-    pub(super) fn in_time(self, guard: &Guard) -> Duration {
+    pub(crate) fn in_time(self, guard: &Guard) -> Duration {
         guard.remaining().map_or(self.0, |left| self.0.min(left))
     }
 
     /// Where nobody can be asked how long the lease lasts.
-    pub(super) fn whole(self) -> Duration {
+    pub(crate) fn whole(self) -> Duration {
         self.0
     }
 
-    pub(super) fn on_loss(self, lost: &Lost, guard: &Guard) -> Duration {
+    pub(crate) fn on_loss(self, lost: &Lost, guard: &Guard) -> Duration {
         match lost.cause {
             LossCause::Expired | LossCause::MaxHold => self.in_time(guard),
             _ => self.0.min(TAKEN),

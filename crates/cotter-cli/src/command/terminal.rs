@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 
 /// The controlling terminal.
 #[derive(Debug)]
-pub(super) struct Terminal(OwnedFd);
+pub(crate) struct Terminal(OwnedFd);
 
 impl Terminal {
     /// That of this process, when anything of the three standard streams is one.
@@ -31,7 +31,7 @@ impl Terminal {
         tcgetpgrp(&self.0).ok()
     }
 
-    pub(super) fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.foreground() == Some(getpgrp())
     }
 
@@ -57,7 +57,7 @@ pub(super) fn is_for_the_command(terminal: &Terminal) -> bool {
 
 /// Whether there is a shell that could let this process go on after it was stopped: somebody above it in the same
 /// session, but in another group. Without one, the kernel would not stop this group either.
-pub(super) fn has_a_shell() -> bool {
+pub(crate) fn has_a_shell() -> bool {
     let (Ok(session), group) = (getsid(None), getpgrp().as_raw_nonzero().get()) else { return false };
     let mut above = getppid().and_then(Process::read);
     while let Some(process) = above {

@@ -1,10 +1,10 @@
 //! What the shim does while the command runs.
 
+use super::family::{self, Event};
 use super::start::Started;
-use crate::run::boot;
-use crate::run::family::{Event, Family};
-use crate::run::group::Group;
-use crate::run::wire::{News, Order};
+use crate::command::boot;
+use crate::command::group::Group;
+use crate::command::wire::{News, Order};
 use nix::sys::signal::{SigSet, Signal as Heard};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -96,7 +96,7 @@ impl Keeper {
     /// Once, when the command has ended but some that came of it live on.
     fn tell_of_those_left(&mut self) {
         let Some(status) = self.status.filter(|_| !self.is_told) else { return };
-        let left = self.started.family.members().len();
+        let left = family::living().len();
         if left > 0 {
             self.is_told = true;
             News::Ended { status, left }.send(&self.socket);
@@ -106,7 +106,7 @@ impl Keeper {
     /// Takes in what became of children; true when there are none any more.
     fn hear_of_children(&mut self) -> bool {
         loop {
-            match Family::event() {
+            match family::event() {
                 Ok(Some(event)) => self.note(event),
                 Ok(None) => return false,
                 Err(Errno::INTR) => {}
@@ -189,7 +189,7 @@ impl Keeper {
                 if self.is_stopped { 0 } else { last }
             }
         };
-        self.started.family.end(kill, None, |_| {});
+        family::end(self.started.group, kill);
     }
 
     /// The lock, if cotter is dead, and then the event that says so.

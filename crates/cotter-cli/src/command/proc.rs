@@ -5,16 +5,16 @@ use std::fs;
 
 /// A process, as far as it matters for ending it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Process {
-    pub(super) pid: Pid,
-    pub(super) parent: i32,
-    pub(super) group: i32,
-    pub(super) session: i32,
-    pub(super) is_alive: bool,
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    pub(crate) is_alive: bool,
 }
 
 impl Process {
-    pub(super) fn read(pid: Pid) -> Option<Self> {
+    pub(crate) fn read(pid: Pid) -> Option<Self> {
         Self::parse(pid, &fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
     }
 
@@ -28,29 +28,47 @@ impl Process {
     }
 
     /// Whether it has left for a session that was made below this process.
-    pub(super) fn has_own_session(&self) -> bool {
+    pub(crate) fn has_own_session(&self) -> bool {
         getsid(None).is_ok_and(|ours| ours.as_raw_nonzero().get() != self.session)
     }
 }
 
 /// The children of this process.
 pub(super) fn children() -> Vec<Pid> {
-    children_of(getpid()).unwrap_or_else(|| by_parent(&everybody(), getpid()))
+    let by_parent = || by_parent(&everybody(), getpid()).iter().map(|p| p.pid).collect();
+    children_of(getpid()).unwrap_or_else(by_parent)
 }
 
-/// All below this process, but for `except` and those below them.
-pub(super) fn descendants(except: &[Pid]) -> Vec<Process> {
-    let all = if children_of(getpid()).is_none() { everybody() } else { Vec::new() };
+/// All that live below this process, but for `except` and those below them. Where processes come and go all the time, some
+/// may be missing.
+pub(super) fn living(except: &[Pid]) -> Vec<Process> {
+    if children_of(getpid()).is_none() {
+        return living_for_sure(except);
+    }
+    below(except, |parent| {
+        let children = children_of(parent).unwrap_or_default();
+        children.into_iter().filter_map(Process::read).collect()
+    })
+}
+
+/// The same by a walk through all processes, which takes longer. It goes by rising numbers, so that it meets the new ones
+/// too: there is somebody when there is somebody all the while.
+pub(super) fn living_for_sure(except: &[Pid]) -> Vec<Process> {
+    let all = everybody();
+    below(except, |parent| by_parent(&all, parent))
+}
+
+fn below(except: &[Pid], children: impl Fn(Pid) -> Vec<Process>) -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = vec![getpid()];
     while let Some(parent) = next.pop() {
-        let children = children_of(parent).unwrap_or_else(|| by_parent(&all, parent));
-        let children = children.into_iter().filter(|child| !except.contains(child));
+        let children = children(parent).into_iter().filter(|child| !except.contains(&child.pid));
         for child in children {
-            found.extend(Process::read(child));
-            next.push(child);
+            next.push(child.pid);
+            found.push(child);
         }
     }
+    found.retain(|process| process.is_alive);
     found
 }
 
@@ -71,12 +89,12 @@ fn everybody() -> Vec<Process> {
     pids.filter_map(Process::read).collect()
 }
 
-fn by_parent(all: &[Process], parent: Pid) -> Vec<Pid> {
-    all.iter().filter(|p| p.parent == parent.as_raw_nonzero().get()).map(|p| p.pid).collect()
+fn by_parent(all: &[Process], parent: Pid) -> Vec<Process> {
+    all.iter().filter(|p| p.parent == parent.as_raw_nonzero().get()).copied().collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::process::{Command, Stdio};
 
@@ -91,8 +109,12 @@ mod tests {
         assert_eq!(read(""), None);
     }
 
+    /// For one test at a time that has children of its own or ends them.
+    pub(crate) static CHILDREN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
     #[test]
     fn both_ways_find_a_child_and_its_child() {
+        let _alone = CHILDREN.blocking_lock();
         let script = "sleep 600 & echo $!; wait";
         let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
         let pid = Pid::from_child(&child);
@@ -101,10 +123,10 @@ mod tests {
             .unwrap();
         let grandchild = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
         assert!(children().contains(&pid));
-        assert!(by_parent(&everybody(), getpid()).contains(&pid));
-        assert!(by_parent(&everybody(), pid).contains(&grandchild));
-        assert!(descendants(&[]).iter().any(|p| p.pid == grandchild));
-        assert!(descendants(&[pid]).iter().all(|p| p.pid != grandchild));
+        for living in [living, living_for_sure] {
+            assert!(living(&[]).iter().any(|p| p.pid == grandchild));
+            assert!(living(&[pid]).iter().all(|p| p.pid != grandchild));
+        }
         rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
         child.wait().unwrap();
     }

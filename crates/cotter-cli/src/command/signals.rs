@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::Failure;
-use rustix::process::{Signal, WaitOptions, getpid, wait};
+use rustix::process::Signal;
 use std::fs;
 use std::future::poll_fn;
 use std::io;
@@ -15,10 +15,10 @@ const PASSED_ON: [Signal; 6] =
 
 /// Listens from the moment it is made; a signal that came once is told once.
 #[derive(Debug)]
-pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
+pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    pub(super) fn listen() -> Result<Self, Failure> {
+    pub(crate) fn listen() -> Result<Self, Failure> {
         let ignored = ignored();
         let heard = PASSED_ON.into_iter().filter(|signal| ignored & bit(*signal) == 0);
         let listen = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
@@ -29,12 +29,12 @@ impl Signals {
     }
 
     /// The next one.
-    pub(super) async fn next(&mut self) -> Signal {
+    pub(crate) async fn next(&mut self) -> Signal {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
     /// The next one that asks to stop, by its number. USR1 and USR2 are for a command that does not run yet.
-    pub(super) async fn stop(&mut self) -> u8 {
+    pub(crate) async fn stop(&mut self) -> u8 {
         loop {
             let signal = self.next().await;
             if signal != Signal::USR1 && signal != Signal::USR2 {
@@ -58,22 +58,6 @@ pub(super) fn hear_all() -> io::Result<()> {
     let ignored = ignored();
     let mut all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
     all.try_for_each(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop))
-}
-
-/// The first process of a container gets all orphans of it, and nobody else buries them.
-pub(super) fn reap_as_init() -> Result<(), Failure> {
-    if !getpid().is_init() {
-        return Ok(());
-    }
-    let listening = unix::signal(SignalKind::child());
-    let mut ended = listening
-        .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for the end of orphans: {e}")))?;
-    tokio::spawn(async move {
-        while ended.recv().await.is_some() {
-            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        }
-    });
-    Ok(())
 }
 
 /// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here

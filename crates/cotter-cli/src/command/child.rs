@@ -1,0 +1,141 @@
+//! The command, by way of the shim that runs it.
+
+use super::group::Group;
+use super::launch::{self, Launch};
+use super::shims::{self, KILLED, Shim};
+use super::terminal::{Terminal, is_for_the_command};
+use super::watch::Watch;
+use super::wire::{News, Order, Place};
+use crate::output::Failure;
+use rustix::process::{Signal, getpgrp};
+use std::io::ErrorKind;
+use std::process::ExitStatus;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::UnixDatagram;
+use tokio::time::timeout;
+
+/// The running command. Dropping it tells the shim to end it, without waiting for that.
+#[derive(Debug)]
+pub(crate) struct Child {
+    /// Packets, as datagrams are, but with an end.
+    socket: UnixDatagram,
+    shim: Shim,
+    group: Option<Group>,
+    terminal: Option<Terminal>,
+    /// Nobody is left.
+    is_over: bool,
+    /// It was stopped and has not gone on.
+    is_stopped: bool,
+}
+
+impl Child {
+    /// Starts the shim, and the command in it, with the lock's data in its environment.
+    pub(crate) async fn spawn(launch: &Launch, watch: &Watch<'_>) -> Result<Self, Failure> {
+        let (guard, grace) = (watch.guard(), watch.grace());
+        shims::adopt().map_err(|e| launch::cannot("become the parent of orphans", &e))?;
+        let terminal = if launch.has_terminal { Terminal::ours() } else { None };
+        let place = match &terminal {
+            None => Place::Nowhere,
+            Some(t) if is_for_the_command(t) => Place::Foreground(getpgrp()),
+            Some(_) => Place::Background(getpgrp()),
+        };
+        let descriptors = guard.descriptors().map_err(|e| launch::cannot("keep the lock", &e))?;
+        let (socket, shim) = launch.start_shim(guard)?;
+        if let Some((term, kill)) = watch.limit() {
+            Order::Until { term, kill }.send(&socket, &[]);
+        }
+        launch.hand_over(&socket, Order::Start { grace: grace.whole(), place }, &descriptors)?;
+        drop(descriptors);
+        let socket =
+            UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("hear of the command", &e))?;
+        let mut child = Self { socket, shim, group: None, terminal, is_over: false, is_stopped: false };
+        match child.news().await? {
+            News::Started { group, command } => {
+                child.group = Some(Group(group));
+                child.shim.runs(command);
+            }
+            News::Failed(errno) => return Err(launch.not_started(errno)),
+            // The command may run all the same. That the shim is gone is told once more, to those who know what to do.
+            _ => {}
+        }
+        Ok(child)
+    }
+
+    /// What the shim has to tell. Cancel safe.
+    pub(super) async fn news(&mut self) -> Result<News, Failure> {
+        let received = loop {
+            let ready = self.socket.readable().await;
+            ready.map_err(|e| launch::cannot("hear of the command", &e))?;
+            let receive = || News::receive(&self.socket).map_err(Into::into);
+            match self.socket.try_io(Interest::READABLE, receive) {
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                other => break other.unwrap_or(News::Gone),
+            }
+        };
+        match received {
+            News::Ended { left: 0, .. } | News::Over => self.is_over = true,
+            News::Stopped(_) => self.is_stopped = true,
+            _ => {}
+        }
+        Ok(received)
+    }
+
+    /// The terminal of this process, when the command may read from it.
+    pub(crate) fn terminal(&self) -> Option<&Terminal> {
+        self.terminal.as_ref()
+    }
+
+    /// It was stopped and has not gone on.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// When the shim is to stop the command without being told.
+    pub(super) fn tell_end(&self, term: u64, kill: u64) {
+        Order::Until { term, kill }.send(&self.socket, &[]);
+    }
+
+    pub(crate) fn pass_on(&mut self, signal: Signal) {
+        self.is_stopped &= !Group::goes_on(signal);
+        Order::Signal(signal.as_raw()).send(&self.socket, &[]);
+    }
+
+    /// Lets a stopped command go on.
+    pub(crate) fn go_on(&mut self, foreground: bool) {
+        self.is_stopped = false;
+        Order::Continue { foreground }.send(&self.socket, &[]);
+    }
+
+    /// TERM to all that came of the command, KILL after `grace`; back when nobody is left.
+    pub(super) async fn stop(&mut self, grace: Duration) {
+        if self.is_over {
+            return;
+        }
+        Order::Stop(grace).send(&self.socket, &[]);
+        // An error is as good as no answer.
+        let last = async { while !self.is_over && self.news().await.is_ok_and(|news| news != News::Gone) {} };
+        let _ = timeout(grace + KILLED, last).await;
+        self.end_without_shim(Duration::ZERO).await;
+    }
+
+    /// Nothing of ours is left either: one who waits for us may count our processes.
+    pub(crate) fn bury(self) {
+        self.shim.bury();
+    }
+
+    /// Does what the shim should have done: it was killed, or it is stopped. Answers how the command has ended, when
+    /// that is known.
+    pub(super) async fn end_without_shim(&mut self, grace: Duration) -> Option<ExitStatus> {
+        if self.is_over {
+            return None;
+        }
+        self.is_over = true;
+        self.shim.kill();
+        let groups = [Some(self.shim.pid()), self.group.map(|group| group.0)];
+        if let Some(terminal) = self.terminal.as_ref().filter(|t| groups.contains(&t.foreground())) {
+            terminal.give_to(getpgrp());
+        }
+        self.shim.end_orphans(self.group, grace).await
+    }
+}

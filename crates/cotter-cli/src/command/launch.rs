@@ -1,0 +1,127 @@
+//! The command and what it gets; starting its shim.
+
+use super::shim;
+use super::shims::Shim;
+use super::wire::Order;
+use crate::exit::Exit;
+use crate::output::{Failure, clean};
+use cotter::Guard;
+use rustix::io::ioctl_fionbio;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, stdin};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// This program, also when another one stands at its path by now.
+const OURSELVES: &str = "/proc/self/exe";
+
+/// A command that is to be run under a guard.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    /// The program and its arguments; at least one word.
+    pub(crate) words: Vec<OsString>,
+    /// Beside what this process has in its own. `COTTER_NAME` and `COTTER_TOKEN` are the guard's.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where it starts, if not where this process did.
+    pub(crate) cwd: Option<PathBuf>,
+    /// Its standard input is that of this process; without it, there is nothing to read.
+    pub(crate) has_input: bool,
+    /// It is the one that may read from the terminal of this process.
+    pub(crate) has_terminal: bool,
+}
+
+impl Launch {
+    /// Words for a shell, as a command.
+    pub(crate) fn script(text: impl Into<OsString>) -> Vec<OsString> {
+        vec!["sh".into(), "-c".into(), text.into()]
+    }
+
+    /// Starts its shim, with the environment of the command; answers the way to it.
+    pub(super) fn start_shim(&self, guard: &Guard) -> Result<(OwnedFd, Shim), Failure> {
+        let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+        let (ours, theirs) = pair.map_err(|e| cannot("make a socket", &e.into()))?;
+        ioctl_fionbio(&ours, true).map_err(|e| cannot("make a socket", &e.into()))?;
+        let mut command = Command::new(OURSELVES);
+        command
+            .arg0("cotter")
+            .arg(shim::WORD)
+            .args(&self.words)
+            // Out of reach of the signals that go to this process and those beside it.
+            .process_group(0)
+            .stdin(Stdio::from(theirs))
+            // What was inherited may mean another store than the one in use.
+            .env_remove("COTTER_STORE")
+            .envs(self.env.iter().map(|(key, value)| (key, value)))
+            .env("COTTER_NAME", guard.name().as_str())
+            .env("COTTER_TOKEN", guard.token().to_string());
+        if let Some(cwd) = &self.cwd {
+            check_directory(cwd)?;
+            command.current_dir(cwd);
+        }
+        let shim = Shim::spawn(&mut command).map_err(|e| cannot("start the shim, /proc/self/exe", &e))?;
+        Ok((ours, shim))
+    }
+
+    /// The first order, with the command's standard input and what the lock lives on.
+    pub(super) fn hand_over(
+        &self,
+        socket: &OwnedFd,
+        order: Order,
+        descriptors: &[OwnedFd],
+    ) -> Result<(), Failure> {
+        let hand_over = |input: BorrowedFd<'_>| {
+            let all: Vec<_> = [input].into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
+            order.send(socket, &all);
+        };
+        if self.has_input {
+            hand_over(stdin().as_fd());
+        } else {
+            let nothing = File::open("/dev/null").map_err(|e| cannot("open /dev/null", &e))?;
+            hand_over(nothing.as_fd());
+        }
+        Ok(())
+    }
+
+    pub(super) fn not_started(&self, errno: i32) -> Failure {
+        let error = io::Error::from_raw_os_error(errno);
+        let program = &self.words[0];
+        let shown = clean(&program.to_string_lossy());
+        let path = self.cwd.as_deref().unwrap_or(Path::new("")).join(program);
+        let is_path = Path::new(program).components().count() > 1;
+        let (exit, why) = match error.kind() {
+            ErrorKind::NotFound if is_path && path.exists() => {
+                (Exit::NotFound, "the interpreter in its first line was not found".to_owned())
+            }
+            ErrorKind::NotFound => {
+                (Exit::NotFound, "command not found: check its spelling and PATH".to_owned())
+            }
+            ErrorKind::PermissionDenied if path.is_dir() => {
+                (Exit::CannotExecute, "is a directory".to_owned())
+            }
+            ErrorKind::PermissionDenied => {
+                (Exit::CannotExecute, "not executable: check its permissions".to_owned())
+            }
+            _ => (Exit::CannotExecute, format!("cannot be executed: {error}")),
+        };
+        Failure::new(exit, format!("{shown:?}: {why}"))
+    }
+}
+
+/// The system would tell of it as if the shim were missing.
+fn check_directory(path: &Path) -> Result<(), Failure> {
+    let why = match path.metadata() {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "is not a directory".to_owned(),
+        Err(e) => e.to_string(),
+    };
+    let shown = clean(&path.to_string_lossy());
+    Err(Failure::new(Exit::CannotExecute, format!("the working directory {shown:?}: {why}")))
+}
+
+pub(super) fn cannot(what: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::CannotExecute, format!("cannot {what}: {error}"))
+}

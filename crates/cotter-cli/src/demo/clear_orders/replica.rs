@@ -1,0 +1,59 @@
+//! One replica: the job in a scheduler of its own, as it would be in a service.
+
+use super::table::{Closer, Table};
+use super::{Job, Kind, Replica};
+use crate::demo::children::wait_for_the_word;
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use crate::store::Chosen;
+use cotter::Client;
+use cotter_scheduler::{Run, Scheduler, Trigger};
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How long a run that has begun may go on when the replica has to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The store of the lock. Without a lock between them, every replica has a store of its own.
+pub(super) async fn connect(job: &Job, store: &Chosen, console: &Console) -> Result<Client, Failure> {
+    match job.lock {
+        Kind::On => store.connect(Client::builder(), console).await,
+        Kind::Off => Ok(Client::connect("memory:").await?),
+    }
+}
+
+pub(in crate::demo) async fn play(
+    args: &Replica,
+    store: &Chosen,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let client = connect(&args.job, store, console).await?;
+    Table::open(&args.dir)?;
+    let Some(ended) = wait_for_the_word(console)? else { return Ok(Exit::Done) };
+    let trigger = Trigger::cron(&args.job.cron()).map_err(|e| Failure::usage(e.to_string()))?;
+    let (dir, replica, job) = (args.dir.clone(), args.replica, args.job.clone());
+    let work = move |run: Run| {
+        let (dir, job) = (dir.clone(), job.clone());
+        async move { clear(&dir, replica, &job, &run).await }
+    };
+    let scheduler =
+        Scheduler::new(&client, "demo").job(cotter_scheduler::Job::new("clear-orders", trigger, work));
+    let ran = scheduler.run_until(ended, GRACE).await;
+    client.close(GRACE).await?;
+    ran.map(|()| Exit::Done).map_err(|e| Failure::new(Exit::Unreachable, e.to_string()))
+}
+
+/// Reads which orders are overdue and closes one after the other.
+async fn clear(dir: &Path, replica: u32, job: &Job, run: &Run) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let slot = run.slot().seconds();
+    let token = (job.lock == Kind::On).then(|| run.token().as_i64());
+    let orders = Table::open(dir)?.overdue(slot)?;
+    sleep(job.work).await;
+    for order in orders {
+        run.check()?;
+        Table::open(dir)?.close(&order, Closer { replica, slot, token })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! `cotter demo clear-orders`.
+
+use crate::demo::{children, rounds};
+use crate::env::{Output, Running, TestEnv, is_alive, until};
+use cotter_testkit::servers::Redis;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+fn clear_orders(env: &TestEnv, url: &str, options: &[&str]) -> Output {
+    let mut command = env.cotter([&["demo", "clear-orders", "--json"], options].concat());
+    Running::start(command.env("COTTER_URL", url)).end()
+}
+
+/// The audit, and the closings before it.
+#[track_caller]
+fn parts(output: &Output) -> (Value, Vec<Value>) {
+    let mut lines = output.json();
+    let audit = lines.pop().unwrap();
+    assert_eq!(audit["type"], "audit", "{output:?}");
+    assert!(lines.iter().all(|line| line["type"] == "closing"), "{output:?}");
+    (audit, lines)
+}
+
+/// Every order is closed once, each slot by one replica.
+#[track_caller]
+fn exact(env: &TestEnv, url: &str, options: &[&str]) {
+    let options = [&["--slots", "3", "--orders", "4"], options].concat();
+    let output = clear_orders(env, url, &options).code(0).silent();
+    let (audit, closings) = parts(&output);
+    assert_eq!(
+        [&audit["clean"], &audit["closed"], &audit["closings"]],
+        [&true.into(), &12.into(), &Value::from(12)]
+    );
+    let mut orders: Vec<_> = closings.iter().map(|line| line["order"].as_u64().unwrap()).collect();
+    orders.sort_unstable();
+    assert_eq!(orders, (1..=12).collect::<Vec<_>>());
+    let mut closers = BTreeMap::new();
+    for line in &closings {
+        let by = (line["replica"].clone(), line["token"].as_u64().expect("a token"));
+        let first = closers.entry(line["slot"].to_string()).or_insert_with(|| by.clone());
+        assert_eq!(*first, by, "{output:?}");
+    }
+}
+
+#[test]
+fn exact_on_files() {
+    let env = TestEnv::new();
+    for _ in 0..rounds(2) {
+        exact(&env, &env.url(), &[]);
+    }
+    exact(&env, &env.url(), &["--replicas", "5"]);
+    exact(&env, "memory:", &["--replicas", "1"]);
+}
+
+#[test]
+fn exact_on_redis() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    for _ in 0..rounds(1) {
+        exact(&env, &redis.url(""), &["--replicas", "3"]);
+    }
+}
+
+/// All replicas have read the orders of a slot long before the first closes one.
+#[test]
+fn without_a_lock_goods_go_back_more_than_once() {
+    let env = TestEnv::new();
+    let options = ["--lock", "off", "--work", "400ms", "--replicas", "3", "--slots", "2"];
+    let output = clear_orders(&env, &env.url(), &options).code(1).silent();
+    let (audit, closings) = parts(&output);
+    let kinds: Vec<_> = audit["findings"].as_array().unwrap().iter().map(|f| f["kind"].clone()).collect();
+    assert_eq!(kinds, ["closed_twice", "too_much_stock"], "{output:?}");
+    assert!(closings.len() > 10 && closings.iter().all(|line| line["token"].is_null()), "{output:?}");
+}
+
+#[test]
+fn lines_for_people() {
+    let env = TestEnv::new();
+    let output = env.run(["demo", "clear-orders", "--slots", "1", "--orders", "4"]).code(0).silent();
+    let lines: Vec<_> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), 5, "{output:?}");
+    assert!(lines[0].contains(" closed order 1 for ") && lines[0].contains(" back, "), "{output:?}");
+    let due = "audit: clean: 4 overdue orders closed once by 2 replicas, goods back once, tokens rising; 2 others untouched";
+    assert_eq!(lines[4], due);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    let env = TestEnv::new();
+    clear_orders(&env, "memory:", &[]).code(64).one_line(&["--replicas 1"]);
+    clear_orders(&env, "redis://127.0.0.1:1", &[]).code(69).one_line(&["cannot be reached"]);
+    for every in ["7s", "1m", "500ms", "10"] {
+        env.run(["demo", "clear-orders", "--every", every]).code(64);
+    }
+    let Some(redis) = Redis::start() else { return };
+    clear_orders(&env, &redis.url("mode=plain"), &[]).code(64).one_line(&["note"]);
+}
+
+#[test]
+fn a_signal_ends_all_replicas() {
+    let env = TestEnv::new();
+    for (signal, code) in [(Signal::INT, 130), (Signal::KILL, -9)] {
+        let mut demo = env.start(["demo", "clear-orders", "--slots", "50"]);
+        demo.line();
+        let replicas = children(demo.pid());
+        assert_eq!(replicas.len(), 2);
+        demo.signal(signal);
+        demo.end().code(code).silent();
+        until("no replica is left", || !replicas.iter().any(|pid| is_alive(*pid)));
+    }
+}
