@@ -1,5 +1,6 @@
 //! The command line as it is declared. Reading it does nothing yet.
 
+use crate::bench::Bench;
 use crate::cron::Cron;
 use crate::demo::Demo;
 use crate::duration::{parse, parse_positive};
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Evict(Evict),
     Doctor(Doctor),
     Cron(Cron),
+    Bench(Bench),
     Demo(Demo),
     Completions(Completions),
     Man(Man),

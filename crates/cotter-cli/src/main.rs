@@ -1,6 +1,8 @@
 //! The `cotter` command.
 
 mod args;
+mod bare_redis;
+mod bench;
 mod command;
 mod config;
 mod cron;
@@ -15,6 +17,7 @@ mod live;
 mod output;
 mod run;
 mod show;
+mod stops;
 mod store;
 mod usage;
 
@@ -62,6 +65,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,
+            Command::Bench(args) => bench::run(args, &store, console).await,
             Command::Demo(args) => demo::run(args, &store, console).await,
             Command::Doctor(_) => doctor::run(&store, console).await,
             Command::Completions(_) | Command::Man(_) | Command::Cron(_) => unreachable!("answered above"),

@@ -6,12 +6,10 @@
 //! | `clear_orders/` | a clean-up job on several replicas |
 //! | `children` | the processes that play in one |
 //! | `verdict` | what its audit comes to |
-//! | `stops` | the signals that end it |
 
 mod children;
 mod clear_orders;
 mod seckill;
-mod stops;
 mod verdict;
 
 use crate::exit::Exit;

@@ -1,6 +1,7 @@
 //! The `cotter` command as its users see it: started as a process, looked at from outside.
 
 mod admin;
+mod bench;
 mod clear_orders;
 mod config;
 mod demo;

@@ -15,10 +15,10 @@ mod table;
 pub(super) use replica::play;
 
 use super::children::{Children, player};
-use super::stops::Stops;
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::stops::Stops;
 use crate::store::Chosen;
 use clap::{Args, ValueEnum};
 use show::Show;

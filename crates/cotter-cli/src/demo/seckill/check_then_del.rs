@@ -1,6 +1,7 @@
 //! A lock with the classic mistake in its release: GET to see that it is still ours, then DEL. The lease may end between
 //! the two, and DEL then frees the lock of whoever came next. Never use this for anything but to show that.
 
+use crate::bare_redis;
 use crate::exit::Exit;
 use crate::output::Failure;
 use crate::store::Chosen;
@@ -25,8 +26,9 @@ pub(super) struct ShortLock {
 
 impl CheckThenDel {
     pub(super) async fn open(name: &Name, lease: Duration, store: &Chosen) -> Result<Self, Failure> {
-        let client = redis::Client::open(address(store)?).map_err(unreachable)?;
-        let connection = client.get_multiplexed_async_connection().await.map_err(unreachable)?;
+        let connection = bare_redis::connect(store).await?.ok_or_else(|| {
+            Failure::usage("--lock check-then-del is a mistake made on Redis: give a redis:// or unix: store")
+        })?;
         Ok(Self { connection, name: name.to_string(), lease })
     }
 
@@ -70,23 +72,6 @@ impl ShortLock {
 
 fn buyer(value: &str) -> Option<u32> {
     value.rsplit_once('-')?.1.parse().ok()
-}
-
-/// The store's URL as the driver reads it: without the options that only cotter knows.
-fn address(store: &Chosen) -> Result<String, Failure> {
-    let url = store.secret_url();
-    let plain = url.split_once('?').map_or(url, |(plain, _)| plain);
-    match plain.split_once(':') {
-        Some(("redis", _)) => Ok(plain.to_owned()),
-        Some(("unix", path)) => Ok(format!("unix://{}", path.trim_start_matches("//"))),
-        _ => Err(Failure::usage(
-            "--lock check-then-del is a mistake made on Redis: give a redis:// or unix: store",
-        )),
-    }
-}
-
-fn unreachable(error: redis::RedisError) -> Failure {
-    Failure::new(Exit::Unreachable, format!("the store cannot be reached: {error}"))
 }
 
 fn broken(error: redis::RedisError) -> Failure {

@@ -20,10 +20,10 @@ mod stock;
 pub(super) use buyers::play;
 
 use super::children::{Children, player};
-use super::stops::Stops;
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::stops::Stops;
 use crate::store::Chosen;
 use clap::{Args, ValueEnum};
 use lock::Lock;

@@ -1,4 +1,4 @@
-//! The signals that end a demonstration.
+//! The signals that end what has nothing to finish.
 
 use crate::output::Failure;
 use std::future::poll_fn;
@@ -6,10 +6,10 @@ use std::task::Poll;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Heard from the moment it is made.
-pub(super) struct Stops(Vec<(u8, Signal)>);
+pub(crate) struct Stops(Vec<(u8, Signal)>);
 
 impl Stops {
-    pub(super) fn listen() -> Result<Self, Failure> {
+    pub(crate) fn listen() -> Result<Self, Failure> {
         let kinds =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup(), SignalKind::quit()];
         let number = |kind: SignalKind| u8::try_from(kind.as_raw_value()).unwrap_or_default();
@@ -18,7 +18,7 @@ impl Stops {
     }
 
     /// The number of the next one.
-    pub(super) async fn next(&mut self) -> u8 {
+    pub(crate) async fn next(&mut self) -> u8 {
         poll_fn(|cx| {
             let mut streams = self.0.iter_mut();
             let came =

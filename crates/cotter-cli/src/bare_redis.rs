@@ -1,0 +1,27 @@
+//! The Redis of a store, past cotter: for what cotter is compared with.
+
+use crate::exit::Exit;
+use crate::output::Failure;
+use crate::store::Chosen;
+use redis::aio::MultiplexedConnection;
+
+/// `None` where the store is none, or one that needs more than its URL without options.
+pub(crate) async fn connect(store: &Chosen) -> Result<Option<MultiplexedConnection>, Failure> {
+    let Some(address) = address(store.secret_url()) else { return Ok(None) };
+    let client = redis::Client::open(address).map_err(unreachable)?;
+    client.get_multiplexed_async_connection().await.map(Some).map_err(unreachable)
+}
+
+/// The URL as the driver reads it: without the options that only cotter knows.
+fn address(url: &str) -> Option<String> {
+    let plain = url.split_once('?').map_or(url, |(plain, _)| plain);
+    match plain.split_once(':') {
+        Some(("redis", _)) => Some(plain.to_owned()),
+        Some(("unix", path)) => Some(format!("unix://{}", path.trim_start_matches("//"))),
+        _ => None,
+    }
+}
+
+fn unreachable(error: redis::RedisError) -> Failure {
+    Failure::new(Exit::Unreachable, format!("the store cannot be reached: {error}"))
+}

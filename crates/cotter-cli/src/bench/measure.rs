@@ -1,0 +1,91 @@
+//! What is measured.
+
+use super::partner::Partner;
+use super::scratch::Scratch;
+use crate::output::Failure;
+use cotter::Mutex;
+use std::future::Future;
+use std::time::{Duration, Instant};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::sleep;
+
+/// How often a task does it before others have their turn.
+const TURN: u64 = 64;
+/// How long the other process gets to stand in the queue before the lock is released.
+const QUEUE: Duration = Duration::from_millis(5);
+
+/// Pairs a second of so many tasks, each with a name of its own.
+pub(super) async fn pairs(scratch: &Scratch, tasks: u32, time: Duration) -> Result<f64, Failure> {
+    let mutexes: Vec<_> = (0..tasks).map(|n| scratch.client.mutex(scratch.name(n))).collect();
+    rate(mutexes.into_iter().map(|mutex| move || pair(mutex.clone())), time).await
+}
+
+/// The same with one name for all.
+pub(super) async fn one_name(scratch: &Scratch, tasks: u32, time: Duration) -> Result<f64, Failure> {
+    let mutex = scratch.client.mutex(scratch.name(0));
+    let take = move || {
+        let mutex = mutex.clone();
+        async move {
+            drop(mutex.lock().await?);
+            Ok(())
+        }
+    };
+    rate((0..tasks).map(|_| take.clone()), time).await
+}
+
+async fn pair(mutex: Mutex) -> Result<(), Failure> {
+    mutex.lock().await?.release().await?;
+    Ok(())
+}
+
+/// How often a second tasks do something, all together.
+pub(super) async fn rate<F>(
+    tasks: impl Iterator<Item = impl Fn() -> F + Send + 'static>,
+    time: Duration,
+) -> Result<f64, Failure>
+where
+    F: Future<Output = Result<(), Failure>> + Send,
+{
+    let start = Instant::now();
+    let mut set = JoinSet::new();
+    for task in tasks {
+        set.spawn(async move {
+            let mut done = 0_u64;
+            while start.elapsed() < time {
+                task().await?;
+                done += 1;
+                // Some stores never make a task wait, and a signal is to be heard.
+                if done.is_multiple_of(TURN) {
+                    yield_now().await;
+                }
+            }
+            Ok::<u64, Failure>(done)
+        });
+    }
+    let mut all = 0;
+    for done in set.join_all().await {
+        all += done?;
+    }
+    Ok(all as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Microseconds from a release here until another process holds, sorted.
+pub(super) async fn handovers(
+    scratch: &Scratch,
+    partner: &mut Partner,
+    time: Duration,
+) -> Result<Vec<f64>, Failure> {
+    let mutex = scratch.client.mutex(scratch.name(0));
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while start.elapsed() < time || times.is_empty() {
+        let guard = mutex.lock().await?;
+        partner.ask().await?;
+        sleep(QUEUE).await;
+        let before = super::partner::boot_nanos();
+        guard.release().await?;
+        let after = partner.holds_since().await?;
+        times.push(after.saturating_sub(before) as f64 / 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times)
+}

@@ -1,0 +1,88 @@
+//! The other process: takes the lock whenever it is told to, and says when it had it.
+
+use super::scratch::Scratch;
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use crate::store::Chosen;
+use cotter::Client;
+use rustix::time::{ClockId, clock_gettime};
+use std::io::Write;
+use std::process::Stdio;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+pub(super) struct Partner {
+    child: Child,
+    orders: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+/// The clock that all processes of a host share.
+pub(super) fn boot_nanos() -> u64 {
+    let t = clock_gettime(ClockId::Boottime);
+    t.tv_sec.cast_unsigned() * 1_000_000_000 + t.tv_nsec.cast_unsigned()
+}
+
+impl Partner {
+    pub(super) async fn start(scratch: &Scratch) -> Result<Self, Failure> {
+        let failed = |e| Failure::new(Exit::CannotExecute, format!("cannot start a process: {e}"));
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command.args(["--quiet", "bench", "--partner", &scratch.name(0)]);
+        // Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
+        command.env("COTTER_URL", &scratch.url).env_remove("COTTER_STORE");
+        command.process_group(0).kill_on_drop(true).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::new(Exit::CannotExecute, "cannot speak to the other process"));
+        };
+        let mut partner = Self { child, orders, answers: BufReader::new(answers).lines() };
+        partner.answer().await?;
+        Ok(partner)
+    }
+
+    /// Back when it is about to ask for the lock.
+    pub(super) async fn ask(&mut self) -> Result<(), Failure> {
+        self.orders.write_all(b"\n").await?;
+        self.answer().await.map(drop)
+    }
+
+    /// When it held the lock that it was told to ask for.
+    pub(super) async fn holds_since(&mut self) -> Result<u64, Failure> {
+        let answer = self.answer().await?;
+        answer.parse().map_err(|_| Failure::new(Exit::Protocol, "the other process says what makes no sense"))
+    }
+
+    async fn answer(&mut self) -> Result<String, Failure> {
+        match self.answers.next_line().await? {
+            Some(line) => Ok(line),
+            // It has said why.
+            None => Err(Failure::new(Exit::of_child(self.child.wait().await?), "")),
+        }
+    }
+
+    pub(super) async fn stop(mut self) {
+        drop(self.orders);
+        let _ = self.child.wait().await;
+    }
+}
+
+/// In that process.
+pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let client = store.connect(Client::builder(), console).await?;
+    let mutex = client.mutex(name);
+    let say = |text: &str| -> Result<(), Failure> {
+        let mut out = console.out();
+        writeln!(out, "{text}")?;
+        Ok(out.flush()?)
+    };
+    say("ready")?;
+    let mut orders = BufReader::new(tokio::io::stdin()).lines();
+    while orders.next_line().await?.is_some() {
+        say("asking")?;
+        let guard = mutex.lock().await?;
+        let since = boot_nanos();
+        guard.release().await?;
+        say(&since.to_string())?;
+    }
+    Ok(Exit::Done)
+}

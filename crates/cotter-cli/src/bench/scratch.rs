@@ -1,0 +1,88 @@
+//! Names that nobody else uses.
+
+use crate::output::{Console, Failure};
+use crate::store::Chosen;
+use cotter::{Client, Lease};
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The store, in a corner of its own.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    pub(super) client: Client,
+    /// Its URL, with the password if there is one.
+    pub(super) url: String,
+    prefix: String,
+    instance: String,
+    folder: Option<TempDir>,
+}
+
+impl Scratch {
+    pub(super) async fn new(store: &Chosen, console: &Console) -> Result<Self, Failure> {
+        let client = store.connect(builder(), console).await?;
+        let info = client.info();
+        let (scheme, instance) = (info.scheme, info.instance.clone());
+        let prefix = format!("bench:{:016x}", std::process::id() as u64 ^ nanos());
+        let scratch = |client, url, folder| Self { client, url, prefix, instance: instance.clone(), folder };
+        match scheme {
+            "file" => {
+                let folder = corner(&instance)?;
+                let url = format!("file://{}", folder.path().join("locks").display());
+                let client = builder().url(&url).connect().await?;
+                Ok(scratch(client, url, Some(folder)))
+            }
+            "flock" => Err(Failure::usage(
+                "flock: is one lock, which may be in use: measure file: in a directory beside it",
+            )),
+            _ => {
+                let url = soon_forgotten(store.secret_url());
+                let client = if scheme == "memory" { client } else { builder().url(&url).connect().await? };
+                Ok(scratch(client, url, None))
+            }
+        }
+    }
+
+    pub(super) fn name(&self, n: u32) -> String {
+        format!("{}:{n}", self.prefix)
+    }
+
+    pub(super) fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// Whether another process sees it.
+    pub(super) fn is_shared(&self) -> bool {
+        !self.url.starts_with("memory:")
+    }
+
+    /// A file beside the locks, for raw calls.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.path().join("raw"))
+    }
+}
+
+fn builder() -> cotter::Builder {
+    Client::builder().lease(Lease::renewed(Duration::from_secs(30)))
+}
+
+fn nanos() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or_default()
+}
+
+/// A folder in the store's own, so that it is on the same file system.
+fn corner(instance: &str) -> Result<TempDir, Failure> {
+    let dir = instance.strip_prefix("file://").unwrap_or(instance);
+    let folder = tempfile::Builder::new().prefix(".bench-").tempdir_in(dir);
+    folder.map_err(|e| Failure::config(format!("no folder can be made in {dir}: {e}")))
+}
+
+/// Only names in use are to be remembered.
+fn soon_forgotten(url: &str) -> String {
+    let redis = ["redis:", "rediss:", "unix:"].iter().any(|scheme| url.starts_with(scheme));
+    if !redis || url.contains("retain=") || url.contains("mode=") {
+        return url.to_owned();
+    }
+    format!("{url}{}retain=1s", if url.contains('?') { '&' } else { '?' })
+}
