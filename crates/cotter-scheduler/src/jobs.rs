@@ -35,6 +35,8 @@ pub struct JobStatus {
     pub requests: u64,
     /// Slots up to this one are done with.
     pub last_slot: Option<UnixTime>,
+    /// The fencing token of its last run.
+    pub token: Option<u64>,
     /// When its last run started.
     pub started: Option<UnixTime>,
     /// When that ended; `None` while it goes on, or when it crashed and nobody has noticed yet.
@@ -177,6 +179,7 @@ fn status(name: String, state: &State, control: &Control) -> JobStatus {
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
         last_slot: state.last,
+        token: run.map(|run| run.token),
         started: run.map(|run| run.started),
         ended: run.and_then(|run| run.ended),
         ending: run.and_then(|run| run.ending()),

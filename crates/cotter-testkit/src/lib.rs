@@ -8,6 +8,7 @@
 //! | [`skewed`] | a store whose clock is not this host's |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
+//! | [`replica`] | the program of one scheduler process |
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
@@ -20,6 +21,7 @@ pub mod faulty;
 pub mod history;
 pub mod holder;
 pub mod processes;
+pub mod replica;
 pub mod resource;
 pub mod servers;
 pub mod skewed;

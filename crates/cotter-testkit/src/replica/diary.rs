@@ -1,0 +1,56 @@
+//! What the work of the job writes down: one line each, appended in one call, to a file that all replicas share.
+
+use cotter_scheduler::Run;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A file that lines are appended to.
+#[derive(Debug)]
+pub struct Diary {
+    file: File,
+    process: u32,
+}
+
+/// One line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Line {
+    /// `started` or `ended`.
+    pub what: String,
+    /// By which replica.
+    pub process: u32,
+    /// For which slot.
+    pub slot: String,
+    /// Under which token.
+    pub token: u64,
+    /// By the boot clock.
+    pub at: u64,
+}
+
+impl Diary {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open(path: &Path, process: u32) -> io::Result<Self> {
+        Ok(Self { file: File::options().append(true).create(true).open(path)?, process })
+    }
+
+    pub(super) fn write(&self, run: &Run, what: &str) -> io::Result<()> {
+        let (slot, token, at) = (run.slot().to_string(), run.token().get(), crate::now());
+        let line = Line { what: what.to_owned(), process: self.process, slot, token, at };
+        let mut text = serde_json::to_vec(&line)?;
+        text.push(b'\n');
+        (&self.file).write_all(&text)
+    }
+
+    /// All lines, in the order in which they were written.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is garbled.
+    pub fn read(path: &Path) -> io::Result<Vec<Line>> {
+        let text = std::fs::read_to_string(path)?;
+        text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
+    }
+}

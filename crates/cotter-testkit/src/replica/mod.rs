@@ -1,0 +1,117 @@
+//! The program of one replica: a scheduler with one job, whose clock may be wrong.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `diary` | what the work of the job writes down |
+//! | `shifted` | a clock whose time of day is wrong |
+
+mod diary;
+mod shifted;
+
+pub use diary::{Diary, Line};
+
+use crate::skewed::{Skew, Skewed};
+use cotter::{Client, Lease, file};
+use cotter_scheduler::{Job, Misfire, Run, Scheduler, Trigger};
+use serde::{Deserialize, Serialize};
+use shifted::ShiftedClock;
+use std::error::Error;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The group of all replicas.
+pub const GROUP: &str = "replicas";
+/// Their job.
+pub const JOB: &str = "tick";
+
+/// What one replica is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Orders {
+    /// Which one it is.
+    pub process: u32,
+    /// The store: a directory, or the URL of a server.
+    pub store: Store,
+    /// The file that all replicas append to.
+    pub diary: PathBuf,
+    /// How far its time of day is ahead, in milliseconds.
+    pub ahead_ms: i64,
+    /// The lease of the job's lock.
+    pub ttl_ms: u64,
+    /// Between two slots.
+    pub period_ms: u64,
+    /// How long a run takes.
+    pub work_ms: u64,
+}
+
+/// Which store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Store {
+    /// A directory. Its clock is the host's, right for all replicas.
+    Directory(PathBuf),
+    /// A server with a clock of its own.
+    Server(String),
+}
+
+/// Does what the first argument orders, in JSON, until its input ends.
+///
+/// # Errors
+/// The orders, the store or the diary cannot be used.
+pub fn main() -> Result<(), Box<dyn Error>> {
+    let orders: Orders = serde_json::from_str(&std::env::args().nth(1).ok_or("no orders")?)?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(orders))
+}
+
+async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
+    let client = connect(&orders).await?;
+    let job = job(&orders)?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    // The input ends when the harness says so, and also when the harness is gone.
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        drop(stop);
+    });
+    let process = orders.process;
+    let told = move |event: &cotter_scheduler::Event| {
+        if std::env::var_os("COTTER_REPLICA_TELLS").is_some() {
+            let _ = writeln!(std::io::stderr().lock(), "{process}: {event}");
+        }
+    };
+    let scheduler = Scheduler::new(&client, GROUP).job(job).observe(told);
+    scheduler.run_until(stopped, Duration::from_secs(5)).await?;
+    client.close(Duration::from_secs(5)).await?;
+    Ok(())
+}
+
+async fn connect(orders: &Orders) -> cotter::Result<Client> {
+    let clock = ShiftedClock::new(orders.ahead_ms);
+    let builder = Client::builder().clock(clock).lease(Lease::renewed(Duration::from_millis(orders.ttl_ms)));
+    let builder = match &orders.store {
+        Store::Server(url) => builder.url(url),
+        Store::Directory(path) => {
+            let skew = Skew::default();
+            skew.set_millis(-orders.ahead_ms);
+            builder.backend(Skewed::new(file::Store::at(path), &skew))
+        }
+    };
+    builder.connect().await
+}
+
+fn job(orders: &Orders) -> Result<Job, Box<dyn Error>> {
+    let diary = Arc::new(Diary::open(&orders.diary, orders.process)?);
+    let trigger = Trigger::fixed_rate(Duration::from_millis(orders.period_ms))?;
+    let takes = Duration::from_millis(orders.work_ms);
+    let job = Job::new(JOB, trigger, move |run: Run| {
+        let diary = diary.clone();
+        async move {
+            run.check().map_err(|lost| lost.to_string())?;
+            diary.write(&run, "started").map_err(|e| e.to_string())?;
+            tokio::time::sleep(takes).await;
+            run.check().map_err(|lost| lost.to_string())?;
+            diary.write(&run, "ended").map_err(|e| e.to_string())
+        }
+    });
+    Ok(job.misfire(Misfire::All).max_backlog(u32::MAX))
+}

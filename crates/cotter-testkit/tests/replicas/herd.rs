@@ -1,0 +1,210 @@
+//! The replicas that live just now, and what is done to them.
+
+use cotter::Client;
+use cotter_scheduler::{Entry, Jobs};
+use cotter_testkit::replica::{Diary, GROUP, JOB, Orders, Store};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What is done.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// So many slots have to be done with.
+    pub(crate) slots: u64,
+    /// So many kills and stops are planned.
+    pub(crate) least: u64,
+    /// How far the clock of each replica is ahead; a restarted one keeps it.
+    pub(crate) ahead_ms: [i64; 5],
+    pub(crate) period_ms: u64,
+    pub(crate) seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { slots: 100, least: 20, ahead_ms: [0; 5], period_ms: 100, seed: rand::random() }
+    }
+}
+
+/// What was done, and what the store said meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) seed: u64,
+    pub(crate) kills: u64,
+    pub(crate) stops: u64,
+    pub(crate) period_ms: u64,
+    pub(crate) slots: u64,
+    /// Processes with a clock that is so far off that they must not start anything.
+    pub(crate) barred: Vec<u32>,
+    /// The token of a run that has never ended, and that nobody has looked at since.
+    pub(crate) open: Option<u64>,
+    /// The history, gathered before it was cut; by token and slot.
+    pub(crate) history: BTreeMap<(u64, String), Entry>,
+}
+
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// A replica, and the number of its place.
+struct Member {
+    place: usize,
+    process: u32,
+    child: Child,
+    stopped_until: Option<Instant>,
+}
+
+/// What a failed run leaves running would disturb the next one.
+impl Drop for Member {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Herd<'a> {
+    plan: &'a Plan,
+    store: &'a Store,
+    diary: &'a Path,
+    members: Vec<Member>,
+    started: u32,
+    done: Done,
+}
+
+impl Plan {
+    pub(crate) fn run(&self, store: &Store, diary: &Path) -> Done {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let done = Done { seed: self.seed, period_ms: self.period_ms, slots: self.slots, ..Done::default() };
+        let mut herd = Herd { plan: self, store, diary, members: Vec::new(), started: 0, done };
+        (0..self.ahead_ms.len()).for_each(|place| herd.start(place));
+        runtime.block_on(herd.play());
+        herd.end();
+        runtime.block_on(herd.look());
+        herd.done
+    }
+}
+
+impl Herd<'_> {
+    fn start(&mut self, place: usize) {
+        self.started += 1;
+        let orders = Orders {
+            process: self.started,
+            store: self.store.clone(),
+            diary: self.diary.to_owned(),
+            ahead_ms: self.plan.ahead_ms[place],
+            ttl_ms: 1500,
+            period_ms: self.plan.period_ms,
+            work_ms: self.plan.period_ms / 4,
+        };
+        if orders.ahead_ms.abs() > 5000 {
+            self.done.barred.push(self.started);
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cotter-replica"));
+        command.arg(serde_json::to_string(&orders).unwrap()).stdin(Stdio::piped());
+        let child = command.spawn().expect("the replica starts");
+        self.members.push(Member { place, process: self.started, child, stopped_until: None });
+    }
+
+    /// Until enough slots are done with.
+    async fn play(&mut self) {
+        let mut rng = StdRng::seed_from_u64(self.plan.seed);
+        let patience =
+            Duration::from_millis(self.plan.slots * self.plan.period_ms * 10) + Duration::from_secs(60);
+        let (end, mut next_look) = (Instant::now() + patience, Instant::now());
+        let step = Duration::from_millis(self.plan.slots * self.plan.period_ms / (2 * self.plan.least));
+        let mut next_fault = Instant::now() + step * 3;
+        while self.slots() < self.plan.slots {
+            assert!(Instant::now() < end, "{} slots in {patience:?}, seed {}", self.slots(), self.plan.seed);
+            self.go_on(false);
+            if next_fault <= Instant::now() {
+                self.fault(&mut rng);
+                next_fault += step.mul_f64(rng.random_range(0.5..1.5));
+            }
+            if next_look <= Instant::now() {
+                self.look().await;
+                next_look = Instant::now() + Duration::from_millis(500);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// How many slots the history knows of.
+    fn slots(&self) -> u64 {
+        self.done.history.len() as u64
+    }
+
+    /// Half of all faults hit the one that has run last.
+    fn fault(&mut self, rng: &mut StdRng) {
+        let last = Diary::read(self.diary).ok().and_then(|lines| lines.last().map(|line| line.process));
+        let busy = self.members.iter().position(|m| Some(m.process) == last);
+        let any = rng.random_range(0..self.members.len());
+        let at = busy.filter(|_| rng.random_bool(0.5)).unwrap_or(any);
+        if rng.random_bool(0.5) {
+            let mut member = self.members.swap_remove(at);
+            member.child.kill().unwrap();
+            member.child.wait().unwrap();
+            self.done.kills += 1;
+            self.start(member.place);
+        } else if self.members[at].stopped_until.is_none() {
+            let member = &mut self.members[at];
+            kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
+            member.stopped_until = Some(Instant::now() + Duration::from_millis(rng.random_range(50..3000)));
+            self.done.stops += 1;
+        }
+    }
+
+    fn go_on(&mut self, all: bool) {
+        for member in &mut self.members {
+            if member.stopped_until.is_some_and(|until| all || until <= Instant::now()) {
+                member.stopped_until = None;
+                kill_process(Pid::from_child(&member.child), Signal::CONT).unwrap();
+            }
+        }
+    }
+
+    /// Has all end in order.
+    fn end(&mut self) {
+        self.go_on(true);
+        for member in &mut self.members {
+            drop(member.child.stdin.take());
+        }
+        let last = Instant::now() + Duration::from_secs(30);
+        for member in &mut self.members {
+            while member.child.try_wait().unwrap().is_none() {
+                assert!(
+                    Instant::now() < last,
+                    "replica {} does not end, seed {}",
+                    member.process,
+                    self.plan.seed
+                );
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(member.child.wait().unwrap().success(), "replica {} has failed", member.process);
+        }
+    }
+
+    /// Gathers the history, which keeps only the last runs.
+    async fn look(&mut self) {
+        let Ok(client) = self.client().await else { return };
+        let jobs = Jobs::new(&client, GROUP);
+        let history = jobs.history(JOB).await.unwrap_or_default();
+        let status = jobs.list().await.unwrap_or_default().into_iter().next();
+        self.done.open = status.filter(|s| s.ended.is_none()).and_then(|s| s.token);
+        let keyed = history.into_iter().map(|entry| ((entry.token, entry.slot.to_string()), entry));
+        self.done.history.extend(keyed);
+        let _ = client.close(Duration::ZERO).await;
+    }
+
+    async fn client(&self) -> cotter::Result<Client> {
+        let builder = Client::builder();
+        match self.store {
+            Store::Directory(path) => builder.backend(cotter::file::Store::at(path)).connect().await,
+            Store::Server(url) => builder.url(url).connect().await,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Five replicas of a scheduler, killed and stopped at random, their clocks wrong: every slot once.
+
+mod audit;
+mod herd;
+
+use audit::Audit;
+use cotter_testkit::replica::Store;
+use cotter_testkit::servers;
+use herd::Plan;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+/// At full length, or as long as a normal run takes.
+fn sized(normal: u64, long: u64) -> u64 {
+    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
+}
+
+/// One run at a time: they take all the time that there is.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Not below a directory that everybody may write to: the store refuses that.
+fn folder() -> TempDir {
+    tempfile::tempdir_in(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))).expect("a folder for the run")
+}
+
+fn play(store: Store, folder: TempDir, plan: &Plan) {
+    let (_alone, diary) = (alone(), folder.path().join("diary"));
+    let run = plan.run(&store, &diary);
+    let audit = Audit::new(&diary, &run);
+    if !audit.violations().is_empty() {
+        let kept = folder.keep();
+        panic!("{:#?}\n{audit}\nthe diary is kept in {}", audit.violations(), kept.display());
+    }
+    herd::say(&format!("{audit}"));
+    assert!(run.kills >= plan.least / 2 && run.stops >= plan.least / 2, "too little has happened: {audit}");
+}
+
+fn plan() -> Plan {
+    Plan {
+        slots: sized(100, 2000),
+        least: sized(20, 300),
+        ahead_ms: [0, 2000, -2000, 1500, 365 * 86_400_000],
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn every_slot_once_on_files() {
+    let folder = folder();
+    play(Store::Directory(folder.path().join("store")), folder, &plan());
+}
+
+#[test]
+fn every_slot_once_on_redis() {
+    let Some(server) = servers::Redis::builder().start() else { return };
+    play(Store::Server(server.url("")), folder(), &plan());
+}
