@@ -5,6 +5,8 @@ use crate::cron::Cron;
 use crate::demo::Demo;
 use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
+use crate::jobs::Jobs;
+use crate::schedule::Schedule;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     #[command(visible_alias = "break")]
     Evict(Evict),
     Doctor(Doctor),
+    Schedule(Schedule),
+    Jobs(Jobs),
     Cron(Cron),
     Bench(Bench),
     Demo(Demo),

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::show;
 use crate::store::Chosen;
+use crate::table;
 use cotter::{Client, Filter, Record};
 use std::io::Write;
 
@@ -23,13 +24,11 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
         }
         return Ok(Exit::Done);
     }
-    let mut rows = vec![["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"].map(String::from)];
+    let mut rows = Vec::new();
     while let Some(record) = records.next().await? {
         rows.extend(lines(&record));
     }
-    if rows.len() > 1 {
-        print(&rows, console)?;
-    }
+    table::print(["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"], rows, console)?;
     Ok(Exit::Done)
 }
 
@@ -55,16 +54,4 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
         ]
     };
     record.holders.iter().enumerate().map(line).collect()
-}
-
-fn print(rows: &[[String; 7]], console: &Console) -> Result<(), Failure> {
-    let mut out = console.out();
-    let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }

@@ -12,13 +12,17 @@ mod duration;
 mod evict;
 mod exit;
 mod generate;
+mod jobs;
 mod list;
 mod live;
+mod nearest;
 mod output;
 mod run;
+mod schedule;
 mod show;
 mod stops;
 mod store;
+mod table;
 mod usage;
 
 use args::{Cli, Command};
@@ -56,10 +60,16 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         }
         _ => {}
     }
-    let store = store::choose(&cli.global, |key| std::env::var_os(key))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start: {e}")))?;
     runtime.block_on(async {
+        // A file may say where the locks are.
+        match &cli.command {
+            Command::Schedule(args) => return schedule::run(args, &cli.global, console).await,
+            Command::Jobs(args) => return jobs::run(args, &cli.global, console).await,
+            _ => {}
+        }
+        let store = store::choose(&cli.global, None, |key| std::env::var_os(key))?;
         match &cli.command {
             Command::Run(args) => run::run(args, &store, console).await,
             Command::List(args) => list::run(args, &store, console).await,
@@ -68,7 +78,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Bench(args) => bench::run(args, &store, console).await,
             Command::Demo(args) => demo::run(args, &store, console).await,
             Command::Doctor(_) => doctor::run(&store, console).await,
-            Command::Completions(_) | Command::Man(_) | Command::Cron(_) => unreachable!("answered above"),
+            _ => unreachable!("answered above"),
         }
     })
 }

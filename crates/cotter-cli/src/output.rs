@@ -33,6 +33,20 @@ impl From<cotter::Error> for Failure {
     }
 }
 
+impl From<cotter_scheduler::Error> for Failure {
+    fn from(error: cotter_scheduler::Error) -> Self {
+        use cotter_scheduler::ErrorKind;
+        let exit = match (error.kind(), error.store()) {
+            (_, Some(store)) => store.kind().into(),
+            (ErrorKind::ForeignNote, _) => Exit::UsedOtherwise,
+            (ErrorKind::UnknownJob, _) => Exit::Usage,
+            (ErrorKind::Trigger | ErrorKind::Job, _) => Exit::Config,
+            _ => Exit::Protocol,
+        };
+        Self::new(exit, chain(&error))
+    }
+}
+
 impl From<io::Error> for Failure {
     /// Printing failed. A reader that has seen enough (`cotter list | head -1`) is not a failure.
     fn from(error: io::Error) -> Self {

@@ -64,8 +64,21 @@ impl Chosen {
     }
 }
 
-/// The first that is given: command line, environment, the default. `env` is the environment of the process.
-pub(crate) fn choose(global: &Global, env: impl Fn(&str) -> Option<OsString>) -> Result<Chosen, Failure> {
+/// What a file of jobs says about the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A name of the configuration.
+    Named(String),
+    Url(String),
+}
+
+/// The first that is given: command line, the file of jobs where there is one, environment, the default. `env` is the
+/// environment of the process.
+pub(crate) fn choose(
+    global: &Global,
+    of_file: Option<&Place>,
+    env: impl Fn(&str) -> Option<OsString>,
+) -> Result<Chosen, Failure> {
     let home = text(&env, "HOME")?;
     let named = |name: &str, from: &str| -> Result<Chosen, Failure> {
         let Named { url, file } = config::find(name, &config::places(home.as_deref()))?;
@@ -77,6 +90,11 @@ pub(crate) fn choose(global: &Global, env: impl Fn(&str) -> Option<OsString>) ->
     }
     if let Some(name) = &global.store {
         return named(name, "--store");
+    }
+    match of_file {
+        Some(Place::Named(name)) => return named(name, "the file of jobs"),
+        Some(Place::Url(url)) => return Ok(Chosen::by_url(url, "the file of jobs")),
+        None => {}
     }
     if let Some(name) = set(&env, "COTTER_STORE")? {
         return named(&name, "COTTER_STORE");
@@ -174,7 +192,9 @@ mod tests {
     }
 
     fn chosen(url: Option<&str>, env: &[(&str, &str)]) -> Result<Chosen, Failure> {
-        choose(&global(url, None), |key| env.iter().find(|(k, _)| *k == key).map(|(_, v)| OsString::from(*v)))
+        choose(&global(url, None), None, |key| {
+            env.iter().find(|(k, _)| *k == key).map(|(_, v)| OsString::from(*v))
+        })
     }
 
     #[test]

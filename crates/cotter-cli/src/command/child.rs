@@ -108,7 +108,7 @@ impl Child {
     }
 
     /// TERM to all that came of the command, KILL after `grace`; back when nobody is left.
-    pub(super) async fn stop(&mut self, grace: Duration) {
+    pub(crate) async fn stop(&mut self, grace: Duration) {
         if self.is_over {
             return;
         }

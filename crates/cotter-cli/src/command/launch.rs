@@ -26,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) words: Vec<OsString>,
     /// Beside what this process has in its own. `COTTER_NAME` and `COTTER_TOKEN` are the guard's.
     pub(crate) env: Vec<(String, String)>,
+    /// What it does not have of that.
+    pub(crate) without: &'static [&'static str],
     /// Where it starts, if not where this process did.
     pub(crate) cwd: Option<PathBuf>,
     /// Its standard input is that of this process; without it, there is nothing to read.
@@ -58,6 +60,9 @@ impl Launch {
             .envs(self.env.iter().map(|(key, value)| (key, value)))
             .env("COTTER_NAME", guard.name().as_str())
             .env("COTTER_TOKEN", guard.token().to_string());
+        for key in self.without {
+            command.env_remove(key);
+        }
         if let Some(cwd) = &self.cwd {
             check_directory(cwd)?;
             command.current_dir(cwd);

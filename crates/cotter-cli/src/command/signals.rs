@@ -18,9 +18,15 @@ const PASSED_ON: [Signal; 6] =
 pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
+    /// For all that are passed on.
     pub(crate) fn listen() -> Result<Self, Failure> {
+        Self::of(&PASSED_ON)
+    }
+
+    /// For these, but for those that were ignored when this process began.
+    pub(crate) fn of(signals: &[Signal]) -> Result<Self, Failure> {
         let ignored = ignored();
-        let heard = PASSED_ON.into_iter().filter(|signal| ignored & bit(*signal) == 0);
+        let heard = signals.iter().copied().filter(|signal| ignored & bit(*signal) == 0);
         let listen = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
         let listening: Result<_, std::io::Error> = heard.map(listen).collect();
         listening

@@ -5,14 +5,14 @@ use cotter::{Client, Name};
 use std::ffi::OsString;
 
 /// The variable: a JSON list of `[store, name]`, the outermost first.
-pub(super) const KEY: &str = "COTTER_HELD";
+pub(crate) const KEY: &str = "COTTER_HELD";
 
 /// All pairs of store and name that are held here.
 #[derive(Debug)]
-pub(super) struct Held(Vec<(String, String)>);
+pub(crate) struct Held(Vec<(String, String)>);
 
 impl Held {
-    pub(super) fn above(env: impl Fn(&str) -> Option<OsString>) -> Result<Self, Failure> {
+    pub(crate) fn above(env: impl Fn(&str) -> Option<OsString>) -> Result<Self, Failure> {
         let Some(text) = env(KEY) else { return Ok(Self(Vec::new())) };
         let pairs = text.to_str().and_then(|text| serde_json::from_str(text).ok());
         pairs.map(Self).ok_or_else(|| {
@@ -23,7 +23,7 @@ impl Held {
     }
 
     /// With this lock, unless it is there already. A store within a process has nothing to do with that of another.
-    pub(super) fn with(mut self, client: &Client, name: &Name) -> Result<Self, Failure> {
+    pub(crate) fn with(mut self, client: &Client, name: &Name) -> Result<Self, Failure> {
         let info = client.info();
         if info.scheme == "memory" {
             return Ok(self);
@@ -40,7 +40,7 @@ impl Held {
         Ok(self)
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
 }

@@ -7,7 +7,7 @@
 //! | `held` | what is held above a nested run |
 //! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 
-mod held;
+pub(crate) mod held;
 mod job;
 mod report;
 mod rest;
@@ -111,7 +111,7 @@ fn launch(args: &Run, store: &Chosen, held: &Held) -> Launch {
     };
     let mut env = store.environment();
     env.push((held::KEY.to_owned(), held.text()));
-    Launch { words, env, cwd: None, has_input: true, has_terminal: true }
+    Launch { words, env, without: &[], cwd: None, has_input: true, has_terminal: true }
 }
 
 /// Until the command has ended or has to be stopped. Meanwhile it is a job like others.

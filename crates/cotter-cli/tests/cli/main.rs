@@ -15,6 +15,7 @@ mod options;
 mod orphans;
 mod readme;
 mod running;
+mod schedule;
 mod secrets;
 mod shared;
 mod signals;

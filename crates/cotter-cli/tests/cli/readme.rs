@@ -35,13 +35,15 @@ fn alike(shown: &str, said: &str) -> bool {
     shape(shown) == shape(said)
 }
 
-/// In a shell that finds `cotter`, in a folder with the scripts that the README names.
+/// In a shell that finds `cotter`, in a folder with the files that the README names.
 fn shell(env: &TestEnv, line: &str) -> Running {
     let folder = env.path("home");
     for script in ["backup.sh", "report.sh"] {
         fs::write(folder.join(script), "#!/bin/sh\necho done\n").unwrap();
         fs::set_permissions(folder.join(script), Permissions::from_mode(0o755)).unwrap();
     }
+    let jobs = "group = \"g\"\n[job.a]\nfixed_rate = \"1h\"\ncommand = [\"true\"]\n";
+    fs::write(folder.join("jobs.toml"), jobs).unwrap();
     let cotter = Path::new(env!("CARGO_BIN_EXE_cotter")).parent().unwrap();
     let path = format!("{}:{}", cotter.display(), std::env::var("PATH").unwrap());
     let mut command = env.anywhere(Path::new("sh"));

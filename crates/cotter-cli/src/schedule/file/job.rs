@@ -1,0 +1,211 @@
+//! One job of the file.
+
+use super::section::{Mistakes, Section};
+use super::value;
+use crate::command::{Grace, Launch};
+use cotter_scheduler::{Busy, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use toml::de::DeValue;
+
+/// Keys of a job that `[defaults]` can have for all.
+pub(super) const SHARED: &[&str] = &[
+    "timezone",
+    "ttl",
+    "initial_delay",
+    "env",
+    "cwd",
+    "max_run",
+    "misfire",
+    "late_within",
+    "misfire_window",
+    "max_backlog",
+    "on_crash",
+    "retries",
+    "retry_delay",
+    "jitter",
+    "enabled",
+    "busy",
+    "at_least",
+    "generation",
+];
+/// When it runs: exactly one of these.
+const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at"];
+/// What it runs: exactly one of these.
+const COMMANDS: &[&str] = &["command", "shell"];
+
+/// How long a lock outlives a cotter that is dead or cut off, without a choice.
+const TTL: Duration = Duration::from_secs(30);
+
+/// One job, understood.
+#[derive(Debug, Clone)]
+pub(crate) struct Spec {
+    pub(crate) name: String,
+    pub(crate) trigger: Trigger,
+    /// The zone of its cron expression.
+    pub(crate) zone: Zone,
+    pub(crate) enabled: bool,
+    /// How much time its command gets to stop.
+    pub(crate) grace: Grace,
+    /// Where in the file it stands.
+    pub(super) at: usize,
+    words: Vec<String>,
+    env: Vec<(String, String)>,
+    cwd: Option<PathBuf>,
+    settings: Settings,
+}
+
+/// What the scheduler has to know; `None` is its own default.
+#[derive(Debug, Clone, Default)]
+struct Settings {
+    ttl: Duration,
+    initial_delay: Option<Duration>,
+    max_run: Option<Duration>,
+    misfire: Option<Misfire>,
+    late_within: Option<Duration>,
+    misfire_window: Option<Duration>,
+    max_backlog: Option<u32>,
+    on_crash: Option<OnCrash>,
+    retries: Option<u32>,
+    retry_delay: Option<Duration>,
+    jitter: Option<Duration>,
+    busy: Option<Busy>,
+    at_least: Option<Duration>,
+    generation: Option<u64>,
+}
+
+impl Spec {
+    /// `None` only after a mistake was noted.
+    pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Self> {
+        section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
+        let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
+        let trigger = trigger(section, &zone, mistakes);
+        let words = words(section, mistakes);
+        let settings = Settings::read(section, mistakes);
+        let grace = Grace::of(settings.ttl, None).ok();
+        if grace.is_none() {
+            section.wrong(section.at_key("ttl"), "`ttl`: less than 300ms leaves no time to stop", mistakes);
+        }
+        let env = section.get("env", mistakes, value::environment).unwrap_or_default();
+        let cwd = section.get("cwd", mistakes, value::directory);
+        let enabled = section.get("enabled", mistakes, value::boolean).unwrap_or(true);
+        let (trigger, words, grace) = (trigger?, words?, grace?);
+        let (name, at) = (name.to_owned(), section.at());
+        Some(Self { name, trigger, zone, enabled, grace, at, words, env, cwd, settings })
+    }
+
+    /// The command, with this in its environment too.
+    pub(crate) fn launch(&self, more: Vec<(String, String)>) -> Launch {
+        let words = self.words.iter().map(OsString::from).collect();
+        let env = self.env.iter().cloned().chain(more).collect();
+        Launch { words, env, without: &[], cwd: self.cwd.clone(), has_input: false, has_terminal: false }
+    }
+
+    /// How long a run that has to end may take: KILL has to be carried out too.
+    pub(crate) fn stop_within(&self) -> Duration {
+        let more = (self.settings.ttl / 6).min(Duration::from_secs(1));
+        self.grace.margin().max(self.grace.whole() + more)
+    }
+
+    /// The same for the scheduler.
+    pub(crate) fn job<W, F>(&self, work: W) -> Job
+    where
+        W: Fn(Run) -> F + Send + Sync + 'static,
+        F: Future + Send + 'static,
+        F::Output: Outcome,
+    {
+        let definition = json!({ "words": self.words, "env": self.env, "cwd": self.cwd });
+        let job = Job::new(&self.name, self.trigger.clone(), work)
+            .definition(definition.to_string())
+            .enabled(self.enabled)
+            .stop_within(self.stop_within());
+        self.settings.apply(job)
+    }
+}
+
+impl Settings {
+    fn read(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Self {
+        let misfires = [("skip", Misfire::Skip), ("once", Misfire::Once), ("all", Misfire::All)];
+        let crashes = [("skip", OnCrash::Skip), ("rerun", OnCrash::Rerun)];
+        Self {
+            ttl: section.get("ttl", mistakes, value::positive).unwrap_or(TTL),
+            initial_delay: section.get("initial_delay", mistakes, value::duration),
+            max_run: section.get("max_run", mistakes, value::positive),
+            misfire: section.get("misfire", mistakes, value::word(&misfires)),
+            late_within: section.get("late_within", mistakes, value::positive),
+            misfire_window: section.get("misfire_window", mistakes, value::positive),
+            max_backlog: section.get("max_backlog", mistakes, value::some),
+            on_crash: section.get("on_crash", mistakes, value::word(&crashes)),
+            retries: section.get("retries", mistakes, value::small),
+            retry_delay: section.get("retry_delay", mistakes, value::duration),
+            jitter: section.get("jitter", mistakes, value::duration),
+            busy: section.get("busy", mistakes, value::word(&[("wait", Busy::Wait), ("skip", Busy::Skip)])),
+            at_least: section.get("at_least", mistakes, value::duration),
+            generation: section.get("generation", mistakes, value::number),
+        }
+    }
+
+    fn apply(&self, job: Job) -> Job {
+        let set = |job: Job, value: Option<Duration>, setter: fn(Job, Duration) -> Job| match value {
+            Some(value) => setter(job, value),
+            None => job,
+        };
+        let mut job = job.ttl(self.ttl);
+        job = set(job, self.initial_delay, Job::initial_delay);
+        job = set(job, self.max_run, Job::max_run);
+        job = set(job, self.late_within, Job::late_within);
+        job = set(job, self.misfire_window, Job::misfire_window);
+        job = set(job, self.retry_delay, Job::retry_delay);
+        job = set(job, self.jitter, Job::jitter);
+        job = set(job, self.at_least, Job::at_least);
+        job = job.misfire(self.misfire.unwrap_or_default()).on_crash(self.on_crash.unwrap_or_default());
+        job = job.busy(self.busy.unwrap_or_default()).retries(self.retries.unwrap_or(0));
+        job = self.max_backlog.into_iter().fold(job, Job::max_backlog);
+        self.generation.into_iter().fold(job, Job::generation)
+    }
+}
+
+fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> Option<Trigger> {
+    let text = |e: cotter_scheduler::Error| e.to_string();
+    let every = |value: &DeValue<'_>, make: fn(Duration) -> cotter_scheduler::Result<Trigger>| {
+        make(value::positive(value)?).map_err(text)
+    };
+    match the_one(TRIGGERS, section, mistakes)? {
+        key @ "cron" => section.get(key, mistakes, |value| {
+            Ok(Trigger::cron(&value::text(value)?).map_err(text)?.zone(zone.clone()))
+        }),
+        key @ "fixed_rate" => section.get(key, mistakes, |v| every(v, Trigger::fixed_rate)),
+        key @ "fixed_delay" => section.get(key, mistakes, |v| every(v, Trigger::fixed_delay)),
+        key => section.get(key, mistakes, |value| Trigger::once_at(value::instant(value)?).map_err(text)),
+    }
+}
+
+fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<String>> {
+    match the_one(COMMANDS, section, mistakes)? {
+        key @ "command" => section.get(key, mistakes, value::words),
+        key => {
+            let script = section.get(key, mistakes, value::text)?;
+            Some(vec!["sh".to_owned(), "-c".to_owned(), script])
+        }
+    }
+}
+
+/// Exactly one of these keys.
+fn the_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'k str> {
+    let given: Vec<&str> = keys.iter().copied().filter(|key| section.has(key)).collect();
+    let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+    match given[..] {
+        [one] => Some(one),
+        [] => {
+            section.wrong(section.at(), &format!("one of {names} is missing"), mistakes);
+            None
+        }
+        [first, second, ..] => {
+            let at = section.at_key(first).max(section.at_key(second));
+            section.wrong(at, &format!("only one of {names} can be given"), mistakes);
+            None
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A table of the file, its known keys, and what is wrong with their values.
+
+use super::Mistake;
+use crate::nearest::nearest;
+use std::collections::BTreeSet;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// All that is wrong with a file. What is found twice, as by two jobs that share a default, is told once.
+#[derive(Debug)]
+pub(super) struct Mistakes<'t> {
+    text: &'t str,
+    found: BTreeSet<Mistake>,
+}
+
+impl<'t> Mistakes<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, found: BTreeSet::new() }
+    }
+
+    /// At this byte of the file.
+    pub(super) fn add(&mut self, at: usize, message: impl Into<String>) {
+        let before = &self.text.as_bytes()[..at.min(self.text.len())];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        self.found.insert(Mistake { line, message: message.into() });
+    }
+
+    pub(super) fn all(self) -> Vec<Mistake> {
+        self.found.into_iter().collect()
+    }
+}
+
+/// One table.
+#[derive(Debug, Clone)]
+pub(super) struct Section<'a> {
+    table: &'a DeTable<'a>,
+    /// Where it begins.
+    at: usize,
+    /// What mistakes in it begin with.
+    what: String,
+    /// Where else these keys are looked for, one after the other.
+    fallbacks: Vec<(&'a Section<'a>, &'static [&'static str])>,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn new(table: &'a DeTable<'a>, at: usize, what: impl Into<String>) -> Self {
+        Self { table, at, what: what.into(), fallbacks: Vec::new() }
+    }
+
+    /// Looks there for these keys, if they are not here.
+    pub(super) fn or(mut self, other: Option<&'a Section<'a>>, keys: &'static [&'static str]) -> Self {
+        self.fallbacks.extend(other.map(|other| (other, keys)));
+        self
+    }
+
+    /// Refuses all others.
+    pub(super) fn check_keys(&self, known: &[&str], mistakes: &mut Mistakes<'_>) {
+        for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+            let hint = match nearest(key.get_ref(), known) {
+                Some(near) => format!("; did you mean `{near}`?"),
+                None => format!("; known are {}", known.join(", ")),
+            };
+            mistakes.add(key.span().start, format!("{}unknown key `{}`{hint}", self.what, key.get_ref()));
+        }
+    }
+
+    /// The value of a key, if it is there and right.
+    pub(super) fn get<T>(
+        &self,
+        key: &str,
+        mistakes: &mut Mistakes<'_>,
+        read: impl Fn(&DeValue<'_>) -> Result<T, String>,
+    ) -> Option<T> {
+        let (section, value) = self.find(key)?;
+        let why = match read(value.get_ref()) {
+            Ok(value) => return Some(value),
+            Err(why) => why,
+        };
+        mistakes.add(value.span().start, format!("{}`{key}`: {why}", section.what));
+        None
+    }
+
+    /// Something that is wrong with the section as a whole.
+    pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes<'_>) {
+        mistakes.add(at, format!("{}{message}", self.what));
+    }
+
+    /// Whether the key is in this very table.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// Where this key is, or else the section.
+    pub(super) fn at_key(&self, key: &str) -> usize {
+        let found = self.table.keys().find(|k| k.get_ref() == key);
+        found.map_or(self.at, |key| key.span().start)
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    fn find(&self, key: &str) -> Option<(&Section<'a>, &Spanned<DeValue<'a>>)> {
+        if let Some(value) = self.table.get(key) {
+            return Some((self, value));
+        }
+        let mut others = self.fallbacks.iter().filter(|(_, keys)| keys.contains(&key));
+        others.find_map(|(section, _)| section.find(key))
+    }
+}

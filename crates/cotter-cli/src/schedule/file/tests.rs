@@ -1,0 +1,118 @@
+//! What a file may say, and every mistake in it at once.
+
+use super::*;
+
+fn mistakes(text: &str) -> Vec<(usize, String)> {
+    let found = parse(Path::new("jobs.toml"), text).expect_err("there is a mistake");
+    found.into_iter().map(|mistake| (mistake.line, mistake.message)).collect()
+}
+
+fn one(text: &str) -> String {
+    let all = mistakes(text);
+    assert_eq!(all.len(), 1, "{all:?}");
+    format!("{}: {}", all[0].0, all[0].1)
+}
+
+/// A group and a job around one line of it, which is line 5.
+fn job(line: &str) -> String {
+    format!("group = \"g\"\n[job.a]\nfixed_rate = \"1s\"\ncommand = [\"true\"]\n{line}\n")
+}
+
+#[test]
+fn the_page_of_the_manual_is_understood() {
+    let text = include_str!("example.toml");
+    let file = parse(Path::new("jobs.toml"), text).unwrap();
+    assert_eq!((file.group.as_str(), file.workers, file.history), ("orders", Some(10), Some(100)));
+    assert_eq!(file.place, Some(Place::Named("prod".into())));
+    let [job] = &file.jobs[..] else { panic!("{file:?}") };
+    assert_eq!(job.trigger.to_string(), "cron 0/10 * * * * ? in Asia/Shanghai");
+    let launch = job.launch(vec![("X".into(), "y".into())]);
+    assert_eq!(launch.words, ["./clear-orders", "--all"]);
+    assert_eq!(launch.env, [("MODE".to_owned(), "live".to_owned()), ("X".to_owned(), "y".to_owned())]);
+    assert_eq!(launch.cwd.as_deref(), Some(Path::new("/srv/orders")));
+}
+
+#[test]
+fn all_mistakes_at_once_in_order_of_their_lines() {
+    let text = "gruop = \"g\"\nworkers = 0\n[defaults]\nttl = 5\n[job.a]\nfixed_rate = \"5\"\ncommand = []\n\
+                [job.b]\ncron = \"0 0 25 * * ?\"\nshell = \"x\"\nmisfrie = \"skip\"\n[job.c]\n";
+    let found = mistakes(text);
+    let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [1, 1, 2, 4, 6, 7, 9, 11, 12, 12], "{found:#?}");
+    let all = found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    for says in [
+        "unknown key `gruop`; did you mean `group`?",
+        "`group` is missing",
+        "`workers`: it is zero",
+        "[defaults]: `ttl`: a duration needs a unit: write 5s or 5ms",
+        "job \"a\": `fixed_rate`: a duration needs a unit",
+        "job \"a\": `command`: there is no program in it",
+        "job \"b\": `cron`: ",
+        "job \"b\": unknown key `misfrie`; did you mean `misfire`?",
+        "job \"c\": one of `cron`, `fixed_rate`, `fixed_delay`, `once_at` is missing",
+        "job \"c\": one of `command`, `shell` is missing",
+    ] {
+        assert!(all.contains(says), "no {says:?} in\n{all}");
+    }
+}
+
+#[test]
+fn what_is_not_toml_is_told_with_its_line_and_without_the_text() {
+    let found = mistakes("group = \"g\"\nurl = redis://:secret@h\n[job.a\n");
+    assert!(found.iter().any(|(line, _)| *line == 2), "{found:?}");
+    assert!(found.iter().any(|(line, _)| *line == 3), "{found:?}");
+    assert!(found.iter().all(|(_, text)| !text.contains("secret")), "{found:?}");
+}
+
+#[test]
+fn values_say_what_to_write() {
+    for (line, says) in [
+        (
+            "misfire = \"sometimes\"",
+            "5: job \"a\": `misfire`: \"sometimes\" is not one of \"skip\", \"once\", \"all\"",
+        ),
+        ("cwd = \"here\"", "5: job \"a\": `cwd`: write the whole path, beginning with /"),
+        ("env = { COTTER_URL = \"x\" }", "5: job \"a\": `env`: \"COTTER_URL\" is for cotter itself to set"),
+        ("env = { A = 1 }", "5: job \"a\": `env`: \"A\" is a number, write a \"string\""),
+        ("enabled = \"yes\"", "5: job \"a\": `enabled`: found a string, write true or false"),
+        ("ttl = \"200ms\"", "5: job \"a\": `ttl`: less than 300ms leaves no time to stop"),
+        ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
+        ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero makes no sense here"),
+        ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be given"),
+        ("once_at = \"2031-05-02\"", "5: job \"a\": only one of `cron`, `fixed_rate`"),
+        ("timezone = \"Asia/Shangai\"", "5: job \"a\": `timezone`: "),
+    ] {
+        let found = one(&job(line));
+        assert!(found.starts_with(says), "{line}: {found}");
+    }
+}
+
+#[test]
+fn a_mistake_in_the_defaults_is_told_once() {
+    let text = "group = \"g\"\n[defaults]\nbusy = \"no\"\ncron = \"x\"\n[job.a]\nfixed_rate = \"1s\"\nshell = \"x\"\n\
+                [job.b]\nfixed_rate = \"1s\"\nshell = \"x\"\n";
+    let found = mistakes(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].1.starts_with("[defaults]: `busy`: \"no\" is not one of"));
+    assert!(found[1].1.starts_with("[defaults]: unknown key `cron`"));
+}
+
+#[test]
+fn once_at_is_a_string_or_a_time_and_always_has_an_offset() {
+    let job = |at: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\nonce_at = {at}\n");
+    for at in ["2031-05-02T10:00:00Z", "\"2031-05-02T10:00:00Z\"", "2031-05-02T18:00:00+08:00"] {
+        let file = parse(Path::new("jobs.toml"), &job(at)).unwrap();
+        assert_eq!(file.jobs[0].trigger.to_string(), "once at 2031-05-02T10:00:00Z");
+    }
+    assert!(one(&job("2031-05-02T10:00:00")).starts_with("4: job \"a\": `once_at`: "));
+}
+
+#[test]
+fn a_job_has_what_the_defaults_and_the_top_have_unless_it_says_otherwise() {
+    let text = "group = \"g\"\ntimezone = \"Asia/Shanghai\"\n[defaults]\nenabled = false\n\
+                [job.a]\ncron = \"0 0 1 * * ?\"\nshell = \"x\"\n\
+                [job.b]\ncron = \"0 0 1 * * ?\"\nshell = \"x\"\nenabled = true\ntimezone = \"UTC\"\n";
+    let file = parse(Path::new("jobs.toml"), text).unwrap();
+    let found: Vec<_> = file.jobs.iter().map(|job| (job.zone.name(), job.enabled)).collect();
+    assert_eq!(found, [("Asia/Shanghai", false), ("UTC", true)]);
+}

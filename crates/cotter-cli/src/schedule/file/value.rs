@@ -1,0 +1,141 @@
+//! Values as they are written. What is wrong is said in words that show what to write.
+
+use crate::duration;
+use cotter_scheduler::{UnixTime, Zone};
+use std::path::PathBuf;
+use std::time::Duration;
+use toml::de::DeValue;
+
+pub(super) fn text(value: &DeValue<'_>) -> Result<String, String> {
+    match value {
+        DeValue::String(text) if text.is_empty() => Err("it is empty".to_owned()),
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        other => Err(format!("found {}, write a \"string\"", kind(other))),
+    }
+}
+
+pub(super) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
+    with_unit(value, duration::parse)
+}
+
+pub(super) fn positive(value: &DeValue<'_>) -> Result<Duration, String> {
+    with_unit(value, duration::parse_positive)
+}
+
+fn with_unit(value: &DeValue<'_>, parse: fn(&str) -> Result<Duration, String>) -> Result<Duration, String> {
+    match value {
+        DeValue::String(text) => parse(text),
+        DeValue::Integer(number) => parse(number.as_str()),
+        other => Err(format!("found {}, write a duration like \"5s\" or \"500ms\"", kind(other))),
+    }
+}
+
+/// At least one.
+pub(super) fn count(value: &DeValue<'_>) -> Result<usize, String> {
+    usize::try_from(some(value)?).map_err(|e| e.to_string())
+}
+
+pub(super) fn number(value: &DeValue<'_>) -> Result<u64, String> {
+    let DeValue::Integer(number) = value else {
+        return Err(format!("found {}, write a number", kind(value)));
+    };
+    let text = number.as_str();
+    u64::from_str_radix(text, number.radix())
+        .map_err(|_| format!("{text} is not a number from 0 to {}", u64::MAX))
+}
+
+/// From zero on, and not larger than anybody means.
+pub(super) fn small(value: &DeValue<'_>) -> Result<u32, String> {
+    u32::try_from(number(value)?).map_err(|_| "more than four billions make no sense here".to_owned())
+}
+
+/// The same, but at least one.
+pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
+    match small(value)? {
+        0 => Err("it is zero, write 1 or more".to_owned()),
+        number => Ok(number),
+    }
+}
+
+pub(super) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
+    match value {
+        DeValue::Boolean(yes) => Ok(*yes),
+        other => Err(format!("found {}, write true or false", kind(other))),
+    }
+}
+
+/// One of these.
+pub(super) fn word<T: Copy>(known: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
+    move |value| {
+        let text = text(value)?;
+        let found = known.iter().find(|(word, _)| *word == text);
+        let all = || known.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        found.map(|(_, meant)| *meant).ok_or_else(|| format!("{text:?} is not one of {}", all()))
+    }
+}
+
+/// A program and its arguments.
+pub(super) fn words(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let how = "write [\"program\", \"argument\"], or use `shell`";
+    let DeValue::Array(array) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    let word = |value: &DeValue<'_>| match value {
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        other => Err(format!("found {} in it, {how}", kind(other))),
+    };
+    let words: Vec<_> = array.iter().map(|value| word(value.get_ref())).collect::<Result<_, _>>()?;
+    match words.first() {
+        Some(program) if !program.is_empty() => Ok(words),
+        _ => Err(format!("there is no program in it, {how}")),
+    }
+}
+
+pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
+    let DeValue::Table(table) = value else {
+        return Err(format!("found {}, write {{ KEY = \"value\" }}", kind(value)));
+    };
+    let pair = |key: &str, value: &DeValue<'_>| {
+        let DeValue::String(text) = value else {
+            return Err(format!("{key:?} is {}, write a \"string\"", kind(value)));
+        };
+        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
+            return Err(format!("{key:?} cannot stand in an environment"));
+        }
+        if key.starts_with("COTTER_") {
+            return Err(format!("{key:?} is for cotter itself to set"));
+        }
+        Ok((key.to_owned(), text.clone().into_owned()))
+    };
+    table.iter().map(|(key, value)| pair(key.get_ref(), value.get_ref())).collect()
+}
+
+pub(super) fn directory(value: &DeValue<'_>) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text(value)?);
+    match path.is_absolute() {
+        true => Ok(path),
+        false => Err("write the whole path, beginning with /".to_owned()),
+    }
+}
+
+pub(super) fn zone(value: &DeValue<'_>) -> Result<Zone, String> {
+    Zone::named(&text(value)?).map_err(|e| e.to_string())
+}
+
+/// As a string or as toml has it; without an offset nobody knows which moment is meant.
+pub(super) fn instant(value: &DeValue<'_>) -> Result<UnixTime, String> {
+    let text = match value {
+        DeValue::Datetime(time) => time.to_string(),
+        other => text(other)?,
+    };
+    text.parse().map_err(|e: cotter_scheduler::TimeError| e.to_string())
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

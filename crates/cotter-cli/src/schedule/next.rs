@@ -1,0 +1,53 @@
+//! `--next`: what runs when.
+
+use super::file::Spec;
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use cotter_scheduler::{UnixTime, Zone};
+use serde_json::json;
+use std::io::Write;
+
+/// Prints the next instants of all jobs together, then the jobs that have none of their own.
+pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Exit, Failure> {
+    let (planned, counted) = plan(jobs, UnixTime::now(), count);
+    let mut out = console.out();
+    let width = jobs.iter().map(|job| job.name.chars().count()).max().unwrap_or_default();
+    for (at, job) in planned {
+        if console.json {
+            writeln!(out, "{}", json!({ "job": job.name, "at": at.to_string() }))?;
+            continue;
+        }
+        let local = if job.zone == Zone::utc() { String::new() } else { format!("  {}", job.zone.local(at)) };
+        writeln!(out, "{at}  {:width$}{local}", clean(&job.name))?;
+    }
+    for job in counted {
+        let why = if job.enabled { job.trigger.to_string() } else { "not enabled".to_owned() };
+        match console.json {
+            true => writeln!(out, "{}", json!({ "job": job.name, "at": null, "trigger": why }))?,
+            false => writeln!(out, "{:20}  {:width$}  {why}", "-", clean(&job.name))?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn plan(jobs: &[Spec], now: UnixTime, count: usize) -> (Vec<(UnixTime, &Spec)>, Vec<&Spec>) {
+    let mut planned = Vec::new();
+    let mut counted = Vec::new();
+    for job in jobs {
+        let mut at = now;
+        let next = || {
+            at = job.trigger.next_after(at)?;
+            Some((at, job))
+        };
+        let before = planned.len();
+        if job.enabled {
+            planned.extend(std::iter::from_fn(next).take(count));
+        }
+        if planned.len() == before {
+            counted.push(job);
+        }
+    }
+    planned.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.name.cmp(&y.name)));
+    planned.truncate(count);
+    (planned, counted)
+}

@@ -1,0 +1,149 @@
+//! What happens, as lines: for people on standard error, with `--json` for programs on standard output.
+//!
+//! A thread of its own writes them, so that a terminal that stands still, or a full pipe, holds up no job.
+
+use crate::output::Console;
+use cotter_scheduler::{Event, EventKind, UnixTime};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long the last lines may take.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Tells what happens.
+pub(super) struct Tell {
+    lines: Sender<Line>,
+    json: bool,
+    /// How the last command of each job ended, until that is told.
+    codes: Mutex<HashMap<String, u8>>,
+}
+
+enum Line {
+    Remark(String),
+    Warning(String),
+    Object(Value),
+    /// Everything before it is written.
+    Last(Sender<()>),
+}
+
+impl Tell {
+    pub(super) fn start(console: &Console) -> Self {
+        let (lines, receiver) = channel();
+        let (json, console) = (console.json, *console);
+        std::thread::spawn(move || write(&receiver, &console));
+        Self { lines, json, codes: Mutex::default() }
+    }
+
+    /// Its command has ended with this code, which is told with the end of the run.
+    pub(super) fn code(&self, job: &str, code: u8) {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned(), code);
+    }
+
+    pub(super) fn event(&self, event: &Event) {
+        let job = event.job.as_deref();
+        let ended = matches!(event.kind, EventKind::Ended { .. });
+        let code = job
+            .filter(|_| ended)
+            .and_then(|job| self.codes.lock().unwrap_or_else(PoisonError::into_inner).remove(job));
+        let text = event.to_string();
+        self.send(match (self.json, event.kind.is_warning()) {
+            (true, _) => Line::Object(object(event, code)),
+            (false, true) => Line::Warning(text),
+            (false, false) => Line::Remark(text),
+        });
+    }
+
+    pub(super) fn warning(&self, job: Option<&str>, text: &str) {
+        self.own("warning", job, text, Line::Warning);
+    }
+
+    pub(super) fn remark(&self, text: &str) {
+        self.own("remark", None, text, Line::Remark);
+    }
+
+    /// Back when all that was told is written, unless that takes too long.
+    pub(super) fn finish(&self) {
+        let (done, all) = channel();
+        self.send(Line::Last(done));
+        let _ = all.recv_timeout(LAST);
+    }
+
+    fn own(&self, kind: &str, job: Option<&str>, text: &str, line: fn(String) -> Line) {
+        self.send(match (self.json, job) {
+            (true, _) => Line::Object(stamped(json!({ "event": kind, "job": job, "message": text }))),
+            (false, Some(job)) => line(format!("{job}: {text}")),
+            (false, None) => line(text.to_owned()),
+        });
+    }
+
+    fn send(&self, line: Line) {
+        // Without the thread nobody is left to tell.
+        let _ = self.lines.send(line);
+    }
+}
+
+fn write(lines: &Receiver<Line>, console: &Console) {
+    for line in lines {
+        match line {
+            Line::Remark(text) => console.remark(&text),
+            Line::Warning(text) => console.warning(&text),
+            Line::Object(object) => drop(writeln!(console.out(), "{object}")),
+            Line::Last(done) => drop(done.send(())),
+        }
+    }
+}
+
+fn stamped(mut object: Value) -> Value {
+    object["time"] = UnixTime::now().to_string().into();
+    object
+}
+
+fn object(event: &Event, code: Option<u8>) -> Value {
+    let mut object = stamped(fields(&event.kind));
+    object["job"] = event.job.as_deref().into();
+    if let Some(code) = code {
+        object["code"] = code.into();
+    }
+    object
+}
+
+fn fields(kind: &EventKind) -> Value {
+    match kind {
+        EventKind::Started { slot, attempt, token } => {
+            json!({ "event": "started", "slot": slot.to_string(), "attempt": attempt, "token": token })
+        }
+        EventKind::Ended { slot, outcome, took } => json!({
+            "event": "ended",
+            "slot": slot.to_string(),
+            "outcome": outcome.word(),
+            "reason": outcome.reason(),
+            "took": took.as_secs_f64(),
+        }),
+        EventKind::Retrying { slot, attempt, after } => json!({
+            "event": "retrying",
+            "slot": slot.to_string(),
+            "attempt": attempt,
+            "after": after.as_secs_f64(),
+        }),
+        EventKind::Skipped { n } => json!({ "event": "skipped", "slots": n }),
+        EventKind::Missed { n } => json!({ "event": "missed", "slots": n }),
+        EventKind::Merged { n } => json!({ "event": "merged", "slots": n }),
+        EventKind::Crashed { slot, token, again } => {
+            json!({ "event": "crashed", "slot": slot.to_string(), "token": token, "again": again })
+        }
+        EventKind::StandsBy { why } => json!({ "event": "stands by", "message": why }),
+        EventKind::Again => json!({ "event": "again" }),
+        EventKind::Alarm => json!({ "event": "alarm", "message": kind.to_string() }),
+        EventKind::Busy => json!({ "event": "busy" }),
+        EventKind::StoreDown { error } => json!({ "event": "store down", "message": error }),
+        EventKind::StoreBack => json!({ "event": "store back" }),
+        EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
+        EventKind::Paused { yes: true, by } => json!({ "event": "paused", "by": by }),
+        EventKind::Paused { yes: false, by } => json!({ "event": "resumed", "by": by }),
+        other => json!({ "event": "other", "message": other.to_string() }),
+    }
+}

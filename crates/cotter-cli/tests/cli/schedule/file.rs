@@ -1,0 +1,69 @@
+//! The file, `--validate` and `--next`.
+
+use super::once;
+use crate::env::TestEnv;
+
+#[test]
+fn every_mistake_is_told_with_its_line() {
+    let env = TestEnv::new();
+    let text = "wrokers = 3\n[job.a]\ncron = \"0 0 25 * * ?\"\ncommand = \"true\"\n[job.b]\nfixed_rate = \"5\"\nshell = \"x\"\n";
+    let path = env.jobs(text);
+    let path = path.to_str().unwrap();
+    for options in [&["schedule", path, "--validate"][..], &["schedule", path, "--next"], &["schedule", path]]
+    {
+        let output = env.run(options).code(78);
+        let lines: Vec<_> = output.stderr.lines().collect();
+        assert_eq!(lines.len(), 4, "{output:?}");
+        for (line, says) in lines.iter().zip([
+            "line 2: unknown key `wrokers`; did you mean `workers`?",
+            "line 4: job \"a\": `cron`: ",
+            "line 5: job \"a\": `command`: found a string, write [\"program\", \"argument\"]",
+            "line 7: job \"b\": `fixed_rate`: a duration needs a unit: write 5s or 5ms",
+        ]) {
+            assert!(line.starts_with(&format!("cotter: {path}, ")) && line.contains(says), "{line} / {says}");
+        }
+    }
+    let output = env.run(["--json", "schedule", path, "--validate"]).code(78).silent();
+    let lines: Vec<_> = output.json().iter().map(|object| object["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [2, 4, 5, 7]);
+}
+
+#[test]
+fn a_file_without_a_mistake_is_praised_without_a_store() {
+    let env = TestEnv::new();
+    let path = env.jobs(&format!("url = \"redis://127.0.0.1:1\"\n{}", once("a", "true")));
+    let path = path.to_str().unwrap();
+    env.run(["schedule", path]).code(69);
+    let output = env.run(["schedule", path, "--validate"]).code(0).silent();
+    assert!(output.stdout.ends_with("jobs.toml: 1 job in group \"g\", no mistake\n"), "{output:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_78() {
+    let env = TestEnv::new();
+    env.run(["schedule", "/nowhere/jobs.toml"]).code(78).one_line(&["/nowhere/jobs.toml", "cannot be read"]);
+}
+
+#[test]
+fn what_runs_next_is_told_for_all_jobs_together() {
+    let env = TestEnv::new();
+    let path = env.jobs(
+        "[job.yearly]\ncron = \"0 0 0 1 1 ?\"\nshell = \"x\"\n\
+         [job.once]\nonce_at = 2098-02-01T00:00:00Z\nshell = \"x\"\n\
+         [job.night]\ncron = \"0 0 0 1 1 ? 2099\"\ntimezone = \"Asia/Shanghai\"\nshell = \"x\"\n\
+         [job.off]\ncron = \"* * * * * ?\"\nenabled = false\nshell = \"x\"\n\
+         [job.poll]\nfixed_rate = \"10s\"\nshell = \"x\"\n",
+    );
+    let path = path.to_str().unwrap();
+    let output = env.run(["schedule", path, "--next", "-n", "3"]).code(0).silent();
+    let lines: Vec<_> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), 5, "{output:?}");
+    assert!(lines[..3].iter().all(|line| line.contains("-01-01T00:00:00Z  yearly")), "{output:?}");
+    assert!(lines[3].contains("off") && lines[3].ends_with("not enabled"), "{output:?}");
+    assert!(lines[4].contains("poll") && lines[4].ends_with("fixed rate 10s"), "{output:?}");
+    let output = env.run(["--json", "schedule", path, "--next", "-n", "1000"]).code(0);
+    let last = output.json().into_iter().rev().find(|object| !object["at"].is_null()).unwrap();
+    assert_eq!(last["job"], "yearly");
+    let found = |job: &str| output.json().iter().filter(|object| object["job"] == job).count();
+    assert_eq!((found("once"), found("night"), found("poll")), (1, 1, 1));
+}

@@ -1,0 +1,37 @@
+//! Several that run the same file, and are killed.
+
+use crate::env::{TestEnv, until};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::fs;
+
+#[test]
+fn every_slot_is_run_by_one_of_them_whoever_is_killed() {
+    let env = TestEnv::new();
+    let log = env.path("log");
+    let text = format!(
+        "[job.a]\nfixed_rate = \"100ms\"\nmisfire = \"all\"\nttl = \"1s\"\nshell = \"echo $COTTER_SLOT $COTTER_TOKEN >> {}\"\n",
+        log.display()
+    );
+    let path = env.jobs(&text);
+    let start = || env.start(["--json", "schedule", path.to_str().unwrap()]);
+    let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let mut replicas: Vec<_> = (0..3).map(|_| start()).collect();
+    for round in 0..6 {
+        let before = lines();
+        until("slots are run", || lines() >= before + 4);
+        replicas[round % 3].signal(Signal::KILL);
+        replicas[round % 3] = start();
+    }
+    for replica in replicas {
+        replica.signal(Signal::TERM);
+        replica.end().code(0);
+    }
+    let text = fs::read_to_string(&log).unwrap();
+    let slots: Vec<&str> = text.lines().map(|line| line.split_once(' ').unwrap().0).collect();
+    let once: BTreeSet<_> = slots.iter().collect();
+    assert_eq!(once.len(), slots.len(), "a slot was run twice:\n{text}");
+    let tokens: Vec<u64> =
+        text.lines().map(|line| line.split_once(' ').unwrap().1.parse().unwrap()).collect();
+    assert!(tokens.is_sorted(), "{text}");
+}
