@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::{Child, Stdio};
 
 /// A shell script whose controlling terminal this is, and which does job control.
-struct Session {
+pub(crate) struct Session {
     keyboard: File,
     text: String,
     shell: Child,
@@ -16,7 +16,7 @@ struct Session {
 
 impl Session {
     /// `$cotter` stands for the program.
-    fn start(env: &TestEnv, script: &str) -> Self {
+    pub(crate) fn start(env: &TestEnv, script: &str) -> Self {
         let (keyboard, screen) = terminal(200);
         let mut command = env.anywhere("setsid".as_ref());
         command.args(["--ctty", "--wait", "bash", "-c", &format!("set -m; {script}")]);
@@ -29,11 +29,15 @@ impl Session {
         Self { keyboard, text: String::new(), shell }
     }
 
-    fn read(&mut self, what: &str) {
+    pub(crate) fn read(&mut self, what: &str) {
         read_until(&mut self.keyboard, &mut self.text, what, 1);
     }
 
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 

@@ -13,6 +13,7 @@ mod loss;
 mod nested;
 mod options;
 mod orphans;
+mod programs;
 mod readme;
 mod running;
 mod schedule;

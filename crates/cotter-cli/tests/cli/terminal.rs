@@ -35,7 +35,7 @@ pub(crate) fn read_until(from: &mut File, text: &mut String, what: &str, times: 
         let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
         assert!(poll(&mut ready, Some(&patience)).unwrap() > 0, "no {what:?} in {text:?}");
         let n = from.read(&mut bytes).unwrap_or_else(|e| panic!("no {what:?} in {text:?}: {e}"));
-        text.push_str(std::str::from_utf8(&bytes[..n]).unwrap());
+        text.push_str(&String::from_utf8_lossy(&bytes[..n]));
     }
 }
 
