@@ -1,6 +1,7 @@
 //! What is wrong is said in one line: what, which part, what to do.
 
 use crate::env::TestEnv;
+use cotter_testkit::servers::Redis;
 
 #[test]
 fn wrong_usage_is_64_and_one_line() {
@@ -101,6 +102,20 @@ fn a_store_that_cannot_be_used_is_69_or_77() {
     std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let url = format!("file://{}", open.display());
     env.run(["--url", &url, "run", "a", "true"]).code(77).one_line(&["denied", "chmod 700"]);
+}
+
+#[test]
+fn a_redis_that_is_not_there_is_69_and_a_wrong_password_77() {
+    let env = TestEnv::new();
+    env.run(["--url", "redis://127.0.0.1:1", "run", "a", "true"]).code(69).one_line(&["cannot be reached"]);
+    let Some(redis) = Redis::builder().with("requirepass", "s3cret").start() else { return };
+    for credentials in ["", ":canary@", "nobody:canary@"] {
+        let url = format!("redis://{credentials}127.0.0.1:{}", redis.port());
+        let mut run = env.cotter(["run", "a", "true"]);
+        let output = crate::env::Running::start(run.env("COTTER_URL", url)).end();
+        let output = output.code(77).one_line(&["denied"]);
+        assert!(!output.stderr.contains("canary"), "{output:?}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod kept;
 mod proxy;
 mod redis;
+mod skew;
 mod weather;
 mod wire;
 
@@ -19,15 +20,21 @@ fn required(kind: &str) -> bool {
     std::env::var("COTTER_REQUIRE").is_ok_and(|list| list.split(',').any(|k| k.trim() == kind))
 }
 
-/// Says that a server is missing, so that its tests are skipped visibly; fails where they must run.
+/// Says that a program is missing, so that tests are skipped visibly; fails where those of this kind must run.
+///
+/// # Panics
+/// Where they must.
 #[allow(clippy::print_stderr, reason = "a skipped test has no other way to say so")]
-fn missing(kind: &str, binary: &str) {
+pub fn missing(kind: &str, binary: &str) {
     assert!(!required(kind), "{binary} is not in PATH, and COTTER_REQUIRE asks for {kind}");
     eprintln!("SKIPPED: {binary} is not in PATH");
 }
 
 /// A port that was free just now.
-fn free_port() -> u16 {
+///
+/// # Panics
+/// When there is none.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener.local_addr().expect("an address").port()
 }

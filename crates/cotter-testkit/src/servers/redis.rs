@@ -1,6 +1,6 @@
 //! A real `redis-server`.
 
-use super::{Wire, free_port, missing};
+use super::{Wire, free_port, missing, skew};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 #[derive(Debug, Clone, Default)]
 pub struct RedisBuilder {
     args: Vec<String>,
-    preload: Option<PathBuf>,
+    skewed: bool,
 }
 
 /// A running `redis-server`, without persistence unless asked for; ends when it is dropped.
@@ -21,6 +21,8 @@ pub struct Redis {
     builder: RedisBuilder,
     port: u16,
     dir: TempDir,
+    /// Loaded into it before all other libraries.
+    preload: Option<PathBuf>,
 }
 
 const BINARY: &str = "redis-server";
@@ -34,10 +36,10 @@ impl RedisBuilder {
         self
     }
 
-    /// A library that is loaded before all others: a shim for the clock.
+    /// With a clock that [`step_clock`](Redis::step_clock) moves.
     #[must_use]
-    pub fn preload(mut self, library: impl Into<PathBuf>) -> Self {
-        self.preload = Some(library.into());
+    pub fn skewed(mut self) -> Self {
+        self.skewed = true;
         self
     }
 
@@ -47,7 +49,8 @@ impl RedisBuilder {
     /// When it does not start, or is missing although `COTTER_REQUIRE` contains `redis`.
     pub fn start(self) -> Option<Redis> {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let mut server = Redis { child: None, builder: self, port: free_port(), dir };
+        let preload = if self.skewed { Some(skew::build(dir.path()).expect("a clock shim")?) } else { None };
+        let mut server = Redis { child: None, builder: self, port: free_port(), dir, preload };
         match server.spawn() {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 missing("redis", BINARY);
@@ -95,8 +98,8 @@ impl Redis {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        if let Some(library) = &self.builder.preload {
-            command.env("LD_PRELOAD", library).env("SKEW_FILE", self.skew_file());
+        if let Some(library) = &self.preload {
+            command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir.path().join("skew"));
         }
         self.child = Some(command.spawn()?);
         let end = Instant::now() + PATIENCE;
@@ -139,9 +142,13 @@ impl Redis {
         self.dir.path().join("socket")
     }
 
-    /// The file whose eight bytes a clock shim adds, in nanoseconds.
-    pub fn skew_file(&self) -> PathBuf {
-        self.dir.path().join("skew")
+    /// Its clock is so many seconds ahead from now on, or behind; only for a [`skewed`](RedisBuilder::skewed) server.
+    ///
+    /// # Panics
+    /// When the file that the server reads cannot be written.
+    pub fn step_clock(&self, seconds: i64) {
+        assert!(self.preload.is_some(), "this server has the clock of the machine");
+        skew::step(self.dir.path(), seconds * 1_000_000_000).expect("the file can be written");
     }
 
     /// A URL with these options: `""` or `"mode=plain&retry=5ms"`.

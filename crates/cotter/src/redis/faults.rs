@@ -71,12 +71,21 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
             let error = Error::new(ErrorKind::Protocol, format!("the answer is not understood: {e}"));
             if sent == Sent::Yes { error.with_outcome_unknown() } else { error }
         }
+        _ if is_mistrust(e) => {
+            let why = format!("{e}; ca= names the file of the authorities to trust");
+            Error::new(ErrorKind::Denied, why)
+        }
         redis::ErrorKind::InvalidClientConfig => Error::new(ErrorKind::Config, e.to_string()),
         _ if sent == Sent::Yes => {
             Error::new(ErrorKind::Unavailable, format!("no answer: {e}")).with_outcome_unknown()
         }
         _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {e}")),
     }
+}
+
+/// Whether the server could not prove who it is. The driver has no kind for that.
+fn is_mistrust(e: &RedisError) -> bool {
+    e.to_string().contains("invalid peer certificate")
 }
 
 /// Whether the server has forgotten the script.

@@ -154,7 +154,7 @@ fn duration(key: &str, value: &str) -> Result<Duration> {
 const LONGEST: u64 = 365 * 86_400_000;
 
 fn read(key: &str, path: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|e| config(format!("the file of {key}= cannot be read: {e}")).with_source(e))
+    std::fs::read(path).map_err(|e| config(format!("{path:?} of {key}= cannot be read: {e}")).with_source(e))
 }
 
 fn password(bytes: Vec<u8>) -> Result<String> {

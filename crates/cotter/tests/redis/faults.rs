@@ -93,6 +93,53 @@ async fn a_long_foreign_script_is_waited_for() {
     busy.wait().unwrap();
 }
 
+/// What is refused for now is waited for, and a release is repeated.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_enough_replicas_everybody_waits() {
+    let server = server!();
+    let client = client(&server.url(""), TTL).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let error = client.mutex("b").try_lock().await.unwrap_err();
+    let known = !error.outcome_unknown() && error.is_retryable() && error.to_string().contains("NOREPLICAS");
+    assert!(known, "{error}");
+    let giving_back = tokio::spawn(guard.release());
+    let waiting = tokio::spawn(client.mutex("a").lock());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!giving_back.is_finished() && !waiting.is_finished());
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    giving_back.await.unwrap().unwrap();
+    waiting.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_loads_its_data_is_waited_for() {
+    // Half a second for what is in the snapshot, and it answers meanwhile.
+    let builder = Redis::builder()
+        .with("rdbcompression", "no")
+        .with("key-load-delay", "5000")
+        .with("loading-process-events-interval-bytes", "1024");
+    let mut server = server!(builder);
+    let client = client(&server.url("timeout=5s"), TTL).await;
+    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    let words: Vec<String> = (0..100).map(|i| format!("key {i}")).collect();
+    let value = "x".repeat(2048);
+    words.iter().for_each(|key| _ = server.command(&["SET", key, &value]));
+    server.command(&["SAVE"]);
+    server.kill();
+    server.restart();
+    let mut refused = None;
+    let guard = loop {
+        match client.mutex("a").try_lock().await {
+            Ok(guard) => break guard.expect("it was given back"),
+            Err(e) => refused = Some(e).filter(|e| e.to_string().contains("LOADING")).or(refused),
+        }
+    };
+    let refused = refused.expect("it was loading");
+    assert!(refused.is_retryable() && !refused.outcome_unknown(), "{refused}");
+    guard.release().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_replica_is_refused_for_now() {
     let (master, replica) = (server!(), server!());

@@ -50,33 +50,6 @@ async fn an_acquire_that_lands_late_is_undone() {
     assert!(waited < Duration::from_secs(3), "{waited:?}");
 }
 
-/// On a busy connection, at every point of its way.
-#[tokio::test(flavor = "multi_thread")]
-async fn cancelled_acquires_leave_nothing() {
-    let server = server!();
-    let (client, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
-    let busy: Vec<_> = (0..64)
-        .map(|i| {
-            let mutex = client.mutex(format!("busy {i}"));
-            tokio::spawn(async move {
-                loop {
-                    mutex.lock().await.unwrap().release().await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for i in 0..300_u64 {
-        let lock = client.mutex(format!("a{i}")).lock();
-        let _ = tokio::time::timeout(Duration::from_micros(i * 5), lock).await.map(|g| g.map(drop));
-    }
-    let start = Instant::now();
-    for i in 0..300 {
-        other.mutex(format!("a{i}")).lock().await.unwrap().release().await.unwrap();
-    }
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
-    busy.iter().for_each(tokio::task::JoinHandle::abort);
-}
-
 #[tokio::test]
 async fn a_grant_may_be_released_on_another_connection() {
     use cotter::backend::Connect;

@@ -2,8 +2,10 @@
 
 mod faults;
 mod lost;
+mod many;
 mod older;
 mod oracle;
 mod setup;
+mod tls;
 mod tokens;
 mod waiting;

@@ -1,8 +1,9 @@
 //! Tokens, whatever happens to the server that counts them.
 
-use crate::setup::{backend, claim, client, server, take};
+use crate::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
-use cotter_testkit::servers::Redis;
+use cotter::{Client, Lease};
+use cotter_testkit::servers::{Redis, missing};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(10);
@@ -52,17 +53,37 @@ async fn they_rise_over_lost_data() {
 }
 
 #[tokio::test]
-async fn they_rise_over_a_clock_that_goes_back() {
+async fn they_rise_over_a_clock_that_is_stepped() {
+    let hour = 3600;
+    for steps in [[hour, 0], [0, -hour], [-hour, hour], [hour, -hour]] {
+        let server = server!(Redis::builder().skewed());
+        server.step_clock(steps[0]);
+        let before = use_up(&server, 20).await;
+        let clock: i64 = server.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
+        server.step_clock(steps[1]);
+        let now: i64 = server.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
+        assert!((now - clock - (steps[1] - steps[0])).abs() < 60, "the clock was stepped: {steps:?}");
+        let next = use_up(&server, 1).await;
+        assert!(next > before, "{steps:?}: {next} after {before}");
+        if steps[1] < steps[0] {
+            assert_eq!(next, before + 1, "one turn at a time until the clock has caught up");
+        }
+        assert!(use_up(&server, 20).await > next);
+    }
+}
+
+/// What JavaScript and every other reader of JSON makes of it.
+#[tokio::test]
+async fn they_survive_json() {
     let server = server!();
-    let last = use_up(&server, 10).await;
-    // What the store remembers is an hour ahead of its clock.
-    let key = "cotter:{a}";
-    let state = server.command(&["GET", key]);
-    let ahead = last + 3_600_000_000;
-    let stepped = format!("{}{ahead:016} {ahead:016} {ahead:016} 00001{}", &state[..38], &state[94..]);
-    server.command(&["SET", key, &stepped]);
-    assert_eq!(use_up(&server, 1).await, ahead + 1, "one turn at a time until the clock has caught up");
-    assert_eq!(use_up(&server, 1).await, ahead + 2);
+    let token = use_up(&server, 1).await;
+    let script = "const t = JSON.parse(process.argv[1]); \
+        console.log(t.every(Number.isSafeInteger), t[0] < t[1], t.join(' '))";
+    let json = format!("[{token}, {}]", token + 1);
+    let node = std::process::Command::new("node").args(["-e", script, &json]).output();
+    let Ok(output) = node else { return missing("redis", "node") };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.trim(), format!("true true {token} {}", token + 1), "{output:?}");
 }
 
 /// A lease that was granted in what is now the future counts from now, and ends.
@@ -95,14 +116,20 @@ async fn a_lease_of_three_days_lasts_three_days() {
 }
 
 #[tokio::test]
-async fn a_free_name_is_forgotten_after_retain() {
+async fn a_lease_that_came_by_message_is_as_long_as_any() {
     let server = server!();
-    let backend = backend(&server.url("retain=300ms")).await;
-    for i in 0..100 {
-        let claim = claim(&format!("once {i}"), TTL);
-        take(&backend, &claim).await;
-        backend.release(&claim, Leave { used: 1, keep_for: None }).await.unwrap();
-    }
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    assert_eq!(server.command(&["DBSIZE"]), "0");
+    let lease = Lease::fixed(Duration::from_secs(60));
+    let connect = || Client::builder().url(server.url("")).lease(lease).connect();
+    let (first, second) = (connect().await.unwrap(), connect().await.unwrap());
+    let guard = first.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(second.mutex("a").lock());
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    guard.release().await.unwrap();
+    let guard = waiting.await.unwrap().unwrap();
+    // Counted from its last question, which was at most a poll period of 5 s ago.
+    let left = guard.remaining().unwrap();
+    assert!(left > Duration::from_secs(45) && left <= Duration::from_secs(60), "{left:?}");
+    let holder = first.holder("a").await.unwrap().unwrap();
+    assert!(holder.holders[0].remaining.unwrap() >= left, "the server's is no shorter than what is believed");
+    assert_eq!(server.command(&["GET", "cotter:{a}"])[95..109], *"00000060000000");
 }

@@ -1,0 +1,35 @@
+//! A server whose clock can be stepped: a small library that is loaded into it.
+//!
+//! libfaketime does not work here: it calls the clock while the server's allocator is being set up, and never returns.
+
+use super::missing;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = include_str!("skew.c");
+
+/// Makes the library and the file that it reads in this folder. `None`, after saying so, where there is no C compiler.
+pub(super) fn build(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let (source, library) = (folder.join("skew.c"), folder.join("skew.so"));
+    std::fs::write(&source, SOURCE)?;
+    step(folder, 0)?;
+    let mut compiler = Command::new("cc");
+    match compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status() {
+        Ok(status) if status.success() => Ok(Some(library)),
+        Ok(status) => Err(io::Error::other(format!("cc: {status}"))),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            missing("redis", "cc");
+            Ok(None)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// The clock is so many nanoseconds ahead from now on.
+pub(super) fn step(folder: &Path, nanos: i64) -> io::Result<()> {
+    // In place: the server has mapped it.
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::options().write(true).create(true).truncate(false).open(folder.join("skew"))?;
+    file.write_all_at(&nanos.to_le_bytes(), 0)
+}

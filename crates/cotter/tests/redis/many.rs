@@ -1,0 +1,136 @@
+//! Many names, many waiters, many who change their minds.
+
+use crate::setup::{backend, claim, client, eventually, queued, server, take};
+use cotter::backend::{Backend, Leave, Until};
+use cotter::{Client, Lease};
+use cotter_testkit::servers::Redis;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::{JoinHandle, JoinSet};
+
+const TTL: Duration = Duration::from_secs(30);
+const USED: Leave = Leave { used: 1, keep_for: None };
+
+/// At full length, or as long as a normal run takes.
+fn sized(normal: usize, long: usize) -> usize {
+    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
+}
+
+fn memory(server: &Redis) -> u64 {
+    let info = server.command(&["INFO", "memory"]);
+    let line = info.lines().find_map(|l| l.strip_prefix("used_memory:")).expect("it tells");
+    line.trim().parse().unwrap()
+}
+
+/// A free name is forgotten after `retain`, by the server and by the client.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_are_used_once_do_not_pile_up() {
+    let server = server!(Redis::builder().with("hz", "100"));
+    let client =
+        Client::builder().url(server.url("retain=100ms")).lease(Lease::renewed(TTL)).connect().await.unwrap();
+    let count = sized(100_000, 1_000_000);
+    let before = memory(&server);
+    let mut tasks = JoinSet::new();
+    for task in 0..64 {
+        let client = client.clone();
+        tasks.spawn(async move {
+            for i in (task..count).step_by(64) {
+                client.mutex(format!("once {i}")).lock().await.unwrap().release().await.unwrap();
+            }
+        });
+    }
+    let mut most = 0;
+    while let Some(done) = tokio::select! {
+        done = tasks.join_next() => done.map(Some),
+        () = tokio::time::sleep(Duration::from_millis(50)) => Some(None),
+    } {
+        done.transpose().unwrap();
+        most = most.max(server.command(&["DBSIZE"]).parse::<usize>().unwrap());
+    }
+    assert!(most < count / 2, "{most} of {count} names stood in the server at once");
+    eventually("all are forgotten", || server.command(&["DBSIZE"]) == "0").await;
+    let grown = memory(&server).saturating_sub(before);
+    assert!(grown < 10_000_000, "the server has grown by {grown} bytes");
+}
+
+/// Waits in a task that gives it back at once; answers with the token.
+fn pass_through(backend: &Arc<dyn Backend>) -> JoinHandle<u64> {
+    let (backend, claim) = (backend.clone(), claim("a", TTL * 2));
+    tokio::spawn(async move {
+        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
+        backend.release(&claim, USED).await.unwrap();
+        grant.number
+    })
+}
+
+/// Processes with some waiters each, in line as they came, whichever process they are of.
+#[tokio::test(flavor = "multi_thread")]
+async fn waiters_of_many_processes_are_served_in_order() {
+    let server = server!();
+    let (processes, each) = (sized(20, 50), sized(10, 20));
+    let holder = backend(&server.url("")).await;
+    let held = claim("a", TTL * 2);
+    take(&holder, &held).await;
+    let mut backends = Vec::new();
+    for _ in 0..processes {
+        backends.push(backend(&server.url("")).await);
+    }
+    let mut waiting = Vec::new();
+    for i in 0..processes * each {
+        waiting.push(pass_through(&backends[i % processes]));
+        eventually("it waits", || queued(&server, "a") == i + 1).await;
+    }
+    holder.release(&held, USED).await.unwrap();
+    let mut last = 0;
+    for task in waiting {
+        let number = task.await.unwrap();
+        assert!(number > last, "{number} came after {last}");
+        last = number;
+    }
+}
+
+/// Keeps a connection busy.
+async fn use_for_ever(client: Client, name: String) {
+    loop {
+        client.mutex(&name).lock().await.unwrap().release().await.unwrap();
+    }
+}
+
+/// How long a name cannot be had.
+async fn locked_for(client: &Client, name: &str) -> Duration {
+    let start = Instant::now();
+    client.mutex(name).lock().await.unwrap().release().await.unwrap();
+    start.elapsed()
+}
+
+/// Dropped at every point of their way, on a connection that 512 tasks keep busy.
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_acquires_leave_nothing() {
+    let server = server!();
+    let (client, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let mut busy = JoinSet::new();
+    (0..512).for_each(|i| _ = busy.spawn(use_for_ever(client.clone(), format!("busy {i}"))));
+    let mut tasks = JoinSet::new();
+    let (workers, each) = (16, sized(2_000, 10_000) / 16);
+    for worker in 0..workers {
+        let (client, other) = (client.clone(), other.clone());
+        tasks.spawn(async move {
+            let mut worst = [Duration::ZERO; 2];
+            for i in 0..each {
+                let name = format!("dropped {worker} {i}");
+                let patience = Duration::from_micros(((i * 37) % 4000) as u64 * 10);
+                let lock = client.mutex(&name).lock();
+                let _ = tokio::time::timeout(patience, lock).await.map(|g| g.map(drop));
+                worst[0] = worst[0].max(locked_for(&other, &name).await);
+                // What a name costs on this machine that nobody has touched.
+                worst[1] = worst[1].max(locked_for(&other, &format!("fresh {worker} {i}")).await);
+            }
+            worst
+        });
+    }
+    let worst =
+        tasks.join_all().await.into_iter().fold([Duration::ZERO; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])]);
+    busy.shutdown().await;
+    let limit = Duration::from_secs(1).max(worst[1] * 3);
+    assert!(worst[0] <= limit, "locked for {:?}; a fresh name took up to {:?}", worst[0], worst[1]);
+}
