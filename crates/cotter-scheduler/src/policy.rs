@@ -31,7 +31,8 @@ pub enum Busy {
     /// The runner waits, without taking a worker, until the misfire window ends; then what the note says decides.
     #[default]
     Wait,
-    /// The slot is left to the one who holds the lock.
+    /// The slot is left to the one who holds the lock. What that one does not run is looked at again with the next slot,
+    /// and run then if it is not late.
     Skip,
 }
 

@@ -149,11 +149,11 @@ impl Decision {
         if !definition.policy.enabled || control.paused {
             return;
         }
-        let look = Look::new(definition, &self.state, control, now, living);
         if self.stands_by {
-            self.next = look.after_now(&definition.trigger).map(|at| at + definition.shift);
+            self.next = after_now(definition, Some(&self.state), now);
             return;
         }
+        let look = Look::new(definition, &self.state, control, now, living);
         let Plan { due, last, missed, skipped, merged, next } = look.plan(&definition.trigger);
         self.due = due.map(|at| Slot { at, attempt: 1, crashes: 0, asked: false, request: None });
         self.state.last = self.state.last.max(last);
@@ -195,13 +195,18 @@ impl Look<'_> {
             Kind::Once(at) => self.once(*at),
         }
     }
+}
 
-    /// The next slot after now by this trigger alone, for those who do not decide.
-    fn after_now(&self, trigger: &crate::Trigger) -> Option<UnixTime> {
-        match &trigger.0 {
-            Kind::Cron(cron, zone) => cron.next(self.now, zone),
-            Kind::Rate(d) | Kind::Delay(d) => Some(self.now + *d),
-            Kind::Once(at) => (*at > self.now).then_some(*at),
+/// The start of the next slot after now by the trigger alone, for those who do not decide.
+pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: UnixTime) -> Option<UnixTime> {
+    let shift = definition.shift;
+    let next = match &definition.trigger.0 {
+        Kind::Rate(period) => {
+            let anchor = note.map_or(now, |state| state.anchor) + definition.policy.initial_delay;
+            Some(rate::next_on_grid(anchor, *period, now - shift))
         }
-    }
+        Kind::Delay(delay) => Some(now + *delay),
+        Kind::Cron(..) | Kind::Once(_) => definition.trigger.next_after(now - shift),
+    };
+    next.map(|at| at + shift)
 }

@@ -23,6 +23,12 @@ impl Grid {
     }
 }
 
+/// The first slot after `t`.
+pub(super) fn next_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> UnixTime {
+    let grid = Grid { anchor, period: period.as_nanos() };
+    grid.slot(grid.after(t))
+}
+
 impl Look<'_> {
     pub(super) fn rate(&self, period: Duration) -> Plan {
         let anchor = self.state.anchor + self.policy.initial_delay;

@@ -111,6 +111,19 @@ fn a_job_that_is_not_enabled_runs_nothing_and_misses_nothing() {
 }
 
 #[test]
+fn no_slot_before_the_initial_delay_is_over() {
+    let rate = || Trigger::fixed_rate(S * 30).unwrap();
+    for (trigger, next) in [(minutely(), 100), (Trigger::fixed_delay(S).unwrap(), 90), (rate(), 90)] {
+        let (definition, state) = first(&job(trigger).initial_delay(S * 90));
+        let d = decided(&definition, &state, 60);
+        assert_eq!((slot(&d), d.next), (None, Some(at(next))));
+        assert_eq!(slot(&decided(&definition, &state, next)), Some(next));
+    }
+    let (definition, state) = first(&job(rate()).initial_delay(S * 10));
+    assert_eq!(after_now(&definition, Some(&state), at(75)), Some(at(100)), "on the grid, undecided too");
+}
+
+#[test]
 fn once_is_late_at_the_first_start_but_void_after_a_change_or_a_pause() {
     let once = |seconds| job(Trigger::once_at(at(seconds)).unwrap());
     for (late, misfire, due) in

@@ -11,7 +11,7 @@
 use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, Verdict};
 use super::post::{Post, Seen};
-use crate::decide::decide;
+use crate::decide::{after_now, decide};
 use crate::notes::State;
 use crate::{Busy, Error, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
@@ -21,6 +21,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// A wait for a lock asks anew so often, so that a store that is down is noticed.
 const SLICE: Duration = Duration::from_secs(15);
+/// Bounds of the next look where nothing could be decided.
+const EARLIEST: Duration = Duration::from_millis(10);
+const LATEST: Duration = Duration::from_secs(60);
 
 /// Looks at a job that was never looked at here. A lock is taken only if something has to be done.
 pub(super) async fn enrol(context: &Arc<Context>, post: &Arc<Post>) -> Result<Seen, Halt> {
@@ -58,7 +61,9 @@ pub(super) async fn attempt(context: &Arc<Context>, post: &Arc<Post>) -> Result<
                 continue;
             }
             context.tell(post.name(), EventKind::Busy);
-            return Ok(Seen { next: fallback(post, context.clock.now()), ..Seen::default() });
+            let note = read(context, post).await?;
+            let next = fallback(post, note.as_ref(), context.clock.now());
+            return Ok(Seen { next, ..Seen::default() });
         };
         match Hold::new(context, post, guard).work(worker.take()).await? {
             Verdict::Seen(seen) => return Ok(seen),
@@ -107,9 +112,8 @@ fn named(post: &Post, error: &Error) -> Error {
     Error::new(error.kind(), format!("job {:?}: {error}", post.name()))
 }
 
-/// When to look again where nothing is known of the job but its trigger.
-pub(super) fn fallback(post: &Post, now: UnixTime) -> Option<UnixTime> {
-    const MINUTE: Duration = Duration::from_secs(60);
-    let next = post.definition.trigger.next_after(now).map(|at| at + post.definition.shift);
-    Some(next.unwrap_or(now + MINUTE).max(now + Duration::from_secs(1)))
+/// When to look again at a job that was not decided about: at its next slot, but within the minute and not at once.
+pub(super) fn fallback(post: &Post, note: Option<&State>, now: UnixTime) -> Option<UnixTime> {
+    let next = after_now(&post.definition, note, now).unwrap_or(now + LATEST);
+    Some(next.clamp(now + EARLIEST, now + LATEST))
 }

@@ -20,8 +20,8 @@ use tokio::task::{Id, JoinError, JoinSet};
 /// How long runs that were told to stop may take beyond their own `stop_within`; what is left then never yields.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
-/// A request that could not be answered is tried again so often.
-const REQUESTED: Duration = Duration::from_secs(1);
+/// What could not be done is tried again so soon.
+const SOON: Duration = Duration::from_secs(1);
 
 pub(super) struct Conductor {
     context: Arc<Context>,
@@ -130,8 +130,9 @@ impl Conductor {
         let next = match seen {
             Ok(seen) => self.seen(&post, &seen),
             Err(Halt::Failed(error)) => {
-                self.failed(&post, &error);
-                fallback(&post, now)
+                let lost = self.failed(&post, &error);
+                // What is overdue after a loss is late; what is broken stays so for a while.
+                if lost { Some(now + SOON) } else { fallback(&post, None, now).max(Some(now + SOON)) }
             }
             Err(Halt::ClockOff | Halt::Stopped) => Some(now),
         };
@@ -139,7 +140,7 @@ impl Conductor {
         entry.active = false;
         let again = std::mem::take(&mut entry.again);
         let requested = self.control.of(post.name()).requests > entry.handled && !entry.stands_by;
-        let soon = requested.then(|| next.unwrap_or(now + REQUESTED).min(now + REQUESTED));
+        let soon = requested.then(|| next.unwrap_or(now + SOON).min(now + SOON));
         self.agenda.wake(post.name(), if again { Some(now) } else { soon.or(next) });
     }
 
@@ -155,13 +156,14 @@ impl Conductor {
         seen.next
     }
 
-    /// Told once; a loss of the lock is told by how the run ended.
-    fn failed(&mut self, post: &Arc<Post>, error: &crate::Error) {
+    /// Told once; a loss of the lock is told by how the run ended. True for such a loss.
+    fn failed(&mut self, post: &Arc<Post>, error: &crate::Error) -> bool {
         let lost = error.store().is_some_and(|e| e.kind() == cotter::ErrorKind::Lost);
-        let Some(entry) = self.agenda.get(post.name()) else { return };
+        let Some(entry) = self.agenda.get(post.name()) else { return lost };
         if !lost && !std::mem::replace(&mut entry.broken, true) {
             self.context.tell(post.name(), EventKind::Broken { error: error.to_string() });
         }
+        lost
     }
 
     /// Operators have asked for something.

@@ -138,20 +138,31 @@ async fn a_run_whose_lock_is_lost_is_dropped_writes_nothing_and_counts_as_crashe
     let world = World::new();
     let (job, _, dropped) = hanging(&world, "a");
     let job = job.ttl(S * 30);
-    let replica = world.start(|s| s.job(job.clone())).await;
+    let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
     let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
     world.client().await.evict_with("g/a", order).await.unwrap();
     sleep(S * 30).await;
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Ended { outcome: Ending::Lost, .. })), 1);
-    assert_eq!(endings(&replica, "a").await, [] as [Ending; 0]);
-    replica.kill().await;
-    let next = world.start(|s| s.job(job)).await;
-    sleep(S).await;
-    assert_eq!(endings(&next, "a").await, [Ending::Crashed], "{:?}", world.log.told());
+    assert_eq!(world.log.events(|e| matches!(e, EventKind::Crashed { again: false, .. })), 1);
+    assert_eq!(endings(&replica, "a").await, [Ending::Crashed], "{:?}", world.log.told());
     assert_eq!(world.log.count(), 1, "on_crash = skip");
-    next.stop().await;
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_loss_the_job_goes_on_soon() {
+    let (world, begin) = (World::new(), Instant::now());
+    let job = world.log.job("a", Trigger::fixed_rate(S * 5).unwrap(), S * 4).ttl(S * 3);
+    let replica = world.start(|s| s.job(job)).await;
+    sleep(S).await;
+    let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
+    world.client().await.evict_with("g/a", order).await.unwrap();
+    sleep(S * 10).await;
+    replica.stop().await;
+    assert_times(&world.log.millis(begin), &[0, 5000, 10_000]);
+    assert_eq!(world.log.events(|e| matches!(e, EventKind::Crashed { .. })), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -86,6 +86,20 @@ async fn a_busy_lock_is_waited_for_or_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slot_that_was_left_to_another_does_not_cost_the_next_ones() {
+    let (world, begin) = (World::new(), Instant::now());
+    let job = world.log.job("a", every(S * 2), MS).busy(Busy::Skip).late_within(S);
+    let replica = world.start(|s| s.job(job)).await;
+    sleep(S).await;
+    let held = world.client().await.mutex("g/a").lock().await.unwrap();
+    sleep(S * 4).await;
+    held.release().await.unwrap();
+    sleep(S * 2).await;
+    replica.stop().await;
+    assert_times(&world.log.millis(begin), &[0, 6000]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn once_at_runs_once_wherever() {
     let world = World::new();
     let one = world.start(|s| s).await;
