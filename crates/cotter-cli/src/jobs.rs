@@ -144,7 +144,7 @@ fn state(job: &JobStatus) -> String {
 }
 
 fn last(at: Option<UnixTime>) -> String {
-    at.map_or_else(|| "-".to_owned(), |at| at.to_string())
+    at.map_or_else(|| "-".to_owned(), |at| format!("{at:.3}"))
 }
 
 fn took(job: &JobStatus) -> String {
@@ -181,10 +181,10 @@ fn history(entries: &[Entry], console: &Console) -> Result<(), Failure> {
     let rows = entries.iter().map(|entry| {
         let asked = if entry.asked { " (asked for)" } else { "" };
         [
-            format!("{}{asked}", entry.slot),
+            format!("{:.3}{asked}", entry.slot),
             entry.attempt.to_string(),
             entry.token.to_string(),
-            entry.started.to_string(),
+            format!("{:.3}", entry.started),
             words(entry.ended.since(entry.started)),
             clean(&entry.ending.to_string()),
         ]

@@ -127,20 +127,20 @@ impl fmt::Display for Event {
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started { slot, attempt: 1, token } => write!(f, "started for {slot} with token {token}"),
+            Self::Started { slot, attempt: 1, token } => write!(f, "started for {slot:.3} with token {token}"),
             Self::Started { slot, attempt, token } => {
-                write!(f, "started for {slot} with token {token}, attempt {attempt}")
+                write!(f, "started for {slot:.3} with token {token}, attempt {attempt}")
             }
-            Self::Ended { slot, outcome, took } => write!(f, "ended for {slot} after {took:.1?}: {outcome}"),
+            Self::Ended { slot, outcome, took } => write!(f, "ended for {slot:.3} after {took:.1?}: {outcome}"),
             Self::Retrying { slot, attempt, after } => {
-                write!(f, "attempt {attempt} for {slot} follows in {after:.1?}")
+                write!(f, "attempt {attempt} for {slot:.3} follows in {after:.1?}")
             }
             Self::Skipped { n } => write!(f, "{n} slots passed while it ran and are skipped"),
             Self::Missed { n } => write!(f, "{n} slots were missed"),
             Self::Merged { n } => write!(f, "the backlog is too long, its oldest {n} slots are dropped"),
             Self::Crashed { slot, token, again } => {
                 let then = if *again { "; it is run again" } else { "" };
-                write!(f, "the run for {slot} with token {token} has never ended{then}")
+                write!(f, "the run for {slot:.3} with token {token} has never ended{then}")
             }
             Self::StandsBy { why } => write!(f, "stands by: {why}"),
             Self::Again => f.write_str("does not stand by any more"),

@@ -45,7 +45,8 @@ impl fmt::Display for LocalTime {
 }
 
 impl fmt::Display for UnixTime {
-    /// RFC 3339 in UTC: `2024-03-10T07:00:00Z`, with a fraction only if there is one.
+    /// RFC 3339 in UTC: `2024-03-10T07:00:00Z`, with a fraction only if there is one. `{:.3}` cuts it off after
+    /// milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_clock(f, *self, 0)?;
         f.write_str("Z")
@@ -62,9 +63,10 @@ fn write_clock(f: &mut fmt::Formatter<'_>, instant: UnixTime, offset: i32) -> fm
         _ => write!(f, "{year:+07}")?,
     }
     write!(f, "-{month:02}-{day:02}T{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)?;
-    if instant.subsec_nanos() > 0 {
-        let fraction = format!("{:09}", instant.subsec_nanos());
-        write!(f, ".{}", fraction.trim_end_matches('0'))?;
+    let fraction = format!("{:09}", instant.subsec_nanos());
+    let fraction = fraction[..f.precision().unwrap_or(9).min(9)].trim_end_matches('0');
+    if !fraction.is_empty() {
+        write!(f, ".{fraction}")?;
     }
     Ok(())
 }
