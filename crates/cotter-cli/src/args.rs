@@ -31,7 +31,8 @@ Which store, the first that is given:
 
 Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.toml:
   [store.prod]
-  url = \"file:///srv/locks\"";
+  url = \"redis://redis.example\"
+  password_file = \"/run/secrets/redis\"";
 
 /// What every command understands.
 #[derive(Debug, Args)]
@@ -39,13 +40,18 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
 pub(crate) struct Global {
     /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST or unix:/SOCKET
     ///
-    /// A password does not belong here, because everybody on the host can read it in the list of processes: put such a
-    /// URL into COTTER_URL or the configuration file.
+    /// A password does not belong here, because everybody on the host can read it in the list of processes: give
+    /// --password-file, or put such a URL into COTTER_URL or the configuration file.
     #[arg(long, global = true, value_name = "URL", conflicts_with = "store")]
     pub(crate) url: Option<String>,
     /// A store from the configuration file
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) store: Option<String>,
+    /// A file with the password of the store; a line break at its end does not count
+    ///
+    /// Also COTTER_PASSWORD_FILE, and password_file of a named store. Only the path is passed on to commands.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// Print JSON, one object a line
     #[arg(long, global = true)]
     pub(crate) json: bool,

@@ -3,12 +3,18 @@
 use crate::exit::Exit;
 use crate::output::Failure;
 use crate::store::Chosen;
+use redis::IntoConnectionInfo;
 use redis::aio::MultiplexedConnection;
 
-/// `None` where the store is none, or one that needs more than its URL without options.
+/// `None` where the store is none, or one that needs more than an address and a password.
 pub(crate) async fn connect(store: &Chosen) -> Result<Option<MultiplexedConnection>, Failure> {
     let Some(address) = address(store.secret_url()) else { return Ok(None) };
-    let client = redis::Client::open(address).map_err(unreachable)?;
+    let mut info = address.into_connection_info().map_err(unreachable)?;
+    if let Some(password) = store.password()? {
+        let settings = info.redis_settings().clone().set_password(password);
+        info = info.set_redis_settings(settings);
+    }
+    let client = redis::Client::open(info).map_err(unreachable)?;
     client.get_multiplexed_async_connection().await.map(Some).map_err(unreachable)
 }
 

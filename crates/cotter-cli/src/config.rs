@@ -21,12 +21,15 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Store {
     url: String,
+    password_file: Option<PathBuf>,
 }
 
 /// A store that was found.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) url: String,
+    pub(crate) password_file: Option<PathBuf>,
+    /// Where it stands.
     pub(crate) file: PathBuf,
 }
 
@@ -44,7 +47,14 @@ pub(crate) fn find(name: &str, places: &[PathBuf]) -> Result<Named, Failure> {
     for place in places {
         let mut file = read(place)?;
         if let Some(store) = file.store.remove(name) {
-            return Ok(Named { url: store.url, file: place.clone() });
+            if store.password_file.as_deref().is_some_and(Path::is_relative) {
+                let file = place.display();
+                let why =
+                    format!("{file}: `password_file` of {name:?}: write the whole path, beginning with /");
+                return Err(Failure::config(why));
+            }
+            let (url, password_file) = (store.url, store.password_file);
+            return Ok(Named { url, password_file, file: place.clone() });
         }
         known.extend(file.store.into_keys());
     }

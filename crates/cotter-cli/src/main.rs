@@ -17,6 +17,7 @@ mod list;
 mod live;
 mod nearest;
 mod output;
+mod password;
 mod run;
 mod schedule;
 mod show;

@@ -4,8 +4,10 @@ use crate::args::Global;
 use crate::config::{self, Named};
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::password::PasswordFile;
 use cotter::{Builder, Client};
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long the first connection may take.
@@ -18,6 +20,11 @@ const DEFAULT: &str = "file:";
 #[derive(Debug)]
 pub(crate) struct Chosen {
     url: String,
+    /// The same with the file of its password, where there is one.
+    complete: String,
+    password_file: Option<PasswordFile>,
+    /// What a command is told of that: a store by name has its own.
+    passed_on: Option<String>,
     /// Its name in the configuration.
     pub(crate) name: Option<String>,
     why: String,
@@ -25,7 +32,31 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     fn by_url(url: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { url: url.into(), name: None, why: why.into() }
+        let url = url.into();
+        let complete = url.clone();
+        Self { url, complete, password_file: None, passed_on: None, name: None, why: why.into() }
+    }
+
+    /// With the file that the command line, the configuration or the environment names.
+    fn with_password_file(mut self, global: &Global, env: Option<String>) -> Result<Self, Failure> {
+        let of_line = global.password_file.as_deref().map(|path| PasswordFile::new(path, "--password-file"));
+        let of_env =
+            env.map(|path| PasswordFile::new(Path::new(&path), "COTTER_PASSWORD_FILE")).transpose()?;
+        let file = match (of_line.transpose()?, self.password_file.take()) {
+            (Some(file), _) => Some((file, true)),
+            (None, Some(file)) => Some((file, false)),
+            (None, None) => of_env.map(|file| (file, true)),
+        };
+        let Some((file, is_passed_on)) = file else { return Ok(self) };
+        if is_passed_on {
+            self.passed_on = Some(file.text()?.to_owned());
+        }
+        // The environment may be meant for other stores.
+        if global.password_file.is_some() || !is_passed_on || PasswordFile::is_for(&self.url) {
+            self.complete = file.add_to(&self.url, password(&self.url).is_some())?;
+            self.password_file = Some(file);
+        }
+        Ok(self)
     }
 
     /// The URL for others to see: without its password.
@@ -35,19 +66,28 @@ impl Chosen {
 
     /// The URL with its password: for the environment of a process that is part of this one, and for nobody else.
     pub(crate) fn secret_url(&self) -> &str {
-        &self.url
+        &self.complete
+    }
+
+    /// What its password file says.
+    pub(crate) fn password(&self) -> Result<Option<String>, Failure> {
+        self.password_file.as_ref().map(PasswordFile::read).transpose()
     }
 
     /// What a command is told of it.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
-        let url = ("COTTER_URL".to_owned(), self.public_url());
-        let name = self.name.iter().map(|name| ("COTTER_STORE".to_owned(), name.clone()));
-        [url].into_iter().chain(name).collect()
+        let url = Some(("COTTER_URL", self.public_url()));
+        let name = self.name.clone().map(|name| ("COTTER_STORE", name));
+        let file = self.passed_on.clone().map(|path| ("COTTER_PASSWORD_FILE", path));
+        [url, name, file].into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     /// Connects with what the builder says beside the URL.
     pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
-        let connecting = tokio::time::timeout(CONNECT, builder.url(&self.url).connect());
+        if let Some(file) = &self.password_file {
+            file.warn(console);
+        }
+        let connecting = tokio::time::timeout(CONNECT, builder.url(&self.complete).connect());
         let client = connecting.await.map_err(|_| self.silent())??;
         if console.verbose {
             let info = client.info();
@@ -79,11 +119,22 @@ pub(crate) fn choose(
     of_file: Option<&Place>,
     env: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Chosen, Failure> {
+    let password_file = set(&env, "COTTER_PASSWORD_FILE")?;
+    by_url_or_name(global, of_file, env)?.with_password_file(global, password_file)
+}
+
+fn by_url_or_name(
+    global: &Global,
+    of_file: Option<&Place>,
+    env: impl Fn(&str) -> Option<OsString>,
+) -> Result<Chosen, Failure> {
     let home = text(&env, "HOME")?;
     let named = |name: &str, from: &str| -> Result<Chosen, Failure> {
-        let Named { url, file } = config::find(name, &config::places(home.as_deref()))?;
-        let why = format!("{from}, {}", file.display());
-        Ok(Chosen { url, name: Some(name.to_owned()), why })
+        let Named { url, password_file, file } = config::find(name, &config::places(home.as_deref()))?;
+        let of_store = format!("password_file of {name:?} in {}", file.display());
+        let password_file = password_file.map(|path| PasswordFile::new(&path, of_store)).transpose()?;
+        let chosen = Chosen::by_url(url, format!("{from}, {}", file.display()));
+        Ok(Chosen { name: Some(name.to_owned()), password_file, ..chosen })
     };
     if let Some(url) = &global.url {
         return from_command_line(url);
@@ -111,7 +162,7 @@ pub(crate) fn choose(
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
     if password(url).is_some() {
         let why = "the password in --url can be read by everybody on this host: \
-                   put the URL into COTTER_URL or the configuration file";
+                   give --password-file, or put the URL into COTTER_URL or the configuration file";
         return Err(Failure::config(why));
     }
     Ok(Chosen::by_url(url, "--url"))
@@ -184,6 +235,7 @@ mod tests {
         Global {
             url: url.map(Into::into),
             store: store.map(Into::into),
+            password_file: None,
             json: false,
             quiet: false,
             verbose: false,

@@ -57,6 +57,7 @@ impl Launch {
             .stdin(Stdio::from(theirs))
             // What was inherited may mean another store than the one in use.
             .env_remove("COTTER_STORE")
+            .env_remove("COTTER_PASSWORD_FILE")
             .envs(self.env.iter().map(|(key, value)| (key, value)))
             .env("COTTER_NAME", guard.name().as_str())
             .env("COTTER_TOKEN", guard.token().to_string());

@@ -11,7 +11,8 @@ fn a_password_on_the_command_line_is_refused() {
         [format!("redis://ann:{CANARY}@h/0"), format!("redis://:{CANARY}@h"), format!("x://a:{CANARY}@b@h")]
     {
         let output = env.run(["-v", "--url", &url, "run", "a", "true"]).code(78);
-        let output = output.one_line(&["password in --url", "COTTER_URL or the configuration file"]);
+        let output =
+            output.one_line(&["password in --url", "give --password-file, or put the URL into COTTER_URL"]);
         assert!(!output.stderr.contains(CANARY), "{output:?}");
     }
 }

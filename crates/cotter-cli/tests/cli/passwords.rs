@@ -1,0 +1,105 @@
+//! `--password-file`, and that its password is seen by nobody.
+
+use crate::env::{Output, Running, TestEnv};
+use cotter_testkit::servers::Redis;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+const CANARY: &str = "canary-91be";
+
+/// A server that wants the password, and a file that has it.
+fn locked() -> Option<(Redis, TestEnv, PathBuf)> {
+    let redis = Redis::builder().with("requirepass", CANARY).start()?;
+    let env = TestEnv::new();
+    let file = env.path("a pass&word");
+    fs::write(&file, format!("{CANARY}\n")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    Some((redis, env, file))
+}
+
+/// Without a store of its own in the environment.
+fn run(env: &TestEnv, args: &[&str], vars: &[(&str, &str)]) -> Output {
+    let mut command = env.cotter(args);
+    Running::start(command.env_remove("COTTER_URL").envs(vars.iter().copied())).end()
+}
+
+#[test]
+fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
+    let Some((redis, env, file)) = locked() else { return };
+    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let url = url.trim_end_matches('?');
+    let tells = ["run", "a", "--", "sh", "-c", "echo ${COTTER_PASSWORD_FILE-none} $COTTER_URL"];
+    let said = |args: &[&str], vars: &[(&str, &str)]| {
+        run(&env, &[args, &tells].concat(), vars).code(0).silent().stdout
+    };
+    assert_eq!(said(&["--url", url, "--password-file", path], &[]), format!("{path} {url}\n"));
+    assert_eq!(said(&["--url", url], &[("COTTER_PASSWORD_FILE", path)]), format!("{path} {url}\n"));
+    assert_eq!(said(&[], &[("COTTER_URL", url), ("COTTER_PASSWORD_FILE", path)]), format!("{path} {url}\n"));
+    env.config(&format!("[store.prod]\nurl = \"{url}\"\npassword_file = \"{path}\"\n"));
+    assert_eq!(said(&["--store", "prod"], &[("COTTER_PASSWORD_FILE", "/nowhere")]), format!("none {url}\n"));
+    let cotter = env!("CARGO_BIN_EXE_cotter");
+    let nested = ["--url", url, "--password-file", path, "run", "a", "--", cotter, "run", "b", "true"];
+    run(&env, &nested, &[]).code(0).silent();
+    let nested = ["--store", "prod", "run", "a", "--", cotter, "run", "b", "true"];
+    run(&env, &nested, &[]).code(0).silent();
+    // Past cotter, too.
+    run(&env, &["--json", "--url", url, "--password-file", path, "bench", "--time", "100ms"], &[]).code(0);
+    run(&env, &["--url", url, "list"], &[]).code(77);
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let Some((redis, env, file)) = locked() else { return };
+    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
+    let list = |url: &str, file: &str| run(&env, &["--password-file", file, "list"], &[("COTTER_URL", url)]);
+    list(&with, path).code(78).one_line(&["--password-file", "the URL has a password too"]);
+    list(&env.url(), path).code(78).one_line(&["--password-file", "this store has no password"]);
+    list(&url, "/nowhere").code(78).one_line(&["--password-file", "/nowhere cannot be read"]);
+    run(&env, &["list"], &[("COTTER_URL", &url), ("COTTER_PASSWORD_FILE", "")]).code(78);
+    env.config(&format!("[store.prod]\nurl = \"{url}\"\npassword_file = \"here\"\n"));
+    run(&env, &["--store", "prod", "list"], &[]).code(78).one_line(&["write the whole path"]);
+    // It may be there for other stores.
+    run(&env, &["list"], &[("COTTER_URL", &env.url()), ("COTTER_PASSWORD_FILE", "/nowhere")])
+        .code(0)
+        .silent();
+    fs::write(&file, "wrong").unwrap();
+    let output = list(&url, path).code(77).one_line(&[]);
+    assert!(!output.stderr.contains("wrong\n"), "{output:?}");
+}
+
+#[test]
+fn a_file_that_everybody_can_read_is_worth_a_warning() {
+    let Some((redis, env, file)) = locked() else { return };
+    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let output = run(&env, &["--url", &url, "--password-file", path, "run", "a", "true"], &[]).code(0);
+    output.one_line(&["everybody on this host can read the password", "chmod 600"]);
+}
+
+#[test]
+fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
+    let Some((redis, env, file)) = locked() else { return };
+    let path = file.to_str().unwrap();
+    let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
+    // What can be seen from below: both environments, and the lists of processes.
+    let script = "env; tr '\\0' '\\n' < /proc/$PPID/environ; ps axww; \
+                  for p in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $p; echo; done 2>/dev/null";
+    let logs = ("RUST_LOG", "trace");
+    for (vars, options) in [
+        (vec![("COTTER_URL", with.as_str()), logs], vec![]),
+        (vec![("COTTER_URL", &redis.url("")), logs], vec!["--password-file", path]),
+    ] {
+        for verbose in ["-v", "-q"] {
+            let args = [&[verbose], &options[..], &["run", "a", "--", "sh", "-c", script]].concat();
+            let output = run(&env, &args, &vars).code(0);
+            assert!(output.stdout.matches("COTTER_TOKEN=").count() == 2, "{output:?}");
+            assert!(!output.stdout.contains(CANARY) && !output.stderr.contains(CANARY), "{output:?}");
+        }
+        for words in [&["show", "a"][..], &["list"], &["doctor"], &["--json", "doctor"]] {
+            let output = run(&env, &[&["-v"], &options[..], words].concat(), &vars);
+            assert!(!output.stdout.contains(CANARY) && !output.stderr.contains(CANARY), "{output:?}");
+        }
+    }
+}
