@@ -127,11 +127,15 @@ impl fmt::Display for Event {
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started { slot, attempt: 1, token } => write!(f, "started for {slot:.3} with token {token}"),
+            Self::Started { slot, attempt: 1, token } => {
+                write!(f, "started for {slot:.3} with token {token}")
+            }
             Self::Started { slot, attempt, token } => {
                 write!(f, "started for {slot:.3} with token {token}, attempt {attempt}")
             }
-            Self::Ended { slot, outcome, took } => write!(f, "ended for {slot:.3} after {took:.1?}: {outcome}"),
+            Self::Ended { slot, outcome, took } => {
+                write!(f, "ended for {slot:.3} after {took:.1?}: {outcome}")
+            }
             Self::Retrying { slot, attempt, after } => {
                 write!(f, "attempt {attempt} for {slot:.3} follows in {after:.1?}")
             }
