@@ -89,8 +89,11 @@ impl Chosen {
         }
         let connecting = tokio::time::timeout(CONNECT, builder.url(&self.complete).connect());
         let client = connecting.await.map_err(|_| self.silent())??;
+        let info = client.info();
+        if let Some(caution) = info.caution {
+            console.warning(caution);
+        }
         if console.verbose {
-            let info = client.info();
             let scope = if info.scheme == "file" { "; this host, this user only" } else { "" };
             console.remark(&format!("store {} (from {}){scope}", info.instance, self.why));
         }

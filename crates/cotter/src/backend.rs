@@ -375,6 +375,8 @@ pub struct Info {
     pub capabilities: Capabilities,
     /// Which one it is, for people; never with a password.
     pub instance: String,
+    /// What whoever uses it should be told once, on one line.
+    pub caution: Option<&'static str>,
 }
 
 impl Info {
@@ -385,6 +387,7 @@ impl Info {
             level: Level::LeaseExclusive,
             capabilities: Capabilities::default(),
             instance: instance.into(),
+            caution: None,
         }
     }
 }

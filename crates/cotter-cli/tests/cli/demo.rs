@@ -34,11 +34,15 @@ fn kinds(output: &Output) -> Vec<String> {
     findings.iter().map(|f| f["kind"].as_str().unwrap().to_owned()).collect()
 }
 
+/// What whoever uses this protocol is told, once for all processes.
+const FLAWS: [&str; 4] = ["three flaws", "clocks", "overwrite", "late release"];
+
 /// A sale on this store is exact, again and again.
 #[track_caller]
 fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
     for _ in 0..times {
-        let output = seckill(env, url, options).code(0).silent();
+        let output = seckill(env, url, options).code(0);
+        let output = if url.contains("getset") { output.one_line(&FLAWS) } else { output.silent() };
         let (audit, sales) = parts(&output);
         assert_eq!(audit["clean"], true, "{output:?}");
         assert_eq!(
@@ -135,9 +139,14 @@ fn a_lease_that_is_shorter_than_the_sale_is_found() {
     let Some(redis) = Redis::start() else { return };
     let env = TestEnv::new();
     let url = redis.url("mode=getset");
-    // 100 ms are enough for 1 ms of work; 10 ms never are for 20.
     exact(&env, &url, &["--ttl", "2s", "--work", "1ms"], rounds(1));
-    let output = seckill(&env, &url, &["--ttl", "10ms", "--work", "20ms"]).code(1);
+    for _ in 0..rounds(1) {
+        // 100 ms are enough for 1 ms of work, but for those who are kept waiting by the machine; and that is said.
+        let found = kinds(&seckill(&env, &url, &["--ttl", "100ms", "--work", "1ms"]).one_line(&FLAWS));
+        assert!(found.is_empty() || found.contains(&"lease_ended".to_owned()), "{found:?}");
+    }
+    // 10 ms never are for 20.
+    let output = seckill(&env, &url, &["--ttl", "10ms", "--work", "20ms"]).code(1).one_line(&FLAWS);
     assert!(kinds(&output).contains(&"lease_ended".to_owned()), "{output:?}");
 }
 

@@ -25,14 +25,12 @@ pub(super) struct GetSet {
 const RETRY: Duration = Duration::from_millis(10);
 
 /// Said once for each client.
+const CAUTION: &str = "mode=getset has three flaws that cannot be mended from one side: expiry is judged by the clocks of \
+    the clients, losers overwrite it, and a late release may free somebody else's lock; use it only beside code that \
+    does the same, until that is replaced";
+
 pub(super) fn warn(instance: &str) {
-    tracing::warn!(
-        target: "cotter",
-        instance,
-        "mode=getset has three flaws that cannot be mended from one side: expiry is judged by the clocks of the \
-         clients, losers overwrite it, and a late release may free somebody else's lock; use it only beside code that \
-         does the same, until that is replaced"
-    );
+    tracing::warn!(target: "cotter", instance, "{CAUTION}");
 }
 
 impl GetSet {
@@ -40,6 +38,7 @@ impl GetSet {
         let instance = format!("{} (getset: tokens order only cotter's own grants)", shared.options.instance);
         let mut info = Info::new(SCHEME, instance);
         info.level = Level::BestEffort;
+        info.caution = Some(CAUTION);
         let min_ttl = Duration::from_millis(1);
         info.capabilities = Capabilities {
             leases: true,

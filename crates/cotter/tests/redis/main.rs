@@ -1,6 +1,7 @@
 //! The Redis store on real servers: faults, waiting, tokens, the older protocols, and the memory store as its oracle.
 
 mod faults;
+mod interop;
 mod lost;
 mod many;
 mod older;
