@@ -121,8 +121,8 @@ impl Job {
     }
 
     /// How long a run that is told to stop may take before its future is dropped; zero (the default) drops it at once.
-    /// When the lease is about to end this is how long before its end the run is told; a loss that comes without a
-    /// warning (evicted, deleted) drops it at once.
+    /// When the lease is about to end the run is told this long before its end, at most a third of the lease; a loss that
+    /// comes without a warning (evicted, deleted) drops it at once.
     #[must_use]
     pub fn stop_within(mut self, grace: Duration) -> Self {
         self.policy.stop_within = grace;
@@ -264,11 +264,11 @@ impl Job {
 
     /// Refuses what cannot work, before any I/O.
     pub(crate) fn check(&self, group: &str) -> Result<()> {
-        cotter::Name::new(format!("{group}/{}", self.name)).map_err(|e| Error::job(&self.name, e))?;
         let (name, policy) = (&self.name, &self.policy);
         if name.is_empty() {
             return Err(Error::job(name, "a job needs a name"));
         }
+        cotter::Name::new(format!("{group}/{name}")).map_err(|e| Error::job(name, e))?;
         if policy.max_run.is_some_and(|d| d.is_zero()) {
             return Err(Error::job(name, "max_run is zero; leave it out for no limit"));
         }

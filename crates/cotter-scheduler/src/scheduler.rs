@@ -101,7 +101,6 @@ impl Scheduler {
     /// where the store keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) when it refuses for good at the start.
     pub async fn run_until(self, stop: impl Future, grace: Duration) -> Result<()> {
         check_all(&self.jobs, &self.settings.group)?;
-        // Without a sender of ours the channel ends with the last handle.
         let (_, commands) = self.commands;
         runner::run(self.settings, self.clock, self.jobs, commands, stop, grace).await
     }

@@ -7,6 +7,7 @@ use crate::{Ending, Why};
 use cotter::Guard;
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -42,7 +43,8 @@ pub(super) async fn execute(
     mut task: Task,
     cancel: &watch::Sender<Option<Why>>,
 ) -> Ending {
-    let warning = guard.expiring(policy.stop_within);
+    let margin = margin(guard, policy.stop_within);
+    let warning = guard.expiring(margin);
     let lost = guard.lost();
     let too_long = async {
         match policy.max_run {
@@ -54,7 +56,7 @@ pub(super) async fn execute(
         biased;
         ending = task.ending() => return ending.unwrap_or(Ending::Stopped),
         _ = lost => Why::Loss,
-        _ = warning, if !policy.stop_within.is_zero() => Why::Loss,
+        _ = warning, if !margin.is_zero() => Why::Loss,
         () = context.stopping(Stop::Runs) => Why::Shutdown,
         () = too_long => Why::MaxRun,
     };
@@ -67,6 +69,11 @@ pub(super) async fn execute(
         (Why::Shutdown, _) => Ending::Stopped,
         (Why::Loss, _) => Ending::Lost,
     }
+}
+
+/// How long before the end of the lease a run is told: not so early that a renewal on time would come too late.
+fn margin(guard: &Guard, wanted: Duration) -> Duration {
+    guard.remaining().map_or(Duration::ZERO, |left| wanted.min(left / 3))
 }
 
 /// Lets it stop by itself for a while, then drops it. Answers with its own end, if it had one.

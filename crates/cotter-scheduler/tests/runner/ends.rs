@@ -2,6 +2,7 @@
 
 use crate::world::{MS, Replica, S, World, assert_times, sleep};
 use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Trigger, Why};
+use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -149,6 +150,29 @@ async fn a_run_whose_lock_is_lost_is_dropped_writes_nothing_and_counts_as_crashe
     assert_eq!(endings(&replica, "a").await, [Ending::Crashed], "{:?}", world.log.told());
     assert_eq!(world.log.count(), 1, "on_crash = skip");
     replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_cannot_be_renewed_tells_the_run_before_it_ends() {
+    let (world, begin, faults) = (World::new(), Instant::now(), Faults::seeded(1));
+    let client = world.client_of(|store| Faulty::new(store, &faults)).await;
+    let (job, told, dropped) = hanging(&world, "a");
+    // More than the lease: a renewal on time must not count as late.
+    let replica = world.start_on(client, |s| s.job(job.ttl(S * 30).stop_within(S * 60)), S);
+    sleep(S * 100).await;
+    assert!(told.lock().unwrap().is_empty());
+    faults.set(Plan { renewals_fail: true, ..Plan::default() });
+    while told.lock().unwrap().is_empty() {
+        sleep(MS * 10).await;
+    }
+    assert_eq!((told.lock().unwrap()[0], dropped.load(Ordering::Relaxed)), (Why::Loss, 0));
+    let warned = begin.elapsed();
+    while dropped.load(Ordering::Relaxed) == 0 {
+        sleep(MS * 10).await;
+    }
+    let left = (begin.elapsed() - warned).as_millis();
+    assert!((9000..=10_100).contains(&left), "a third of the lease, {left} ms");
+    replica.kill().await;
 }
 
 #[tokio::test(start_paused = true)]
