@@ -20,7 +20,7 @@ fn storm() {
     let proxy = Proxy::start(server.port());
     let (_place, mut run) = on(&proxy.redis_url("timeout=250ms&connect_timeout=3s&retain=5s"));
     run.processes = 8;
-    run.orders.names = vec!["one".into(), "two".into(), "three".into(), "four".into()];
+    run.orders.names = (0..sized(4, 16)).map(|i| format!("name {i}")).collect();
     run.orders.tasks = 6;
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;

@@ -7,7 +7,8 @@
 //! # The rules
 //! 1. Before the first byte of [`acquire`](Backend::acquire) leaves, whatever `release(claim)` needs to undo it is
 //!    registered. A dropped future never owns the only handle to a connection, file or session.
-//! 2. After `release(claim)` no earlier `acquire` of that claim stays in effect.
+//! 2. After `release(claim)` no earlier `acquire` of that claim stays in effect. Where one may still arrive, `release`
+//!    says so ([`Release::Unsettled`]) and is repeated.
 //! 3. `acquire` can be dropped at any poll.
 //! 4. `Ok(None)` leaves nothing of the claim in the store. `acquire` of a claim that is already granted answers the
 //!    same grant: same number, same turns, and the time that is really left.

@@ -1,6 +1,7 @@
 //! A lock that is lost while the command runs.
 
-use crate::env::{TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive, until};
+use cotter_testkit::servers::{Proxy, Redis};
 use rustix::process::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -75,4 +76,38 @@ fn a_lease_that_is_renewed_outlives_its_ttl() {
     let env = TestEnv::new();
     let script = "sleep 1.5; exit 3";
     env.run(["--url", "memory:", "run", "--ttl", "500ms", "a", "--", "sh", "-c", script]).code(3).silent();
+}
+
+/// The wrapper stands still, or hears nothing of the server any more, or both: its command ends before the next holder's
+/// begins, and it says what happened when it can.
+#[test]
+fn on_redis_the_next_command_never_runs_beside_one_that_lost_its_lock() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let ttl = Duration::from_secs(2);
+    for (stopped, cut_off) in [(true, false), (false, true), (true, true)] {
+        let proxy = Proxy::start(redis.port());
+        let options = ["run", "--ttl", "2s", "a", "--", "sh", "-c"];
+        let mut first = env.cotter([&options[..], &["echo $$; while :; do sleep 0.05; done"]].concat());
+        let mut first = Running::start(first.env("COTTER_URL", proxy.redis_url("timeout=500ms")));
+        let pid = first.ward();
+        let beside = format!("kill -0 {} 2>/dev/null && echo beside || echo alone", pid.as_raw_nonzero());
+        let mut next = env.cotter([&options[..], &[&*beside]].concat());
+        let mut next = Running::start(next.env("COTTER_URL", redis.url("")));
+        until("the next one waits", || redis.command(&["ZCARD", "cotter:{a}:q"]) == "1");
+        let begin = Instant::now();
+        proxy.freeze(cut_off);
+        if stopped {
+            first.signal(Signal::STOP);
+        }
+        assert_eq!(next.line(), "alone", "stopped: {stopped}, cut off: {cut_off}");
+        next.end().code(0);
+        std::thread::sleep((ttl * 3).saturating_sub(begin.elapsed()).min(ttl));
+        if stopped {
+            first.signal(Signal::CONT);
+        }
+        let output = first.end().code(74);
+        assert!(output.stderr.contains("the command was stopped"), "{output:?}");
+        proxy.freeze(false);
+    }
 }

@@ -94,8 +94,8 @@ impl Native {
         let channel = if join { self.wake.channel() } else { "" };
         let args = [&*id, &*ttl, &*turns, &*claim.label, &*px, &*self.retain, channel, &*silence];
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
-        self.desk().asks(claim.id, live.number, self.link.stray_until());
         let sent = self.now();
+        self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
         let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args.map(str::as_bytes)).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {

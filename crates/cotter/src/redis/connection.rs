@@ -143,9 +143,9 @@ impl Link {
         }
     }
 
-    /// What is sent now arrives by then, or never.
-    pub(super) fn stray_until(&self) -> Moment {
-        self.now() + self.maker.timeout + STRAY
+    /// What was sent at that time arrives by then, or never.
+    pub(super) fn stray_until(&self, sent: Moment) -> Moment {
+        sent + self.maker.timeout + STRAY
     }
 
     pub(super) fn timeout(&self) -> Duration {

@@ -109,7 +109,7 @@ impl Once for GetSet {
         let as_of: Moment = self.link.now();
         let expiry = self.expiry(claim.ttl);
         self.sale(claim, expiry, None);
-        self.shared.desk.asks(claim.id, carrier, self.link.stray_until());
+        self.shared.desk.asks(claim.id, carrier, self.link.stray_until(as_of));
         let got = self.steps(claim, expiry).await.map_err(|e| e.with_name(&claim.name));
         if !got.as_ref().is_err_and(Error::outcome_unknown) {
             self.shared.desk.answered(claim.id, carrier);

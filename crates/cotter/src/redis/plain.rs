@@ -84,8 +84,8 @@ impl Once for Plain {
         let live = self.link.live().await?;
         let mut set = redis::cmd("SET");
         set.arg(&*claim.name).arg(&value).arg("NX").arg("PX").arg(millis(claim.ttl));
-        self.shared.desk.asks(claim.id, live.number, self.link.stray_until());
         let as_of = self.link.now();
+        self.shared.desk.asks(claim.id, live.number, self.link.stray_until(as_of));
         let answer = live.ask(&set).await.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             self.shared.desk.answered(claim.id, live.number);
