@@ -21,6 +21,7 @@ mod running;
 mod schedule;
 mod secrets;
 mod shared;
+mod shim;
 mod signals;
 mod terminal;
 mod usage;

@@ -22,8 +22,15 @@ struct List {
 struct Bug {
     name: String,
     broken: String,
+    #[serde(default = "ours")]
+    package: String,
     test: String,
     violation: String,
+}
+
+/// The tests of most bugs are in this package.
+fn ours() -> String {
+    env!("CARGO_PKG_NAME").to_owned()
 }
 
 /// Where things are.
@@ -50,12 +57,13 @@ fn main() -> ExitCode {
 fn run(only: &[String]) -> Result<bool> {
     let places = Places::new()?;
     let list: List = toml::from_str(&std::fs::read_to_string(places.root.join(FOLDER).join("list.toml"))?)?;
-    places.copy()?;
-    places.build()?;
     let chosen = |b: &&Bug| only.is_empty() || only.contains(&b.name);
+    let bugs: Vec<&Bug> = list.bug.iter().filter(chosen).collect();
+    places.copy()?;
+    places.build(&bugs.iter().map(|bug| bug.package.as_str()).collect())?;
     let mut all_found = true;
     let mut count = 0;
-    for bug in list.bug.iter().filter(chosen) {
+    for bug in bugs {
         let start = Instant::now();
         let verdict = try_bug(&places, bug)?;
         let mark = if verdict.is_ok() { "found" } else { "MISSED" };
@@ -83,7 +91,7 @@ fn try_bug(places: &Places, bug: &Bug) -> Result<std::result::Result<(), String>
     if let Err(why) = places.patch(&patch, false)? {
         return Ok(Err(format!("the patch does not apply: {why}")));
     }
-    let output = places.test(&bug.test)?;
+    let output = places.test(bug)?;
     places.patch(&patch, true)??;
     Ok(judge(bug, &output))
 }
@@ -138,9 +146,12 @@ impl Places {
     }
 
     /// Everything once without a bug, so that no test's time goes into it.
-    fn build(&self) -> Result<()> {
+    fn build(&self, packages: &BTreeSet<&str>) -> Result<()> {
         let mut command = Command::new("cargo");
-        command.args(["test", "--quiet", "-p", "cotter-testkit", "--no-run"]);
+        command.args(["test", "--quiet", "--no-run"]);
+        for package in packages {
+            command.args(["-p", package]);
+        }
         let built = command.env("CARGO_TARGET_DIR", &self.build).current_dir(&self.scratch).status()?;
         if built.success() { Ok(()) } else { Err("the tests do not build without any bug".into()) }
     }
@@ -154,10 +165,10 @@ impl Places {
         Ok(if output.status.success() { Ok(()) } else { Err(why()) })
     }
 
-    fn test(&self, test: &str) -> Result<Output> {
+    fn test(&self, bug: &Bug) -> Result<Output> {
         let mut command = Command::new("timeout");
-        command.args([SECONDS, "cargo", "test", "-p", "cotter-testkit"]);
-        command.args(test.split(' ')).args(["--", "--exact", "--nocapture"]);
+        command.args([SECONDS, "cargo", "test", "-p", &bug.package]);
+        command.args(bug.test.split(' ')).args(["--", "--exact", "--nocapture"]);
         command.env("CARGO_TARGET_DIR", &self.build).env("RUST_BACKTRACE", "0");
         Ok(command.current_dir(&self.scratch).output()?)
     }
