@@ -1,6 +1,6 @@
 //! One name that everybody wants: four processes with four tasks each, and 64 tasks of one process.
 
-use super::{runtime, server};
+use super::{others, runtime, server};
 use cotter::Client;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 const CHILD: &str = "COTTER_BENCH_REDIS_CHILD";
+/// As usual: a process may serve its own tasks for a slice.
+const LOCAL: &str = "cotter";
+/// Every acquisition is one of the server.
+const ONE_BY_ONE: &str = "cotter-one-by-one";
 const PROCESSES: usize = 4;
 const TASKS: usize = 4;
 const ROUND: Duration = Duration::from_secs(5);
@@ -19,19 +23,20 @@ pub(crate) fn is_child() -> bool {
 }
 
 /// Acquisitions of so many tasks, and the longest wait.
-async fn take_turns(client: &Client, tasks: usize) -> (u64, Duration) {
-    let (mutex, count) = (client.mutex("one"), Arc::new(AtomicU64::new(0)));
-    let start = Instant::now();
+async fn take_turns<F: Future<Output = ()> + Send>(
+    tasks: usize,
+    take: impl Fn() -> F + Clone + Send + Sync + 'static,
+) -> (u64, Duration) {
+    let (count, start) = (Arc::new(AtomicU64::new(0)), Instant::now());
     let mut set = JoinSet::new();
     for _ in 0..tasks {
-        let (mutex, count) = (mutex.clone(), count.clone());
+        let (take, count) = (take.clone(), count.clone());
         set.spawn(async move {
             let mut worst = Duration::ZERO;
             while start.elapsed() < ROUND {
                 let asked = Instant::now();
-                let guard = mutex.lock().await.unwrap();
+                take().await;
                 worst = worst.max(asked.elapsed());
-                drop(guard);
                 count.fetch_add(1, Ordering::Relaxed);
             }
             worst
@@ -41,22 +46,48 @@ async fn take_turns(client: &Client, tasks: usize) -> (u64, Duration) {
     (count.load(Ordering::Relaxed), worst)
 }
 
+async fn by_cotter(client: &Client, tasks: usize) -> (u64, Duration) {
+    let mutex = client.mutex("one");
+    take_turns(tasks, move || {
+        let mutex = mutex.clone();
+        async move { drop(mutex.lock().await.unwrap()) }
+    })
+    .await
+}
+
+async fn by_rslock(url: &str) -> (u64, Duration) {
+    let manager = others::rslock(url);
+    take_turns(TASKS, move || {
+        let manager = manager.clone();
+        async move { others::take(&manager, "one").await }
+    })
+    .await
+}
+
 pub(crate) fn child() {
-    let client = Client::connect(std::env::var(CHILD).unwrap()).wait().unwrap();
+    let said = std::env::var(CHILD).unwrap();
+    let (kind, url) = said.split_once(' ').unwrap();
+    let runtime = runtime();
     println!("ready");
     let _ = std::io::stdin().lock().read_line(&mut String::new());
-    let (count, worst) = runtime().block_on(take_turns(&client, TASKS));
-    // Or its last release would not be sent, and the others would wait for the end of its lease.
-    client.close(Duration::from_secs(5)).wait().unwrap();
+    let (count, worst) = if kind == "rslock" {
+        runtime.block_on(by_rslock(url))
+    } else {
+        let client = Client::builder().url(url).local_turns(kind == LOCAL).connect().wait().unwrap();
+        let done = runtime.block_on(by_cotter(&client, TASKS));
+        // Or its last release would not be sent, and the others would wait for the end of its lease.
+        client.close(Duration::from_secs(5)).wait().unwrap();
+        done
+    };
     println!("{count} {}", worst.as_micros());
 }
 
-pub(crate) fn run() {
-    let server = server();
+/// Several processes, with so many acquisitions a second and this longest wait in milliseconds.
+fn processes(kind: &str, url: &str) -> (f64, f64) {
     let mut children: Vec<_> = (0..PROCESSES)
         .map(|_| {
             let mut command = Command::new(std::env::current_exe().unwrap());
-            command.env(CHILD, server.url("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+            command.env(CHILD, format!("{kind} {url}")).stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut child = command.spawn().unwrap();
             let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
             assert_eq!(said.next().unwrap().unwrap(), "ready");
@@ -74,10 +105,20 @@ pub(crate) fn run() {
         worst = worst.max(micros.parse::<u64>().unwrap());
         child.wait().unwrap();
     }
+    (all as f64 / ROUND.as_secs_f64(), worst as f64 / 1e3)
+}
+
+pub(crate) fn run() {
+    let server = server();
+    let url = server.url("");
+    for kind in [LOCAL, ONE_BY_ONE, "rslock"] {
+        let (rate, wait) = processes(kind, &url);
+        println!(
+            "{kind}: {PROCESSES} processes with {TASKS} tasks: {rate:.0} acquisitions/s, worst wait {wait:.1} ms"
+        );
+    }
+    let client = Client::connect(&url).wait().unwrap();
+    let (count, worst) = runtime().block_on(by_cotter(&client, 64));
     let seconds = ROUND.as_secs_f64();
-    let (rate, wait) = (all as f64 / seconds, worst as f64 / 1e3);
-    println!("{PROCESSES} processes with {TASKS} tasks: {rate:.0} acquisitions/s, worst wait {wait:.1} ms");
-    let client = Client::connect(server.url("")).wait().unwrap();
-    let (count, worst) = runtime().block_on(take_turns(&client, 64));
     println!("64 tasks of one process: {:.0} acquisitions/s, worst wait {worst:.1?}", count as f64 / seconds);
 }

@@ -2,6 +2,7 @@
 
 mod contended;
 mod handover;
+mod others;
 mod pairs;
 mod raw;
 mod renewal;

@@ -1,9 +1,10 @@
 //! Lock and release of names that nobody else wants: thousands of pairs a second.
 
 use super::raw::{Scripts, fresh, wire};
-use super::{runtime, server};
+use super::{others, runtime, server};
 use crate::rounds::compare;
 use cotter::Client;
+use rslock::LockManager;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -47,12 +48,24 @@ fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     }))
 }
 
+fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
+    let manager = manager.clone();
+    runtime.block_on(thousands(tasks, move || {
+        let manager = manager.clone();
+        async move { others::pair(&manager).await }
+    }))
+}
+
 pub(crate) fn run() {
     let server = server();
     let (runtime, scripts) = (runtime(), Arc::new(Scripts::load(&server)));
     let wire = runtime.block_on(wire(&server));
     let client = |options: &str| Client::connect(server.url(options)).wait().unwrap();
     let (native, plain) = (client(""), client("mode=plain"));
+    let manager = others::rslock(&server.url(""));
+    if let Some(thousands) = others::redis_py(&server) {
+        println!("redis-py, one thread: {thousands:.3} thousand pairs a second");
+    }
     for tasks in [1, 64, 512] {
         println!("\n{tasks} tasks");
         let bare = |wanted: Pair| {
@@ -74,6 +87,7 @@ pub(crate) fn run() {
                 ("native", &mut || by_cotter(&runtime, &native, tasks)),
                 ("raw: SET NX PX, compare-and-delete", &mut || bare(Pair::Plain)),
                 ("plain", &mut || by_cotter(&runtime, &plain, tasks)),
+                ("rslock", &mut || by_rslock(&runtime, &manager, tasks)),
             ],
         );
         server.command(&["FLUSHALL"]);
