@@ -48,6 +48,7 @@ fn storm() {
         Storm::begin(&server, &proxy, weather, &run.orders.names, run.orders.seed).expect("a storm");
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm", &report);
-    demand(report.contended >= sized(5_000, 150_000), Kind::Void, "too few had to wait for each other");
+    demand(report.contended >= sized(5_000, 80_000), Kind::Void, "too few had to wait for each other");
+    demand(report.confirmed >= sized(1_000, 5_000), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
