@@ -11,15 +11,9 @@ const WATCHED: Duration = Duration::from_secs(30);
 /// Processor time of this process; the kernel counts hundredths of a second.
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("a process has a stat");
-    let fields: Vec<u64> = stat
-        .rsplit(") ")
-        .next()
-        .into_iter()
-        .flat_map(str::split_whitespace)
-        .filter_map(|f| f.parse().ok())
-        .collect();
-    // The state, a letter, was left out.
-    Duration::from_millis((fields[10] + fields[11]) * 10)
+    let (_, rest) = stat.rsplit_once(") ").expect("the name stands in brackets");
+    let ticks = rest.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().expect("a number"));
+    Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
 pub(crate) fn run() {
