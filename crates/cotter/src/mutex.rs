@@ -40,7 +40,7 @@ impl Mutex {
     /// Who takes it: the same owner gets a lock that it holds once more, counted, without a round trip.
     ///
     /// Without this the owner is the one of the surrounding [`Owner::scope`], if any; else nobody can re-enter.
-    /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`].
+    /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`](crate::ErrorKind::Lost).
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
         self.0.owner = Some(owner.clone());
@@ -58,7 +58,7 @@ impl Mutex {
     /// Cancel safety: dropping it leaves the queue, and undoes in the background what was asked of the store.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] after 30 s without any answer from the store
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) after 30 s without any answer from the store
     /// ([`Builder::give_up`](crate::Builder::give_up)); whatever the store refuses for good, at once.
     pub fn lock(&self) -> Op<Guard> {
         self.0.forever(Mode::Exclusive, |guard| guard)
@@ -79,7 +79,7 @@ impl Mutex {
     /// Cancel safety as for [`lock`](Self::lock).
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] when the store did not answer until the time was over.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) when the store did not answer until the time was over.
     pub fn try_lock_for(&self, wait: Duration) -> Op<Option<Guard>> {
         self.0.within(Mode::Exclusive, Wait::For(wait), |guard| guard)
     }
@@ -93,8 +93,9 @@ impl Mutex {
     /// ```
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`ErrorKind::Lost`] when the lock was lost before `work` returned, which then was
-    /// dropped where it stood. A release that fails is not an error here: the lease runs out.
+    /// As [`lock`](Self::lock); [`ErrorKind::Lost`](crate::ErrorKind::Lost) when the lock was lost before
+    /// `work` returned, which then was dropped where it stood. A release that fails is not an error here: the lease runs
+    /// out.
     pub async fn with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T> {
         let guard = self.lock().await?;
         let done = guard.scope(work(&guard)).await?;

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// that waits stops the readers that come later, so neither side starves.
 ///
 /// The same [`Owner`] may read while it writes, and read while it reads. Writing while it reads is the error
-/// [`ErrorKind::Upgrade`]: two readers that both want it would wait for each other for ever.
+/// [`ErrorKind::Upgrade`](crate::ErrorKind::Upgrade): two readers that both want it would wait for each other for ever.
 #[derive(Clone)]
 pub struct RwLock(Wish);
 
@@ -55,7 +55,8 @@ impl RwLock {
     /// Cancel safety: dropping it leaves the queue, and undoes in the background what was asked of the store.
     ///
     /// # Errors
-    /// As [`Mutex::lock`](crate::Mutex::lock); [`ErrorKind::Unsupported`] where the store has no shared locks.
+    /// As [`Mutex::lock`](crate::Mutex::lock); [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store
+    /// has no shared locks.
     pub fn read(&self) -> Op<ReadGuard> {
         self.0.forever(Mode::Shared, ReadGuard)
     }
@@ -65,7 +66,7 @@ impl RwLock {
     /// Cancel safety as for [`read`](Self::read).
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`ErrorKind::Upgrade`] when the same owner holds it for reading.
+    /// As [`read`](Self::read); [`ErrorKind::Upgrade`](crate::ErrorKind::Upgrade) when the same owner holds it for reading.
     pub fn write(&self) -> Op<WriteGuard> {
         self.0.forever(Mode::Exclusive, WriteGuard)
     }
@@ -109,8 +110,9 @@ impl WriteGuard {
     /// The lock is lost when the operation fails or is dropped half-way: it is given back in the background.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] where the store cannot do it in one step, [`ErrorKind::Lost`],
-    /// [`ErrorKind::Misuse`] while the same owner holds it more than once.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot do it in one step,
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost),
+    /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) while the same owner holds it more than once.
     pub fn downgrade(self) -> Op<ReadGuard> {
         let engine = self.0.engine();
         Op::new(&engine, async move { downgrade(self.0).await.map(ReadGuard) })
