@@ -1,6 +1,7 @@
 //! `cotter schedule` and `cotter jobs`, from outside.
 
 mod file;
+mod leased;
 mod operators;
 mod replicas;
 mod running;

@@ -1,6 +1,8 @@
 //! Several that run the same file, and are killed.
 
+use super::event;
 use crate::env::{TestEnv, until};
+use cotter_testkit::servers::Redis;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,13 +10,29 @@ use std::fs;
 #[test]
 fn every_slot_is_run_by_one_of_them_whoever_is_killed() {
     let env = TestEnv::new();
+    let url = env.url();
+    every_slot_once(&env, &url);
+}
+
+#[test]
+fn the_same_on_a_redis() {
+    let Some(redis) = Redis::start() else { return };
+    every_slot_once(&TestEnv::new(), &redis.url(""));
+}
+
+fn every_slot_once(env: &TestEnv, url: &str) {
     let log = env.path("log");
     let text = format!(
         "[job.a]\nfixed_rate = \"100ms\"\nmisfire = \"all\"\nttl = \"1s\"\nshell = \"echo $COTTER_SLOT $COTTER_TOKEN >> {}\"\n",
         log.display()
     );
     let path = env.jobs(&text);
-    let start = || env.start(["--json", "schedule", path.to_str().unwrap()]);
+    let start = || {
+        let mut replica = env.start(["--json", "--url", url, "schedule", path.to_str().unwrap()]);
+        // From now on it hears signals.
+        event(&mut replica, "remark");
+        replica
+    };
     let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
     let mut replicas: Vec<_> = (0..3).map(|_| start()).collect();
     for round in 0..6 {
