@@ -39,6 +39,10 @@ pub enum Kind {
     SlowHandOver,
     /// Too little happened for the run to prove anything.
     Void,
+    /// A slot of a job was started twice.
+    SlotTwice,
+    /// A slot of a job was never started, or long after its time.
+    SlotMissing,
 }
 
 impl fmt::Display for Kind {
@@ -61,6 +65,8 @@ impl fmt::Display for Kind {
             Self::UnfairShare => "unfair-share",
             Self::SlowHandOver => "slow-hand-over",
             Self::Void => "void",
+            Self::SlotTwice => "slot-twice",
+            Self::SlotMissing => "slot-missing",
         })
     }
 }

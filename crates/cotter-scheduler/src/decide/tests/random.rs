@@ -1,6 +1,7 @@
 //! Any sequence of time that passes, of replicas that look, and of runs that end or crash.
 
 use super::*;
+use cotter_testkit::history::{Kind, demand};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -98,7 +99,7 @@ impl Store {
 
     fn check_no_slot_twice(&self) {
         let slots: BTreeSet<_> = self.started.iter().collect();
-        assert_eq!(slots.len(), self.started.len(), "a slot twice: {:?}", self.started);
+        demand(slots.len() == self.started.len(), Kind::SlotTwice, format!("{:?}", self.started));
         assert!(self.started.is_sorted(), "in order: {:?}", self.started);
     }
 }
@@ -136,7 +137,7 @@ proptest! {
         }
         store.check_no_slot_twice();
         let gaps = store.started.windows(2).find(|pair| pair[1].since(pair[0]) != S * 5);
-        prop_assert!(gaps.is_none(), "missing between {gaps:?}");
+        demand(gaps.is_none(), Kind::SlotMissing, format!("between {gaps:?}"));
         if let Some(state) = store.note.filter(|state| state.anchor + S * 5 + Duration::from_millis(shift) < store.now) {
             let last = store.started.last().copied();
             prop_assert!(last.is_some_and(|last| store.now.since(last) < S * 5 + Duration::from_millis(shift + 100)), "{last:?} {state:?}");
