@@ -33,42 +33,25 @@ impl Process {
     }
 }
 
-/// The children of this process.
+/// The children of this process, also those that have ended and are not buried. None is missing that is one from the
+/// beginning of this call to its end.
 pub(super) fn children() -> Vec<Pid> {
-    let by_parent = || by_parent(&everybody(), getpid()).iter().map(|p| p.pid).collect();
-    children_of(getpid()).unwrap_or_else(by_parent)
+    children_of(getpid()).unwrap_or_else(|| by_parent(&everybody(), getpid()))
 }
 
 /// All that live below this process, but for `except` and those below them. Where processes come and go all the time, some
 /// may be missing.
 pub(super) fn living(except: &[Pid]) -> Vec<Process> {
-    if children_of(getpid()).is_none() {
-        return living_for_sure(except);
-    }
-    below(except, |parent| {
-        let children = children_of(parent).unwrap_or_default();
-        children.into_iter().filter_map(Process::read).collect()
-    })
-}
-
-/// The same by a walk through all processes, which takes longer. It goes by rising numbers, so that it meets the new ones
-/// too: there is somebody when there is somebody all the while.
-pub(super) fn living_for_sure(except: &[Pid]) -> Vec<Process> {
-    let all = everybody();
-    below(except, |parent| by_parent(&all, parent))
-}
-
-fn below(except: &[Pid], children: impl Fn(Pid) -> Vec<Process>) -> Vec<Process> {
+    let all = if children_of(getpid()).is_none() { everybody() } else { Vec::new() };
     let mut found = Vec::new();
     let mut next = vec![getpid()];
     while let Some(parent) = next.pop() {
-        let children = children(parent).into_iter().filter(|child| !except.contains(&child.pid));
-        for child in children {
-            next.push(child.pid);
-            found.push(child);
+        let children = children_of(parent).unwrap_or_else(|| by_parent(&all, parent));
+        for child in children.into_iter().filter(|child| !except.contains(child)) {
+            found.extend(Process::read(child).filter(|process| process.is_alive));
+            next.push(child);
         }
     }
-    found.retain(|process| process.is_alive);
     found
 }
 
@@ -89,8 +72,8 @@ fn everybody() -> Vec<Process> {
     pids.filter_map(Process::read).collect()
 }
 
-fn by_parent(all: &[Process], parent: Pid) -> Vec<Process> {
-    all.iter().filter(|p| p.parent == parent.as_raw_nonzero().get()).copied().collect()
+fn by_parent(all: &[Process], parent: Pid) -> Vec<Pid> {
+    all.iter().filter(|p| p.parent == parent.as_raw_nonzero().get()).map(|p| p.pid).collect()
 }
 
 #[cfg(test)]
@@ -123,10 +106,10 @@ pub(super) mod tests {
             .unwrap();
         let grandchild = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
         assert!(children().contains(&pid));
-        for living in [living, living_for_sure] {
-            assert!(living(&[]).iter().any(|p| p.pid == grandchild));
-            assert!(living(&[pid]).iter().all(|p| p.pid != grandchild));
-        }
+        assert!(by_parent(&everybody(), getpid()).contains(&pid));
+        assert!(by_parent(&everybody(), pid).contains(&grandchild));
+        assert!(living(&[]).iter().any(|p| p.pid == grandchild));
+        assert!(living(&[pid]).iter().all(|p| p.pid != grandchild));
         rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
         child.wait().unwrap();
     }

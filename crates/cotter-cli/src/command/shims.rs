@@ -90,10 +90,7 @@ impl Shim {
         loop {
             let (living, status) = brood().look(self.0);
             ended = ended.or(status);
-            if living.is_empty() {
-                // It may have ended after the look at those who have.
-                return ended.or_else(|| brood().reap(Some(self.0)));
-            }
+            let Some(living) = living else { return ended };
             let Some(pause) = ending.step(&living) else { return ended };
             if !pause.is_zero() {
                 sleep(pause).await;
@@ -118,15 +115,27 @@ impl Drop for Shim {
 }
 
 impl Brood {
-    /// Buries who has ended; answers who lives among the orphans and below this shim, and how its command has ended if that
-    /// was seen.
-    fn look(&mut self, of: Pid) -> (Vec<Process>, Option<ExitStatus>) {
+    /// Buries who has ended; answers who lives among the orphans and below this shim, `None` when there are no more; and how
+    /// the command of the shim has ended, if that was seen.
+    fn look(&mut self, of: Pid) -> (Option<Vec<Process>>, Option<ExitStatus>) {
         let status = self.reap(Some(of));
+        let is_anybody_left = proc::children().into_iter().any(|child| self.is_left(child, of));
         // As long as the shim itself is not dead, its orphans are not here yet.
         let others = self.shims.iter().map(|entry| entry.shim).filter(|shim| *shim != of);
         let known: Vec<Pid> = others.chain(self.bystanders.iter().flatten().copied()).collect();
-        let living = proc::living(&known);
-        (if living.is_empty() { proc::living_for_sure(&known) } else { living }, status)
+        (is_anybody_left.then(|| proc::living(&known)), status)
+    }
+
+    /// Whether this child may have left somebody who lives. Above every orphan that lives there is one that is a child of
+    /// this process, and that stays one, alive or not, until it is buried: so nobody slips away by forking.
+    fn is_left(&self, child: Pid, of: Pid) -> bool {
+        let is_alive = || Process::read(child).is_some_and(|process| process.is_alive);
+        let is_bystander = self.bystanders.iter().flatten().any(|pid| *pid == child);
+        match self.shims.iter().any(|entry| entry.shim == child) {
+            true => child == of && is_alive(),
+            false if self.is_awaited(child, Some(of)) => is_alive(),
+            false => !is_bystander,
+        }
     }
 
     /// Buries all that have ended and that nobody waits for.

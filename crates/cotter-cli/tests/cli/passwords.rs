@@ -6,14 +6,16 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+const PASSWORD: &str = "open sesame";
+/// For the test that looks for it everywhere: a server that starts elsewhere shows its own.
 const CANARY: &str = "canary-91be";
 
-/// A server that wants the password, and a file that has it.
-fn locked() -> Option<(Redis, TestEnv, PathBuf)> {
-    let redis = Redis::builder().with("requirepass", CANARY).start()?;
+/// A server that wants this password, and a file that has it.
+fn locked(password: &str) -> Option<(Redis, TestEnv, PathBuf)> {
+    let redis = Redis::builder().with("requirepass", password).start()?;
     let env = TestEnv::new();
     let file = env.path("a pass&word");
-    fs::write(&file, format!("{CANARY}\n")).unwrap();
+    fs::write(&file, format!("{password}\n")).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     Some((redis, env, file))
 }
@@ -26,7 +28,7 @@ fn run(env: &TestEnv, args: &[&str], vars: &[(&str, &str)]) -> Output {
 
 #[test]
 fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
-    let Some((redis, env, file)) = locked() else { return };
+    let Some((redis, env, file)) = locked(PASSWORD) else { return };
     let (url, path) = (redis.url(""), file.to_str().unwrap());
     let url = url.trim_end_matches('?');
     let tells = ["run", "a", "--", "sh", "-c", "echo ${COTTER_PASSWORD_FILE-none} $COTTER_URL"];
@@ -50,9 +52,9 @@ fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
 
 #[test]
 fn what_does_not_fit_together_is_refused() {
-    let Some((redis, env, file)) = locked() else { return };
+    let Some((redis, env, file)) = locked(PASSWORD) else { return };
     let (url, path) = (redis.url(""), file.to_str().unwrap());
-    let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
+    let with = format!("redis://:x@127.0.0.1:{}", redis.port());
     let list = |url: &str, file: &str| run(&env, &["--password-file", file, "list"], &[("COTTER_URL", url)]);
     list(&with, path).code(78).one_line(&["--password-file", "the URL has a password too"]);
     list(&env.url(), path).code(78).one_line(&["--password-file", "this store has no password"]);
@@ -71,7 +73,7 @@ fn what_does_not_fit_together_is_refused() {
 
 #[test]
 fn a_file_that_everybody_can_read_is_worth_a_warning() {
-    let Some((redis, env, file)) = locked() else { return };
+    let Some((redis, env, file)) = locked(PASSWORD) else { return };
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let (url, path) = (redis.url(""), file.to_str().unwrap());
     let output = run(&env, &["--url", &url, "--password-file", path, "run", "a", "true"], &[]).code(0);
@@ -80,7 +82,7 @@ fn a_file_that_everybody_can_read_is_worth_a_warning() {
 
 #[test]
 fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
-    let Some((redis, env, file)) = locked() else { return };
+    let Some((redis, env, file)) = locked(CANARY) else { return };
     let path = file.to_str().unwrap();
     let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
     // What can be seen from below: both environments, and the lists of processes.
