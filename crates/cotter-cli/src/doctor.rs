@@ -3,10 +3,17 @@
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
+use clap::Args;
 use cotter::backend::Capabilities;
 use cotter::{Client, Finding, Info, Level, Severity};
 use serde_json::json;
 use std::io::Write;
+
+/// Say what the store promises, and what in its set-up voids that
+///
+/// Exits with 78 when a promise is void until something is mended.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
 
 /// Prints what the store is and what was found; a problem makes it fail.
 pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failure> {

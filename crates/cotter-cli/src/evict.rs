@@ -1,13 +1,31 @@
 //! `cotter evict`.
 
-use crate::args::Evict;
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
+use clap::Args;
 use cotter::backend::EvictOrder;
 use cotter::{Client, Eviction, Name};
 use serde_json::json;
 use std::io::Write;
+
+/// Take a lock away from its holder
+///
+/// Its holder is told at its next renewal, and the lock passes on when the lease ends.
+///
+/// Exits with 0 when nobody holds the lock (any more), and with 64 where the lock lives with a process: no store can
+/// take such a lock away; the message names the process that has to end.
+#[derive(Debug, Args)]
+pub(crate) struct Evict {
+    /// The name of the lock
+    pub(crate) name: String,
+    /// Only the holder with this token
+    #[arg(long, value_name = "N")]
+    pub(crate) token: Option<u64>,
+    /// At once: the next may start while the holder has not noticed yet
+    #[arg(long)]
+    pub(crate) now: bool,
+}
 
 /// Takes a lock away, or says why that cannot be.
 pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Result<Exit, Failure> {

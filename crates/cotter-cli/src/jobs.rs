@@ -1,8 +1,8 @@
 //! `cotter jobs`: the jobs of a group, seen and steered from outside.
 
-use crate::args::Global;
 use crate::duration::words;
 use crate::exit::Exit;
+use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use crate::schedule::file;
 use crate::store::{self, Place};

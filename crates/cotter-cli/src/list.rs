@@ -1,14 +1,26 @@
 //! `cotter list`.
 
-use crate::args::List;
 use crate::duration::{since, words};
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::show;
 use crate::store::Chosen;
 use crate::table;
+use clap::Args;
 use cotter::{Client, Filter, Record};
 use std::io::Write;
+
+/// List the locks that are held
+///
+/// In order of name; one line for each holder, of whom there are several where the lock is shared.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only names that begin so
+    pub(crate) prefix: Option<String>,
+    /// Free names too, as far as the store remembers them
+    #[arg(long)]
+    pub(crate) all: bool,
+}
 
 /// Prints the locks, one line (or object) for each.
 pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Result<Exit, Failure> {

@@ -12,6 +12,7 @@ mod duration;
 mod evict;
 mod exit;
 mod generate;
+mod global;
 mod jobs;
 mod list;
 mod live;

@@ -1,14 +1,23 @@
 //! `cotter show`, and a lock as JSON.
 
-use crate::args::Show;
 use crate::duration::{since, words};
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
+use clap::Args;
 use cotter::{Client, Filter, Holder, Mode, Name, Record};
 use serde::Serialize;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
+
+/// Show one lock
+///
+/// Who holds it, since when, with which token, and how many wait. Exits with 0 also when it is free.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The name of the lock
+    pub(crate) name: String,
+}
 
 /// Prints one lock.
 pub(crate) async fn run(args: &Show, store: &Chosen, console: &Console) -> Result<Exit, Failure> {

@@ -1,8 +1,8 @@
 //! Which store to use, and the way to it.
 
-use crate::args::Global;
 use crate::config::{self, Named};
 use crate::exit::Exit;
+use crate::global::Global;
 use crate::output::{Console, Failure};
 use crate::password::PasswordFile;
 use cotter::{Builder, Client};

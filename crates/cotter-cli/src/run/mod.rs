@@ -2,19 +2,22 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `args` | its arguments |
 //! | `wait` | waiting for the lock |
 //! | `job` | what Ctrl-Z does |
 //! | `held` | what is held above a nested run |
 //! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 
+mod args;
 pub(crate) mod held;
 mod job;
 mod report;
 mod rest;
-pub(crate) mod slot;
+mod slot;
 mod wait;
 
-use crate::args::Run;
+pub(crate) use args::Run;
+
 use crate::command::signals::Signals;
 use crate::command::{Child, End, Grace, Launch, Step, Watch, reap_as_init, stop};
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! `--at-least`: others are kept out for longer than the command runs.
 
+use super::args::Run;
 use super::{RELEASE, give_back};
-use crate::args::Run;
 use crate::command::End;
 use crate::command::signals::Signals;
 use crate::duration::words;

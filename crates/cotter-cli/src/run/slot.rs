@@ -1,6 +1,6 @@
 //! `--slot`: once for each key.
 
-use crate::args::Run;
+use super::args::Run;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, Note};

@@ -1,6 +1,6 @@
 //! Waiting for the lock, and saying for whom.
 
-use crate::args::Run;
+use super::args::Run;
 use crate::command::signals::Signals;
 use crate::duration::{since, words};
 use crate::live::Live;

@@ -16,8 +16,8 @@ mod systemd;
 mod tell;
 mod work;
 
-use crate::args::Global;
 use crate::exit::Exit;
+use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use clap::Args;
 use file::{File, Mistake};
