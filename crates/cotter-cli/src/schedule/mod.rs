@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Run the jobs of a file when they are due
 ///
 /// Start it with the same file on as many hosts as you like: each slot of a job is run by one of them. Every job is a
-/// command that runs as with `cotter run`, under the lock "<group>/<job>", with COTTER_SLOT (the instant that it is for, as
+/// command that runs as with `cotter run`, under the lock GROUP/JOB, with COTTER_SLOT (the instant that it is for, as
 /// RFC 3339) and COTTER_ATTEMPT in its environment beside COTTER_NAME, COTTER_TOKEN and COTTER_URL.
 ///
 /// TERM and INT let running commands end, stop what is left when the `grace` of the file is over, and end; a second
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// it was. What happens is told in one line each, with --json as one object a line on standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Schedule {
-    /// The file of jobs; docs/scheduler.md describes it
+    /// The file of jobs; docs/jobs.md describes it
     pub(crate) file: PathBuf,
     /// Only check the file: tell every mistake with its line, and exit with 78 when there are some
     #[arg(long, conflicts_with = "next")]
