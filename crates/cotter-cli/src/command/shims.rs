@@ -220,8 +220,9 @@ mod tests {
     #[tokio::test]
     async fn only_the_orphans_of_a_shim_that_was_killed_are_ended() {
         let _alone = CHILDREN.lock().await;
-        let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
         adopt().unwrap();
+        let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
+        brood().bystanders.iter_mut().for_each(|all| all.push(Pid::from_child(&bystander)));
         let ((first, of_first), (second, of_second), (third, of_third)) = (fake(), fake(), fake());
         first.runs(of_first);
         third.runs(of_third);
@@ -250,5 +251,32 @@ mod tests {
         assert!(brood().shims.is_empty());
         bystander.kill().unwrap();
         bystander.wait().unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_forks_all_the_time_does_not_slip_away() {
+        let _alone = CHILDREN.lock().await;
+        adopt().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (chain, log) = (folder.path().join("chain"), folder.path().join("log"));
+        // Each link writes, starts the next one in a session of its own, and ends.
+        std::fs::write(&chain, "echo x >> \"$1\"; setsid sh \"$0\" \"$1\" & exit\n").unwrap();
+        let written = || std::fs::metadata(&log).map_or(0, |m| m.len());
+        for round in 0..40 {
+            let mut command = Command::new("sh");
+            command.args(["-c", "sh \"$0\" \"$1\"; sleep 600"]).args([&chain, &log]).stdin(Stdio::null());
+            let shim = Shim::spawn(&mut command).unwrap();
+            let before = written();
+            while written() < before + 4 {
+                sleep(Duration::from_millis(1)).await;
+            }
+            shim.kill();
+            // In the midst of it, as when there is a grace.
+            shim.end_orphans(None, Duration::from_millis(round % 5)).await;
+            let end = written();
+            sleep(Duration::from_millis(10)).await;
+            assert_eq!(written(), end, "round {round}: somebody still writes");
+            shim.bury();
+        }
     }
 }

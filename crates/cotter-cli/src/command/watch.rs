@@ -97,7 +97,8 @@ impl<'a> Watch<'a> {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         let (grace, margin) = (nanos(self.grace.whole()), nanos(self.grace.margin()));
         let deadline = self.guard.remaining().map(boot::after);
-        let by_lease = deadline.map(|kill| (kill.saturating_sub(margin), kill));
+        // KILL has to be carried out before the deadline too.
+        let by_lease = deadline.map(|end| (end.saturating_sub(margin), end.saturating_sub(margin - grace)));
         let by_choice = self.longest.map(|end| (end, end.saturating_add(grace)));
         let (term, kill) = by_lease.into_iter().chain(by_choice).min()?;
         Some((term.saturating_add(nanos(AFTER_COTTER).min(grace / 10)), kill))

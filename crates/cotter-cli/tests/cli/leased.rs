@@ -26,20 +26,24 @@ fn next(env: &TestEnv, url: &str, log: &Path) -> Running {
 
 /// Nothing was written beside or after the next one.
 #[track_caller]
-fn assert_alone(log: &Path) {
+fn assert_alone(log: &Path, when: &str) {
     std::thread::sleep(Duration::from_millis(20));
     let text = fs::read_to_string(log).unwrap();
     let (before, after) = text.split_once("new\n").expect("the next one has run");
-    assert!(before.ends_with("old\n") && after.is_empty(), "{} lines too late", after.lines().count());
+    assert!(
+        before.ends_with("old\n") && after.is_empty(),
+        "{when}: {} lines too late",
+        after.lines().count()
+    );
 }
 
 /// What happens to the wrapper for three ttl.
 fn chaos(is_stopped: bool, is_cut_off: bool) {
     let Some(redis) = Redis::start() else { return };
     let proxy = Proxy::start(redis.port());
-    let (env, ttl) = (TestEnv::new(), Duration::from_secs(2));
+    let (env, ttl) = (TestEnv::new(), Duration::from_secs(3));
     let log = env.path("log");
-    let run = holder(&env, &proxy.redis_url(""), "2s", WRITER, &log);
+    let run = holder(&env, &proxy.redis_url(""), "3s", WRITER, &log);
     let command = run.wards[0];
     let second = next(&env, &redis.url(""), &log);
     // The lease that counts was given at the latest now.
@@ -51,7 +55,7 @@ fn chaos(is_stopped: bool, is_cut_off: bool) {
     until("the command is gone", || !is_alive(command));
     assert!(begin.elapsed() < ttl, "{:?}", begin.elapsed());
     second.end().code(0);
-    assert_alone(&log);
+    assert_alone(&log, "during the fault");
     std::thread::sleep((3 * ttl).saturating_sub(begin.elapsed()));
     proxy.freeze(false);
     if is_stopped {
@@ -59,7 +63,7 @@ fn chaos(is_stopped: bool, is_cut_off: bool) {
     }
     let output = run.end().code(74);
     assert!(output.stderr.contains("the command was stopped"), "{output:?}");
-    assert_alone(&log);
+    assert_alone(&log, "after it");
 }
 
 #[test]
@@ -103,16 +107,14 @@ fn the_next_one_starts_after_the_last_write_whoever_is_killed() {
                 for round in rounds_of(thread) {
                     let env = TestEnv::new();
                     let log = env.path("log");
-                    let run = holder(&env, &url, "600ms", [WRITER, CHAIN, SLEEPER][thread], &log);
+                    let run = holder(&env, &url, "2s", [WRITER, CHAIN, SLEEPER][thread], &log);
                     let second = next(&env, &url, &log);
-                    if round % 2 == 0 {
-                        run.signal(Signal::KILL);
-                    } else {
-                        kill_process(shim(&run), Signal::KILL).unwrap();
-                    }
+                    let victim = if round % 2 == 0 { "cotter" } else { "the shim" };
+                    kill_process(if round % 2 == 0 { run.pid() } else { shim(&run) }, Signal::KILL).unwrap();
                     second.end().code(0);
-                    assert_alone(&log);
-                    assert!(run.wards.iter().all(|ward| !is_alive(*ward)), "round {round}");
+                    let when = format!("round {round}, {victim} was killed");
+                    assert_alone(&log, &when);
+                    assert!(run.wards.iter().all(|ward| !is_alive(*ward)), "{when}");
                 }
             });
         }

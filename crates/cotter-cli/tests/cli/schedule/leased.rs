@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal};
 use std::fs;
 use std::time::{Duration, Instant};
 
-const TTL: Duration = Duration::from_secs(2);
+const TTL: Duration = Duration::from_secs(3);
 
 /// The first attempt does not hear TERM and writes all the time; the second one writes one line.
 fn job(env: &TestEnv) -> String {
@@ -18,7 +18,7 @@ fn job(env: &TestEnv) -> String {
         log.display(),
         env.path("pid").display()
     );
-    format!("[defaults]\nttl = \"2s\"\non_crash = \"rerun\"\n{}", once("a", &script))
+    format!("[defaults]\nttl = \"3s\"\non_crash = \"rerun\"\n{}", once("a", &script))
 }
 
 fn start(env: &TestEnv, url: &str) -> Running {
