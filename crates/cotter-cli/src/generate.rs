@@ -39,7 +39,7 @@ fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {
 
 /// One page; the tables after the options get sections of their own.
 fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
-    let has_subcommands = command.has_subcommands();
+    let (has_subcommands, is_program) = (command.has_subcommands(), command.get_version().is_some());
     let man = clap_mangen::Man::new(command.after_long_help(None::<&str>));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -49,12 +49,14 @@ fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
     man.render_options_section(&mut page)?;
     if has_subcommands {
         man.render_subcommands_section(&mut page)?;
+    }
+    if is_program {
         which_store().to_writer(&mut page)?;
     }
     if with_codes {
         exit_status().to_writer(&mut page)?;
     }
-    if has_subcommands {
+    if is_program {
         man.render_version_section(&mut page)?;
     }
     Ok(page)

@@ -39,3 +39,16 @@ fn the_manual_has_the_stores_and_the_table_of_exit_codes() {
     let page = env.run(["man", "ls"]).code(0).silent().stdout;
     assert!(page.contains(".TH cotter-list 1"), "{page}");
 }
+
+#[test]
+fn every_command_has_a_page() {
+    let env = TestEnv::new();
+    let all = env.run(["man", "nothing"]).code(64).stderr;
+    let all: Vec<&str> = all.trim().split_once("known are ").unwrap().1.split(", ").collect();
+    assert!(all.contains(&"jobs") && all.contains(&"demo") && all.len() > 10, "{all:?}");
+    for command in all {
+        let page = env.run(["man", command]).code(0).silent().stdout;
+        assert!(page.contains(&format!(".TH cotter-{command} 1")), "{page}");
+        assert!(!page.contains(".SH STORES"), "{page}");
+    }
+}
