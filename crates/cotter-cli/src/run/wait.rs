@@ -17,6 +17,8 @@ use tokio::time::{sleep, timeout};
 const SILENT: Duration = Duration::from_millis(300);
 /// How often the line is brought up to date, and how long the store may take to say who holds the lock.
 const UPDATE: Duration = Duration::from_secs(1);
+/// The same where the line is said once.
+const ONCE: Duration = Duration::from_secs(5);
 /// How long the store may take to hear that we do not wait any more.
 const LEAVE: Duration = Duration::from_secs(1);
 
@@ -48,7 +50,7 @@ pub(super) async fn acquire(
             None => Acquired::Held(guard),
         }),
         Acquired::Busy => {
-            console.remark(&describe_busy(args, name, holder(client, name).await.as_ref()));
+            console.remark(&describe_busy(args, name, holder(client, name, UPDATE).await.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
@@ -99,8 +101,9 @@ async fn tell(client: &Client, name: &Name, console: &Console) -> Infallible {
     }
     sleep(SILENT).await;
     let live = Live::new(true);
+    let patience = if live.is_on() { UPDATE } else { ONCE };
     loop {
-        let text = describe(name, holder(client, name).await.as_ref());
+        let text = describe(name, holder(client, name, patience).await.as_ref());
         if !live.is_on() {
             let _ = writeln!(console.err(), "{text}");
             return pending().await;
@@ -111,8 +114,8 @@ async fn tell(client: &Client, name: &Name, console: &Console) -> Infallible {
 }
 
 /// Who holds it, when the store can tell soon enough.
-async fn holder(client: &Client, name: &Name) -> Option<Record> {
-    timeout(UPDATE, client.holder(name)).await.ok()?.ok()?
+async fn holder(client: &Client, name: &Name, patience: Duration) -> Option<Record> {
+    timeout(patience, client.holder(name)).await.ok()?.ok()?
 }
 
 fn describe(name: &Name, record: Option<&Record>) -> String {

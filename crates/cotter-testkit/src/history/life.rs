@@ -16,15 +16,21 @@ pub struct Life {
 impl Life {
     pub(super) fn take(&mut self, event: &Event) {
         match event.what {
-            What::Killed => self.killed = Some(event.at),
-            What::Stopped => self.stops.push((event.at, u64::MAX)),
-            What::Continued => {
-                if let Some(last) = self.stops.last_mut() {
-                    last.1 = event.at;
-                }
+            What::Killed => {
+                self.killed = Some(event.at);
+                // Who is dead keeps nobody waiting for it to go on.
+                self.go_on(event.at);
             }
+            What::Stopped => self.stops.push((event.at, u64::MAX)),
+            What::Continued => self.go_on(event.at),
             What::Finished => self.finished = Some(event.at),
             _ => {}
+        }
+    }
+
+    fn go_on(&mut self, at: u64) {
+        if let Some(last) = self.stops.last_mut().filter(|last| last.1 == u64::MAX) {
+            last.1 = at;
         }
     }
 
