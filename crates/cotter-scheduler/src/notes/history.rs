@@ -39,12 +39,14 @@ impl History {
         &self.0
     }
 
-    /// Adds a run, and drops the oldest beyond `most`. False when it is the last one already.
+    /// Adds a run, and drops the oldest beyond `most`. False when it is the last one already: who found it crashed may
+    /// have died before it could say so in the job's note, and the next one finds it crashed at another moment.
     pub(crate) fn push(&mut self, run: &LastRun, most: usize) -> bool {
-        let line = serde_json::to_vec(run).expect("a run can be written");
-        if self.0.strip_suffix(b"\n").is_some_and(|text| text.ends_with(&line)) {
+        let key = |run: &LastRun| (run.token, run.slot, run.attempt);
+        if self.last().is_some_and(|last| key(&last) == key(run)) {
             return false;
         }
+        let line = serde_json::to_vec(run).expect("a run can be written");
         self.0.extend_from_slice(&line);
         self.0.push(b'\n');
         let lines = self.0.iter().filter(|b| **b == b'\n').count();
@@ -57,6 +59,11 @@ impl History {
         }
         self.0.drain(..from);
         true
+    }
+
+    fn last(&self) -> Option<LastRun> {
+        let line = self.0.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
+        serde_json::from_slice(line).ok()
     }
 
     /// The runs, the oldest first.

@@ -120,7 +120,11 @@ impl<'a> Hold<'a> {
         mut worker: OwnedSemaphorePermit,
     ) -> Result<(), Halt> {
         let mut state = decision.state.clone();
-        let mut before = state.run.clone();
+        // The note has room for one run: the one that loses its place stands in the history first, or nobody would know
+        // of it if this process died just then.
+        if let Some(before) = &state.run {
+            self.record(before).await?;
+        }
         let (mut now, mut untold) = (now, Some(decision));
         loop {
             state.begin(&slot, now, self.guard.token().get());
@@ -129,7 +133,7 @@ impl<'a> Hold<'a> {
                 self.tell(&decision);
             }
             self.started = Some(now);
-            let ending = self.run_once(&slot, now, before.take()).await?;
+            let ending = self.run_once(&slot, now).await;
             drop(worker);
             self.finish(&mut state, &ending).await?;
             let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
@@ -139,13 +143,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// `before`: the run whose place in the note was just taken. It may not stand in the history yet.
-    async fn run_once(
-        &mut self,
-        slot: &Slot,
-        began: UnixTime,
-        before: Option<LastRun>,
-    ) -> Result<Ending, Halt> {
+    async fn run_once(&self, slot: &Slot, began: UnixTime) -> Ending {
         let (context, post, guard) = (self.context, self.post, self.guard.clone());
         let (slot, attempt, token) = (slot.at, slot.attempt, guard.token().get());
         context.tell(post.name(), EventKind::Started { slot, attempt, token });
@@ -158,17 +156,10 @@ impl<'a> Hold<'a> {
             client,
             cancel: cancelled,
         }));
-        let record = async {
-            match &before {
-                Some(before) => self.record(before).await,
-                None => Ok(()),
-            }
-        };
-        let running = execute(context, &post.job.policy, &guard, task, &cancel);
-        let (outcome, recorded) = tokio::join!(running, record);
+        let outcome = execute(context, &post.job.policy, &guard, task, &cancel).await;
         let took = context.clock.now().since(began);
         context.tell(post.name(), EventKind::Ended { slot, outcome: outcome.clone(), took });
-        recorded.map(|()| outcome)
+        outcome
     }
 
     /// Writes how it ended; what has no lock any more writes nothing, and its slot counts as crashed.
