@@ -2,6 +2,7 @@
 
 use super::{Wire, free_port, missing, skew};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ pub struct Redis {
 
 const BINARY: &str = "redis-server";
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often another port is tried.
+const TRIES: usize = 10;
 
 impl RedisBuilder {
     /// One more setting: `("requirepass", "secret")`.
@@ -51,16 +54,19 @@ impl RedisBuilder {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let preload = if self.skewed { Some(skew::build(dir.path()).expect("a clock shim")?) } else { None };
         let mut server = Redis { child: None, builder: self, port: free_port(), dir, preload };
-        match server.spawn() {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                missing("redis", BINARY);
-                None
-            }
-            started => {
-                started.expect("the server starts");
-                Some(server)
+        for _ in 0..TRIES {
+            match server.spawn() {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                    missing("redis", BINARY);
+                    return None;
+                }
+                Err(e) => panic!("the server does not start: {e}"),
+                Ok(true) => return Some(server),
+                // Somebody else was given the same port in the meantime.
+                Ok(false) => server.port = free_port(),
             }
         }
+        panic!("the server ended {TRIES} times before it listened");
     }
 }
 
@@ -75,7 +81,8 @@ impl Redis {
         RedisBuilder::default()
     }
 
-    fn spawn(&mut self) -> std::io::Result<()> {
+    /// Starts it and waits until it listens; false when it has ended instead.
+    fn spawn(&mut self) -> std::io::Result<bool> {
         let mut command = Command::new(BINARY);
         command
             .args([
@@ -101,13 +108,21 @@ impl Redis {
         if let Some(library) = &self.preload {
             command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir.path().join("skew"));
         }
-        self.child = Some(command.spawn()?);
+        let socket = self.socket();
+        let child = self.child.insert(command.spawn()?);
         let end = Instant::now() + PATIENCE;
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        loop {
+            if child.try_wait()?.is_some() {
+                return Ok(false);
+            }
+            // The socket is its own for certain; on the port another server may answer.
+            let own = UnixStream::connect(&socket).is_ok();
+            if own && TcpStream::connect(("127.0.0.1", self.port)).is_ok() {
+                return Ok(true);
+            }
             assert!(Instant::now() < end, "the server does not listen");
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(())
     }
 
     /// Kills it, without any chance to write.
@@ -124,7 +139,7 @@ impl Redis {
     /// When it does not start.
     pub fn restart(&mut self) {
         self.kill();
-        self.spawn().expect("it started before");
+        assert!(self.spawn().expect("it started before"), "it ended before it listened");
     }
 
     /// Its port on 127.0.0.1.
