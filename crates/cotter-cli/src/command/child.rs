@@ -7,7 +7,7 @@ use super::terminal::{Terminal, is_for_the_command};
 use super::watch::Watch;
 use super::wire::{News, Order, Place};
 use crate::output::Failure;
-use rustix::process::{Signal, getpgrp};
+use rustix::process::{Pid, Signal};
 use std::io::ErrorKind;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -22,7 +22,8 @@ pub(crate) struct Child {
     socket: UnixDatagram,
     shim: Shim,
     group: Option<Group>,
-    terminal: Option<Terminal>,
+    /// That of this process, and the group that gets it back.
+    terminal: Option<(Terminal, Pid)>,
     /// Nobody is left.
     is_over: bool,
     /// It was stopped and has not gone on.
@@ -37,8 +38,8 @@ impl Child {
         let terminal = if launch.has_terminal { Terminal::ours() } else { None };
         let place = match &terminal {
             None => Place::Nowhere,
-            Some(t) if is_for_the_command(t) => Place::Foreground(getpgrp()),
-            Some(_) => Place::Background(getpgrp()),
+            Some((t, ours)) if is_for_the_command(t) => Place::Foreground(*ours),
+            Some((_, ours)) => Place::Background(*ours),
         };
         let descriptors = guard.descriptors().map_err(|e| launch::cannot("keep the lock", &e))?;
         let (socket, shim) = launch.start_shim(guard)?;
@@ -83,7 +84,7 @@ impl Child {
 
     /// The terminal of this process, when the command may read from it.
     pub(crate) fn terminal(&self) -> Option<&Terminal> {
-        self.terminal.as_ref()
+        self.terminal.as_ref().map(|(terminal, _)| terminal)
     }
 
     /// It was stopped and has not gone on.
@@ -133,8 +134,10 @@ impl Child {
         self.is_over = true;
         self.shim.kill();
         let groups = [Some(self.shim.pid()), self.group.map(|group| group.0)];
-        if let Some(terminal) = self.terminal.as_ref().filter(|t| groups.contains(&t.foreground())) {
-            terminal.give_to(getpgrp());
+        if let Some((terminal, ours)) =
+            self.terminal.as_ref().filter(|(t, _)| groups.contains(&t.foreground()))
+        {
+            terminal.give_to(*ours);
         }
         self.shim.end_orphans(self.group, grace).await
     }

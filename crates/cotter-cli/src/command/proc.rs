@@ -1,6 +1,7 @@
 //! What `/proc` tells about processes.
 
-use rustix::process::{Pid, getpid, getsid};
+use nix::unistd::{getpgrp, getsid};
+use rustix::process::{Pid, getpid};
 use std::fs;
 
 /// A process, as far as it matters for ending it.
@@ -29,8 +30,19 @@ impl Process {
 
     /// Whether it has left for a session that was made below this process.
     pub(crate) fn has_own_session(&self) -> bool {
-        getsid(None).is_ok_and(|ours| ours.as_raw_nonzero().get() != self.session)
+        own_session().is_some_and(|ours| ours != self.session)
     }
+}
+
+/// The session of this process: 0, as in `/proc`, when who made it is outside of the PID namespace, as for a command that
+/// was brought into a container from outside. `rustix` does not know of that.
+pub(crate) fn own_session() -> Option<i32> {
+    getsid(None).ok().map(nix::unistd::Pid::as_raw)
+}
+
+/// The group of this process; `None` when its number is not one in this PID namespace.
+pub(crate) fn own_group() -> Option<Pid> {
+    Pid::from_raw(getpgrp().as_raw())
 }
 
 /// The children of this process, also those that have ended and are not buried. None is missing that is one from the

@@ -1,9 +1,9 @@
 //! The terminal that this process belongs to, and who may read from it.
 
-use super::proc::Process;
+use super::proc::{Process, own_group, own_session};
 use nix::sys::signal::{SigSet, Signal};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, getpgrp, getppid, getsid};
+use rustix::process::{Pid, getppid};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::os::fd::OwnedFd;
@@ -13,12 +13,12 @@ use std::os::fd::OwnedFd;
 pub(crate) struct Terminal(OwnedFd);
 
 impl Terminal {
-    /// That of this process, when anything of the three standard streams is one.
-    pub(super) fn ours() -> Option<Self> {
+    /// That of this process, when anything of the three standard streams is one, and the group that gets it back.
+    pub(super) fn ours() -> Option<(Self, Pid)> {
         if !stdin().is_terminal() && !stdout().is_terminal() && !stderr().is_terminal() {
             return None;
         }
-        Self::controlling()
+        Some((Self::controlling()?, own_group()?))
     }
 
     /// That of this process, whatever the standard streams are.
@@ -32,7 +32,7 @@ impl Terminal {
     }
 
     pub(crate) fn is_ours(&self) -> bool {
-        self.foreground() == Some(getpgrp())
+        own_group().is_some_and(|ours| self.foreground() == Some(ours))
     }
 
     /// Makes another group the one that reads. Nobody who is in the background may do that unless it does not hear
@@ -58,13 +58,13 @@ pub(super) fn is_for_the_command(terminal: &Terminal) -> bool {
 /// Whether there is a shell that could let this process go on after it was stopped: somebody above it in the same
 /// session, but in another group. Without one, the kernel would not stop this group either.
 pub(crate) fn has_a_shell() -> bool {
-    let (Ok(session), group) = (getsid(None), getpgrp().as_raw_nonzero().get()) else { return false };
+    let (Some(session), Some(group)) = (own_session(), own_group()) else { return false };
     let mut above = getppid().and_then(Process::read);
     while let Some(process) = above {
-        if process.session != session.as_raw_nonzero().get() {
+        if process.session != session {
             return false;
         }
-        if process.group != group {
+        if process.group != group.as_raw_nonzero().get() {
             return true;
         }
         above = Pid::from_raw(process.parent).and_then(Process::read);

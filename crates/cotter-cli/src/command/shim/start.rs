@@ -5,7 +5,7 @@ use crate::command::group::Group;
 use crate::command::signals;
 use crate::command::terminal::Terminal;
 use crate::command::wire::Place;
-use rustix::process::{Pid, getpgrp, setpgid};
+use rustix::process::{Pid, getpid, setpgid};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
@@ -49,7 +49,7 @@ pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>)
 /// The group that was made for the shim gets the terminal before the command is there: a command that reads before it
 /// may is stopped. Then the shim leaves the group to it.
 fn in_front(command: &mut Command, terminal: &Terminal, ours: Pid) -> io::Result<(Pid, Pid)> {
-    let group = getpgrp();
+    let group = getpid();
     hear_signals()?;
     terminal.give_to(group);
     match command.spawn() {
