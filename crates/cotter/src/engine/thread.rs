@@ -114,8 +114,9 @@ fn start_thread(clock: Option<Arc<dyn Clock>>) -> Result<Arc<Engine>> {
         .spawn(move || {
             // What vendor crates say to `tracing` here must not run a subscriber of the user's.
             let _mute = tracing::dispatcher::set_default(&tracing::Dispatch::none());
-            let _keep = idle;
             let _ = runtime.block_on(stopped);
+            // It may end without having parked once more: nobody must wait for that.
+            idle.set(true);
             // A blocking pool or a stuck task must not keep the thread.
             runtime.shutdown_background();
         })
@@ -168,8 +169,21 @@ impl IdleState {
 mod tests {
     use crate::backend::Connect;
     use crate::engine::{Core, Engine};
-    use crate::{Client, ErrorKind, LossCause, memory};
+    use crate::{Client, ErrorKind, LossCause, ManualClock, memory};
     use std::sync::Arc;
+    use std::time::Duration;
+
+    /// The engine ends at any point of the wait for it.
+    #[test]
+    fn a_clock_does_not_wait_for_an_engine_that_has_ended() {
+        let clock = ManualClock::new();
+        for _ in 0..500 {
+            let client = Client::builder().url("memory:").clock(clock.clone()).connect().wait().unwrap();
+            let going = std::thread::spawn(move || drop(client));
+            clock.advance(Duration::from_secs(1));
+            going.join().unwrap();
+        }
+    }
 
     /// A real fork needs unsafe code; what the child sees differs from this only by the missing thread.
     #[test]
@@ -186,10 +200,7 @@ mod tests {
 
         let mut copy = guard.copy_in(child.core());
         assert_eq!(copy.check().unwrap_err().cause, LossCause::Forked);
-        assert_eq!(
-            copy.extend(std::time::Duration::from_secs(9)).wait().unwrap_err().kind(),
-            ErrorKind::Misuse
-        );
+        assert_eq!(copy.extend(Duration::from_secs(9)).wait().unwrap_err().kind(), ErrorKind::Misuse);
         assert_eq!(copy.release().wait().unwrap_err().kind(), ErrorKind::Misuse);
         copy = guard.copy_in(child.core());
         drop(copy);
