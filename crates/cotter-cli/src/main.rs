@@ -22,6 +22,7 @@ mod password;
 mod run;
 mod schedule;
 mod show;
+mod sibling;
 mod stops;
 mod store;
 mod table;

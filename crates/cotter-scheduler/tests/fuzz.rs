@@ -6,6 +6,7 @@ mod check;
 use std::fs;
 use std::time::{Duration, Instant, SystemTime};
 
+use cotter_testkit::sized;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -24,8 +25,7 @@ fn the_corpus_keeps_every_promise() {
 
 #[test]
 fn mutations_keep_every_promise() {
-    let long = std::env::var_os("COTTER_LONG").is_some();
-    let end = Instant::now() + Duration::from_secs(if long { 600 } else { 2 });
+    let end = Instant::now() + Duration::from_secs(sized(2, 600));
     let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     let mut random = StdRng::seed_from_u64(seed);
     let corpus = corpus();

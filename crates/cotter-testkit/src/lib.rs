@@ -15,6 +15,7 @@
 
 mod actor;
 mod clock;
+mod length;
 
 pub mod bare;
 pub mod faulty;
@@ -29,3 +30,4 @@ pub mod storm;
 
 pub use actor::{Actor, Played};
 pub use clock::now;
+pub use length::{is_long, sized};

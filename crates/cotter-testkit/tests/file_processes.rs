@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{on_files, show, sized};
+use common::{on_files, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Report};
+use cotter_testkit::sized;
 use std::time::Duration;
 
 /// Eight processes with eight tasks each do everything that can be done with a mutex, are killed and stopped at

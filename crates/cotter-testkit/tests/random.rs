@@ -3,7 +3,7 @@
 use cotter::{Client, Error, Lease, Result, memory};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Happened, History, Kind, Limits, Recorder, check, check_void, demand};
-use cotter_testkit::{Actor, Played};
+use cotter_testkit::{Actor, Played, sized};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::io::Write;
@@ -165,8 +165,7 @@ fn judge(seed: u64, log: &Recorder, faults: &[Faults], outages: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_operations_under_faults() {
-    let long = std::env::var_os("COTTER_LONG").is_some();
-    let (seeds, length) = if long { (100, 10) } else { (4, 3) };
+    let (seeds, length) = sized((4, 3), (100, 10));
     for seed in 1..=seeds {
         play(seed, Duration::from_secs(length)).await;
     }

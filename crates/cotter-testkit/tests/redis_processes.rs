@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::{on, show, sized};
+use common::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::Injections;
 use cotter_testkit::servers::{Proxy, Redis, Weather};
+use cotter_testkit::sized;
 use cotter_testkit::storm::Storm;
 use std::time::Duration;
 

@@ -3,13 +3,13 @@
 use super::scratch::Scratch;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::sibling;
 use crate::store::Chosen;
 use cotter::Client;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::Write;
-use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 
 pub(super) struct Partner {
     child: Child,
@@ -25,13 +25,8 @@ pub(super) fn boot_nanos() -> u64 {
 
 impl Partner {
     pub(super) async fn start(scratch: &Scratch) -> Result<Self, Failure> {
-        let failed = |e| Failure::new(Exit::CannotExecute, format!("cannot start a process: {e}"));
-        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.args(["--quiet", "bench", "--partner", &scratch.name(0)]);
-        // Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
-        command.env("COTTER_URL", &scratch.url).env_remove("COTTER_STORE");
-        command.process_group(0).kill_on_drop(true).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(failed)?;
+        let mut command = sibling::command(&["bench", "--partner", &scratch.name(0)], &scratch.url)?;
+        let mut child = sibling::spawn(&mut command)?;
         let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Failure::new(Exit::CannotExecute, "cannot speak to the other process"));
         };

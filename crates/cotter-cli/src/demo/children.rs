@@ -3,16 +3,17 @@
 
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::sibling;
+use crate::stops::Stops;
 use crate::store::Chosen;
-use std::env;
 use std::io::{self, Read, Write};
-use std::process::Stdio;
+use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// How long they may take to give back what they hold, before they are killed.
 const STOP: Duration = Duration::from_secs(3);
@@ -22,19 +23,18 @@ pub(super) struct Children {
     reins: Vec<ChildStdin>,
 }
 
-/// A process of this program that plays `part` on the same store.
-///
-/// Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
+/// A process that plays `part` on the same store.
 pub(super) fn player(part: &str, store: &Chosen) -> Result<Command, Failure> {
-    let program = env::current_exe()
-        .map_err(|e| Failure::new(Exit::CannotExecute, format!("cannot find cotter: {e}")))?;
-    let mut command = Command::new(program);
-    command.args(["--quiet", "demo", part]);
-    command.env("COTTER_URL", store.secret_url()).env_remove("COTTER_STORE");
-    // Out of reach of the terminal's Ctrl-C: they are stopped from here, and give back what they hold.
-    command.process_group(0).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    Ok(command)
+    sibling::command(&["demo", part], store.secret_url())
+}
+
+/// Refuses `count` of them, as `option` asks for, on a store that each would have for itself.
+pub(super) fn check_shared(store: &Chosen, option: &str, count: u32) -> Result<(), Failure> {
+    if count > 1 && store.public_url().starts_with("memory:") {
+        let why = format!("memory: is not shared between processes: give {option} 1 or another store");
+        return Err(Failure::usage(why));
+    }
+    Ok(())
 }
 
 impl Children {
@@ -42,9 +42,7 @@ impl Children {
     pub(super) async fn start(commands: Vec<Command>) -> Result<Self, Failure> {
         let mut children = Self { processes: Vec::new(), reins: Vec::new() };
         for mut command in commands {
-            let child = command.spawn();
-            let mut child = child
-                .map_err(|e| Failure::new(Exit::CannotExecute, format!("cannot start a process: {e}")))?;
+            let mut child = sibling::spawn(&mut command)?;
             children.reins.extend(child.stdin.take());
             children.processes.push(child);
         }
@@ -62,16 +60,38 @@ impl Children {
         Ok(())
     }
 
+    /// Looks at what they have done `every` so often, until `look` has seen enough or all have ended; then stops those
+    /// that are left. Answers the signal that ended it before.
+    pub(super) async fn attend(
+        mut self,
+        stops: &mut Stops,
+        every: Duration,
+        mut look: impl FnMut() -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<Option<u8>, Failure> {
+        let signal = loop {
+            tokio::select! {
+                biased;
+                signal = stops.next() => break Some(signal),
+                () = self.ended() => break None,
+                () = sleep(every) => if look()?.is_break() {
+                    break None;
+                },
+            }
+        };
+        self.stop().await;
+        Ok(signal)
+    }
+
     /// When all have ended. Can be asked again.
-    pub(super) async fn ended(&mut self) {
+    async fn ended(&mut self) {
         for child in &mut self.processes {
             // What one that failed left undone is for the audit to find.
             let _ = child.wait().await;
         }
     }
 
-    /// Ends all of them, whatever they do.
-    pub(super) async fn stop(mut self) {
+    /// Ends all of them, whatever they do; what they have begun they may finish first.
+    async fn stop(mut self) {
         self.reins.clear();
         let _ = timeout(STOP, self.ended()).await;
         for child in &mut self.processes {

@@ -1,7 +1,7 @@
 //! `cotter bench`: that it measures, and leaves nothing behind. How much is for those who look.
 
-use crate::demo::children;
 use crate::env::{Output, Running, TestEnv, is_alive, until};
+use crate::plays::children;
 use crate::terminal::{read_until, terminal};
 use cotter_testkit::servers::Redis;
 use rustix::process::Signal;

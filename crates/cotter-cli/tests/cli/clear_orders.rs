@@ -1,25 +1,15 @@
 //! `cotter demo clear-orders`.
 
-use crate::demo::{children, rounds};
-use crate::env::{Output, Running, TestEnv, is_alive, until};
+use crate::env::{Output, TestEnv, is_alive, until};
+use crate::plays::{children, kinds, parts, play};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::sized;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 fn clear_orders(env: &TestEnv, url: &str, options: &[&str]) -> Output {
-    let mut command = env.cotter([&["demo", "clear-orders", "--json"], options].concat());
-    Running::start(command.env("COTTER_URL", url)).end()
-}
-
-/// The audit, and the closings before it.
-#[track_caller]
-fn parts(output: &Output) -> (Value, Vec<Value>) {
-    let mut lines = output.json();
-    let audit = lines.pop().unwrap();
-    assert_eq!(audit["type"], "audit", "{output:?}");
-    assert!(lines.iter().all(|line| line["type"] == "closing"), "{output:?}");
-    (audit, lines)
+    play(env, url, "clear-orders", options)
 }
 
 /// Every order is closed once, each slot by one replica.
@@ -27,7 +17,7 @@ fn parts(output: &Output) -> (Value, Vec<Value>) {
 fn exact(env: &TestEnv, url: &str, options: &[&str]) {
     let options = [&["--slots", "3", "--orders", "4"], options].concat();
     let output = clear_orders(env, url, &options).code(0).silent();
-    let (audit, closings) = parts(&output);
+    let (audit, closings) = parts(&output, "closing");
     assert_eq!(
         [&audit["clean"], &audit["closed"], &audit["closings"]],
         [&true.into(), &12.into(), &Value::from(12)]
@@ -46,7 +36,7 @@ fn exact(env: &TestEnv, url: &str, options: &[&str]) {
 #[test]
 fn exact_on_files() {
     let env = TestEnv::new();
-    for _ in 0..rounds(2) {
+    for _ in 0..sized(2, 20) {
         exact(&env, &env.url(), &[]);
     }
     exact(&env, &env.url(), &["--replicas", "5"]);
@@ -57,7 +47,7 @@ fn exact_on_files() {
 fn exact_on_redis() {
     let Some(redis) = Redis::start() else { return };
     let env = TestEnv::new();
-    for _ in 0..rounds(1) {
+    for _ in 0..sized(1, 20) {
         exact(&env, &redis.url(""), &["--replicas", "3"]);
     }
 }
@@ -68,9 +58,8 @@ fn without_a_lock_goods_go_back_more_than_once() {
     let env = TestEnv::new();
     let options = ["--lock", "off", "--work", "400ms", "--replicas", "3", "--slots", "2"];
     let output = clear_orders(&env, &env.url(), &options).code(1).silent();
-    let (audit, closings) = parts(&output);
-    let kinds: Vec<_> = audit["findings"].as_array().unwrap().iter().map(|f| f["kind"].clone()).collect();
-    assert_eq!(kinds, ["closed_twice", "too_much_stock"], "{output:?}");
+    let (audit, closings) = parts(&output, "closing");
+    assert_eq!(kinds(&audit), ["closed_twice", "too_much_stock"], "{output:?}");
     assert!(closings.len() > 10 && closings.iter().all(|line| line["token"].is_null()), "{output:?}");
 }
 

@@ -2,6 +2,7 @@
 
 use crate::env::{Running, TestEnv, is_alive, until};
 use cotter_testkit::servers::{Proxy, Redis};
+use cotter_testkit::sized;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::Path;
@@ -98,7 +99,7 @@ const SLEEPER: &str = "echo $$; (while :; do echo old; sleep 0.01; done) >> \"$0
 #[test]
 fn the_next_one_starts_after_the_last_write_whoever_is_killed() {
     let Some(redis) = Redis::start() else { return };
-    let rounds = if std::env::var_os("COTTER_LONG").is_some() { 200 } else { 24 };
+    let rounds = sized(24, 200);
     let rounds_of = |thread: usize| (0..rounds).filter(move |round| round % 3 == thread);
     std::thread::scope(|scope| {
         for thread in 0..3 {

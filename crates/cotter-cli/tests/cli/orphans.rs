@@ -1,6 +1,7 @@
 //! Nothing that came of the command outlives its lock, whoever is killed.
 
 use crate::env::{Running, TestEnv, is_alive, until};
+use cotter_testkit::sized;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::time::{Duration, Instant};
@@ -87,8 +88,7 @@ fn one_that_forks_all_the_time_does_not_get_away() {
 
 #[test]
 fn the_next_one_starts_after_the_last_write() {
-    let long = std::env::var_os("COTTER_LONG").is_some();
-    for round in 0..if long { 200 } else { 20 } {
+    for round in 0..sized(20, 200) {
         let env = TestEnv::new();
         let log = env.path("log");
         let script = "trap '' TERM; echo $$; setsid sh -c 'while :; do echo old; done' >> \"$0\" 2>&- & \

@@ -46,7 +46,13 @@ fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
     let nested = ["--store", "prod", "run", "a", "--", cotter, "run", "b", "true"];
     run(&env, &nested, &[]).code(0).silent();
     // Past cotter, too.
-    run(&env, &["--json", "--url", url, "--password-file", path, "bench", "--time", "100ms"], &[]).code(0);
+    let option = (&["--url", url, "--password-file", path][..], &[][..]);
+    let variable = (&["--url", url][..], &[("COTTER_PASSWORD_FILE", path)][..]);
+    let store = (&["--store", "prod"][..], &[("COTTER_PASSWORD_FILE", "/nowhere")][..]);
+    for (args, vars) in [option, variable, store] {
+        run(&env, &[args, &["bench", "--time", "100ms"]].concat(), vars).code(0).silent();
+        run(&env, &[args, &["demo", "seckill", "--buyers", "10"]].concat(), vars).code(0).silent();
+    }
     run(&env, &["--url", url, "list"], &[]).code(77);
 }
 

@@ -5,6 +5,7 @@ mod spec;
 
 use clock::{Naive, date, day_matches};
 use cotter_scheduler::{Cron, UnixTime, Zone};
+use cotter_testkit::sized;
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proptest::prelude::*;
@@ -16,7 +17,7 @@ const END: i64 = 4_102_444_800;
 
 /// Many more cases when the long tests are asked for.
 fn config() -> ProptestConfig {
-    let cases = if std::env::var_os("COTTER_LONG").is_some() { 5_000 } else { 250 };
+    let cases = sized(250, 5_000);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

@@ -1,7 +1,7 @@
 //! A store that does not answer for a while.
 
 use crate::world::{MS, S, World, assert_times, sleep};
-use cotter_scheduler::{EventKind, Misfire, Trigger};
+use cotter_scheduler::{EventKind, Jobs, Misfire, Trigger};
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use tokio::time::Instant;
 
@@ -78,4 +78,36 @@ async fn lost_replies_and_refusals_start_no_slot_twice() {
         assert!(starts.windows(2).all(|p| p[1].slot.since(p[0].slot) == S), "seed {seed}: none is missing");
         assert!(faults.counts().lost_replies > 20 && faults.calls(Call::Note) > 100, "{:?}", faults.counts());
     }
+}
+
+/// A run crashes; the one who finds that dies too, at every moment in turn; the next one works. All that was started
+/// stands in the history.
+#[tokio::test(start_paused = true)]
+async fn who_dies_while_it_takes_over_takes_no_run_out_of_the_history() {
+    let mut taken_over = 0;
+    for moment in 0..100 {
+        let (world, faults) = (World::new(), Faults::seeded(moment));
+        // All at once: each client takes the time of day when it is made.
+        let clients =
+            (world.client().await, world.client_of(|s| Faulty::new(s, &faults)).await, world.client().await);
+        let job = |takes| world.log.job("a", Trigger::fixed_rate(S).unwrap(), takes).misfire(Misfire::All);
+        let first = world.start_on(clients.0, |s| s.job(job(S * 10)), S);
+        sleep(S * 5).await;
+        first.kill().await;
+        faults.set(Plan { before: MS * 100, after: MS * 100, ..Plan::default() });
+        let second = world.start_on(clients.1, |s| s.job(job(S * 10)), S);
+        sleep(MS * 20 * moment as u32).await;
+        taken_over += usize::from(world.log.count() > 1);
+        second.kill().await;
+        let third = world.start_on(clients.2, |s| s.job(job(MS)), S);
+        sleep(S * 60).await;
+        let history = Jobs::new(&third.client, "g").history("a").await.unwrap();
+        third.stop().await;
+        let told: Vec<_> = history.iter().map(|entry| (entry.token, entry.slot)).collect();
+        for start in world.log.starts().iter().take(3) {
+            let told = told.iter().filter(|told| **told == (start.token, start.slot)).count();
+            assert_eq!(told, 1, "moment {moment}: {start:?} in {history:?}");
+        }
+    }
+    assert!((20..80).contains(&taken_over), "{taken_over} times it was taken over before the next one died");
 }

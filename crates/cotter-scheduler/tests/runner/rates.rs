@@ -9,18 +9,22 @@ fn every(period: Duration) -> Trigger {
     Trigger::fixed_rate(period).unwrap()
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_backlog_follows_back_to_back_and_none_is_dropped() {
-    let (world, begin) = (World::new(), Instant::now());
-    // The second and later runs are quick: they catch up.
+/// Every second, with a first run that takes too long and others that catch up.
+fn slow_at_first(world: &World, first: Duration, others: Duration) -> Job {
     let log = world.log.clone();
-    let job = Job::new("a", every(S), move |run| {
+    Job::new("a", every(S), move |run| {
         let log = log.clone();
         async move {
             log.add("a", &run);
-            sleep(if log.count() == 1 { S * 4 } else { S / 10 }).await;
+            sleep(if log.count() == 1 { first } else { others }).await;
         }
-    });
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backlog_follows_back_to_back_and_none_is_dropped() {
+    let (world, begin) = (World::new(), Instant::now());
+    let job = slow_at_first(&world, S * 4, S / 10);
     // What is overdue under the hold that ran the last slot is not late.
     let replica = world.start(|s| s.job(job.late_within(S / 2))).await;
     sleep(S * 7 - S / 2).await;
@@ -36,14 +40,7 @@ async fn a_backlog_follows_back_to_back_and_none_is_dropped() {
 #[tokio::test(start_paused = true)]
 async fn a_backlog_beyond_the_most_is_merged() {
     let (world, begin) = (World::new(), Instant::now());
-    let log = world.log.clone();
-    let job = Job::new("a", every(S), move |run| {
-        let log = log.clone();
-        async move {
-            log.add("a", &run);
-            sleep(if log.count() == 1 { S * 10 + MS * 500 } else { MS * 10 }).await;
-        }
-    });
+    let job = slow_at_first(&world, S * 10 + MS * 500, MS * 10);
     let replica = world.start(|s| s.job(job.max_backlog(3))).await;
     sleep(S * 11 + MS * 500).await;
     replica.stop().await;

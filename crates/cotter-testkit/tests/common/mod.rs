@@ -6,11 +6,6 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// At full length, or as long as a normal run takes.
-pub(crate) fn sized(normal: usize, long: usize) -> usize {
-    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
-}
-
 /// Runs that measure times must not be in each other's way.
 static ALONE: Mutex<()> = Mutex::new(());
 

@@ -11,11 +11,6 @@ use crate::rules::{Promise, Rule, Rules};
 use crate::state::State;
 use crate::watch::Event;
 
-/// Whether the larger worlds are asked for.
-pub(crate) fn long() -> bool {
-    std::env::var_os("COTTER_LONG").is_some_and(|value| value != "0")
-}
-
 /// Counts belong to the result, so they are written where `--nocapture` shows them.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");

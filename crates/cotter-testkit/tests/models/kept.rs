@@ -1,7 +1,8 @@
 //! With every rule in force nothing is found.
 
 use crate::bounds::{Bounds, Fault};
-use crate::check::{keeps, long};
+use crate::check::keeps;
+use cotter_testkit::is_long;
 
 const PACKETS: [Fault; 5] =
     [Fault::LateRequest, Fault::LateReply, Fault::LateMessage, Fault::LostReply, Fault::LostMessage];
@@ -14,7 +15,7 @@ fn all() -> Vec<Fault> {
 #[test]
 fn packets_late_and_lost() {
     keeps(Bounds::new("packets, 2 x 2", &[2, 2], &PACKETS, 1, 5));
-    if long() {
+    if is_long() {
         keeps(Bounds::new("packets, 2 x 2, two faults", &[2, 2], &PACKETS, 2, 3));
         keeps(Bounds::new("packets, 2 + 1, two faults", &[2, 1], &PACKETS, 2, 5));
     }
@@ -23,7 +24,7 @@ fn packets_late_and_lost() {
 #[test]
 fn connections_cut_and_processes_paused() {
     keeps(Bounds::new("connections, 2 x 2", &[2, 2], &CONNECTIONS, 1, 4));
-    if long() {
+    if is_long() {
         keeps(Bounds::new("everything, 2 x 2", &[2, 2], &all(), 1, 6));
     }
 }
@@ -33,7 +34,7 @@ fn waiters_that_give_up() {
     let giving_up = |bounds| Bounds { give_up: true, ..bounds };
     let kinds = [&PACKETS[..], &[Fault::Cut]].concat();
     keeps(giving_up(Bounds::new("giving up, 2 + 1", &[2, 1], &kinds, 1, 4)));
-    if long() {
+    if is_long() {
         keeps(giving_up(Bounds::new("giving up, 2 x 2", &[2, 2], &kinds, 1, 3)));
     }
 }
@@ -41,7 +42,7 @@ fn waiters_that_give_up() {
 #[test]
 fn several_faults() {
     keeps(Bounds::new("two faults, 1 + 1", &[1, 1], &all(), 2, 5));
-    if long() {
+    if is_long() {
         let kinds = [&PACKETS[..], &[Fault::Pause, Fault::Unsubscribe]].concat();
         keeps(Bounds::new("two faults, 2 + 1", &[2, 1], &kinds, 2, 5));
     }
@@ -49,7 +50,7 @@ fn several_faults() {
 
 #[test]
 fn three_faults() {
-    let horizon = if long() { 4 } else { 1 };
+    let horizon = if is_long() { 4 } else { 1 };
     keeps(Bounds::new("three faults, 1 + 1", &[1, 1], &all(), 3, horizon));
 }
 
@@ -59,7 +60,7 @@ fn three_processes() {
     keeps(Bounds::new("three processes", &[1, 1, 1], &kinds, 1, 4));
     let host = Bounds::new("a host with holder and waiter dies", &[1, 1, 1], &[Fault::Vanish], 1, 5);
     keeps(Bounds { hosts: vec![0, 0, 1], ..host });
-    if long() {
+    if is_long() {
         keeps(Bounds::new("three processes, everything", &[1, 1, 1], &all(), 1, 4));
         keeps(Bounds::new("three processes, two faults", &[1, 1, 1], &kinds, 2, 4));
     }
@@ -76,7 +77,7 @@ fn renewals() {
     let renewing = |bounds| Bounds { extends: 1, ..bounds };
     keeps(renewing(Bounds::new("renewals, 1 + 1", &[1, 1], &PACKETS, 1, 6)));
     keeps(Bounds { extend_ttl: 1, ..renewing(Bounds::new("shorter renewals", &[1, 1], &PACKETS, 1, 5)) });
-    if long() {
+    if is_long() {
         keeps(renewing(Bounds::new("renewals, 2 + 1", &[2, 1], &all(), 1, 6)));
     }
 }

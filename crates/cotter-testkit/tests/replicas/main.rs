@@ -5,16 +5,11 @@ mod herd;
 
 use audit::Audit;
 use cotter_testkit::replica::Store;
-use cotter_testkit::servers;
+use cotter_testkit::{servers, sized};
 use herd::Plan;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
-
-/// At full length, or as long as a normal run takes.
-fn sized(normal: u64, long: u64) -> u64 {
-    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
-}
 
 /// One run at a time: they take all the time that there is.
 fn alone() -> MutexGuard<'static, ()> {

@@ -1,20 +1,13 @@
 //! Many names, many waiters, many who change their minds.
 
-use crate::setup::{backend, claim, client, eventually, queued, server, take};
-use cotter::backend::{Backend, Leave, Until};
+use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, server, take};
 use cotter::{Client, Lease};
 use cotter_testkit::servers::Redis;
-use std::sync::Arc;
+use cotter_testkit::sized;
 use std::time::{Duration, Instant};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 const TTL: Duration = Duration::from_secs(30);
-const USED: Leave = Leave { used: 1, keep_for: None };
-
-/// At full length, or as long as a normal run takes.
-fn sized(normal: usize, long: usize) -> usize {
-    if std::env::var_os("COTTER_LONG").is_some() { long } else { normal }
-}
 
 fn memory(server: &Redis) -> u64 {
     let info = server.command(&["INFO", "memory"]);
@@ -53,16 +46,6 @@ async fn names_that_are_used_once_do_not_pile_up() {
     assert!(grown < 10_000_000, "the server has grown by {grown} bytes");
 }
 
-/// Waits in a task that gives it back at once; answers with the token.
-fn pass_through(backend: &Arc<dyn Backend>) -> JoinHandle<u64> {
-    let (backend, claim) = (backend.clone(), claim("a", TTL * 2));
-    tokio::spawn(async move {
-        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
-        backend.release(&claim, USED).await.unwrap();
-        grant.number
-    })
-}
-
 /// Processes with some waiters each, in line as they came, whichever process they are of.
 #[tokio::test(flavor = "multi_thread")]
 async fn waiters_of_many_processes_are_served_in_order() {
@@ -77,7 +60,7 @@ async fn waiters_of_many_processes_are_served_in_order() {
     }
     let mut waiting = Vec::new();
     for i in 0..processes * each {
-        waiting.push(pass_through(&backends[i % processes]));
+        waiting.push(pass_through(&backends[i % processes], "a", TTL * 2));
         eventually("it waits", || queued(&server, "a") == i + 1).await;
     }
     holder.release(&held, USED).await.unwrap();

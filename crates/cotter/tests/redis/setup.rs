@@ -1,6 +1,23 @@
 //! What these tests share.
 
+use cotter::backend::{Backend, Leave, Until};
 pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, eventually, queued, take};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// The lock was used, and nobody waits for a token to be kept.
+pub(crate) const USED: Leave = Leave { used: 1, keep_for: None };
+
+/// Waits in a task that gives it back at once; answers with the token.
+pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<u64> {
+    let (backend, claim) = (backend.clone(), claim(name, ttl));
+    tokio::spawn(async move {
+        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
+        backend.release(&claim, USED).await.unwrap();
+        grant.number
+    })
+}
 
 /// A server, or the end of the test where there is none and that was said.
 macro_rules! server {

@@ -1,23 +1,8 @@
 //! Order, hand-over, and the dead who stand in line.
 
-use crate::setup::{backend, claim, client, eventually, queued, server, take};
-use cotter::backend::{Backend, Leave, Until};
+use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, server, take};
 use cotter_testkit::servers::Proxy;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
-
-const USED: Leave = Leave { used: 1, keep_for: None };
-
-/// Waits in a task that gives it back at once; answers with the token.
-fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<u64> {
-    let (backend, claim) = (backend.clone(), claim(name, ttl));
-    tokio::spawn(async move {
-        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
-        backend.release(&claim, USED).await.unwrap();
-        grant.number
-    })
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {

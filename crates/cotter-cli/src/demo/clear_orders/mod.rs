@@ -14,7 +14,7 @@ mod table;
 
 pub(super) use replica::play;
 
-use super::children::{Children, player};
+use super::children::{Children, check_shared, player};
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
@@ -22,11 +22,12 @@ use crate::stops::Stops;
 use crate::store::Chosen;
 use clap::{Args, ValueEnum};
 use show::Show;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use table::{Plan, Table};
 use tokio::process::Command;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 /// How often what is shown is brought up to date.
 const UPDATE: Duration = Duration::from_millis(50);
@@ -110,7 +111,9 @@ impl Job {
 
 pub(super) async fn run(args: &ClearOrders, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let mut stops = Stops::listen()?;
-    check(args, store)?;
+    if args.job.lock == Kind::On {
+        check_shared(store, "--replicas", args.replicas)?;
+    }
     // Whatever keeps the store from being used is said once, not by every process.
     let client = replica::connect(&args.job, store, console).await?;
     client.note("demo/clear-orders").await?;
@@ -127,34 +130,19 @@ pub(super) async fn run(args: &ClearOrders, store: &Chosen, console: &Console) -
     let mut show = Show::new(console, plan.overdue());
     children.begin().await?;
     let end = Instant::now() + args.job.every * (args.slots + LATE);
-    while !table.is_clear(SystemTime::now())? && Instant::now() < end {
-        tokio::select! {
-            biased;
-            signal = stops.next() => {
-                children.stop().await;
-                return Ok(Exit::Interrupted(signal));
-            }
-            // Without replicas nothing will be closed any more.
-            () = children.ended() => break,
-            () = sleep(UPDATE) => show.update(&table)?,
-        }
+    let look = || {
+        show.update(&table)?;
+        let is_over = table.is_clear(SystemTime::now())? || Instant::now() >= end;
+        Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    };
+    if let Some(signal) = children.attend(&mut stops, UPDATE, look).await? {
+        return Ok(Exit::Interrupted(signal));
     }
-    // A run that has begun is finished first.
-    children.stop().await;
     show.update(&table)?;
     drop(show);
     let verdict = audit::read(dir.path(), args.replicas)?;
     verdict.print(console)?;
     Ok(if verdict.is_clean() { Exit::Done } else { Exit::Unclean })
-}
-
-fn check(args: &ClearOrders, store: &Chosen) -> Result<(), Failure> {
-    let shared = !store.public_url().starts_with("memory:");
-    if args.job.lock == Kind::On && args.replicas > 1 && !shared {
-        let why = "memory: is not shared between processes: give --replicas 1 or another store";
-        return Err(Failure::usage(why));
-    }
-    Ok(())
 }
 
 /// The commands of the replicas.

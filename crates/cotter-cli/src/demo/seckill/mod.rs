@@ -19,7 +19,7 @@ mod stock;
 
 pub(super) use buyers::play;
 
-use super::children::{Children, player};
+use super::children::{Children, check_shared, player};
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
@@ -30,11 +30,11 @@ use lock::Lock;
 use log::Log;
 use show::Show;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stock::Stock;
 use tokio::process::Command;
-use tokio::time::sleep;
 
 /// A flash sale: many buyers, few goods, and a stock that is read, counted down and written back
 ///
@@ -133,7 +133,9 @@ const UPDATE: Duration = Duration::from_millis(20);
 
 pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let mut stops = Stops::listen()?;
-    check(args, store)?;
+    if args.sale.lock == Kind::On {
+        check_shared(store, "--processes", args.processes)?;
+    }
     // Whatever keeps the store from being used is said once, not by every process.
     Lock::open(&args.sale, store, console).await?.close().await;
     let dir = tempfile::Builder::new().prefix("cotter-seckill-").tempdir()?;
@@ -146,32 +148,15 @@ pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Re
         signal = stops.next() => return Ok(Exit::Interrupted(signal)),
     };
     children.begin().await?;
-    loop {
-        tokio::select! {
-            biased;
-            signal = stops.next() => {
-                children.stop().await;
-                return Ok(Exit::Interrupted(signal));
-            }
-            () = children.ended() => break,
-            () = sleep(UPDATE) => show.update()?,
-        }
+    let look = || show.update().map(ControlFlow::Continue);
+    if let Some(signal) = children.attend(&mut stops, UPDATE, look).await? {
+        return Ok(Exit::Interrupted(signal));
     }
     show.update()?;
     drop(show);
     let report = audit::read(&fs::read(log::path(dir.path()))?, args.buyers, args.stock);
     report.print(console)?;
     Ok(if report.is_clean() { Exit::Done } else { Exit::Unclean })
-}
-
-fn check(args: &Seckill, store: &Chosen) -> Result<(), Failure> {
-    let shared = !store.public_url().starts_with("memory:");
-    if args.sale.lock == Kind::On && args.processes > 1 && !shared {
-        return Err(Failure::usage(
-            "memory: is not shared between processes: give --processes 1 or another store",
-        ));
-    }
-    Ok(())
 }
 
 /// The commands of the buyers' processes.

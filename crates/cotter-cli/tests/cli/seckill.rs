@@ -1,37 +1,19 @@
 //! `cotter demo seckill`.
 
 use crate::env::{Output, Running, TestEnv, is_alive, until};
+use crate::plays::{children, kinds, parts, play};
 use cotter_testkit::servers::{Redis, RedisBuilder};
-use rustix::process::{Pid, Signal};
+use cotter_testkit::sized;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// How often a demonstration is repeated.
-pub(crate) fn rounds(short: usize) -> usize {
-    if std::env::var_os("COTTER_LONG").is_some() { 20 } else { short }
-}
+/// How often a demonstration is repeated at full length.
+const LONG: usize = 20;
 
 fn seckill(env: &TestEnv, url: &str, options: &[&str]) -> Output {
-    let mut command = env.cotter([&["demo", "seckill", "--json"], options].concat());
-    Running::start(command.env("COTTER_URL", url)).end()
-}
-
-/// The audit, and the sales before it.
-#[track_caller]
-fn parts(output: &Output) -> (Value, Vec<Value>) {
-    let mut lines = output.json();
-    let audit = lines.pop().unwrap();
-    assert_eq!(audit["type"], "audit", "{output:?}");
-    assert!(lines.iter().all(|line| line["type"] == "sale"), "{output:?}");
-    (audit, lines)
-}
-
-#[track_caller]
-fn kinds(output: &Output) -> Vec<String> {
-    let (audit, _) = parts(output);
-    let findings = audit["findings"].as_array().unwrap();
-    findings.iter().map(|f| f["kind"].as_str().unwrap().to_owned()).collect()
+    play(env, url, "seckill", options)
 }
 
 /// What whoever uses this protocol is told, once for all processes.
@@ -43,7 +25,7 @@ fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
     for _ in 0..times {
         let output = seckill(env, url, options).code(0);
         let output = if url.contains("getset") { output.one_line(&FLAWS) } else { output.silent() };
-        let (audit, sales) = parts(&output);
+        let (audit, sales) = parts(&output, "sale");
         assert_eq!(audit["clean"], true, "{output:?}");
         assert_eq!(
             [&audit["sold"], &audit["sold_out"], &audit["answered"]],
@@ -58,7 +40,7 @@ fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
 #[test]
 fn exact_on_files() {
     let env = TestEnv::new();
-    exact(&env, &env.url(), &[], rounds(3));
+    exact(&env, &env.url(), &[], sized(3, LONG));
     exact(&env, &env.url(), &["--processes", "4", "--item", "a 'quoted' item"], 1);
     exact(&env, "memory:", &["--processes", "1"], 1);
 }
@@ -79,8 +61,8 @@ fn without_a_lock_it_oversells_and_says_by_how_much() {
     let env = TestEnv::new();
     // All have read the stock long before the first writes it back.
     let output = seckill(&env, &env.url(), &["--lock", "off", "--work", "500ms"]).code(1).silent();
-    assert_eq!(kinds(&output), ["oversold", "out_of_order"], "{output:?}");
-    let (audit, sales) = parts(&output);
+    let (audit, sales) = parts(&output, "sale");
+    assert_eq!(kinds(&audit), ["oversold", "out_of_order"], "{output:?}");
     assert_eq!(sales.len(), 100);
     assert_eq!(audit["findings"][0]["message"], "oversold by 90: 100 were sold, 10 were there");
     assert!(sales.iter().all(|sale| sale["token"].is_null()));
@@ -100,13 +82,6 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     let gone = ["--lock", "check-then-del"];
     seckill(&env, "redis://127.0.0.1:1", &gone).code(69).one_line(&["cannot be reached"]);
     seckill(&env, "redis://127.0.0.1:1", &[]).code(69);
-}
-
-/// The processes that play in a demonstration.
-pub(crate) fn children(of: Pid) -> Vec<Pid> {
-    let pid = of.as_raw_nonzero();
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
 }
 
 #[test]
@@ -130,7 +105,7 @@ fn exact_on_redis_in_every_mode() {
     let env = TestEnv::new();
     for mode in ["native", "plain", "getset"] {
         let url = redis.url(&format!("mode={mode}"));
-        exact(&env, &url, &[], rounds(1));
+        exact(&env, &url, &[], sized(1, LONG));
     }
 }
 
@@ -139,15 +114,17 @@ fn a_lease_that_is_shorter_than_the_sale_is_found() {
     let Some(redis) = Redis::start() else { return };
     let env = TestEnv::new();
     let url = redis.url("mode=getset");
-    exact(&env, &url, &["--ttl", "2s", "--work", "1ms"], rounds(1));
-    for _ in 0..rounds(1) {
+    exact(&env, &url, &["--ttl", "2s", "--work", "1ms"], sized(1, LONG));
+    for _ in 0..sized(1, LONG) {
         // 100 ms are enough for 1 ms of work, but for those who are kept waiting by the machine; and that is said.
-        let found = kinds(&seckill(&env, &url, &["--ttl", "100ms", "--work", "1ms"]).one_line(&FLAWS));
-        assert!(found.is_empty() || found.contains(&"lease_ended".to_owned()), "{found:?}");
+        let output = seckill(&env, &url, &["--ttl", "100ms", "--work", "1ms"]).one_line(&FLAWS);
+        let audit = parts(&output, "sale").0;
+        let found = kinds(&audit);
+        assert!(found.is_empty() || found.contains(&"lease_ended"), "{found:?}");
     }
     // 10 ms never are for 20.
     let output = seckill(&env, &url, &["--ttl", "10ms", "--work", "20ms"]).code(1).one_line(&FLAWS);
-    assert!(kinds(&output).contains(&"lease_ended".to_owned()), "{output:?}");
+    assert!(kinds(&parts(&output, "sale").0).contains(&"lease_ended"), "{output:?}");
 }
 
 #[test]
@@ -157,9 +134,9 @@ fn check_then_del_frees_the_locks_of_others() {
     let socket = format!("unix:{}", redis.socket().display());
     for url in [redis.url("mode=plain"), socket] {
         let options = ["--lock", "check-then-del", "--buyers", "20"];
-        for _ in 0..rounds(1) {
+        for _ in 0..sized(1, LONG) {
             let output = seckill(&env, &url, &options).code(1);
-            assert!(kinds(&output).contains(&"wrong_release".to_owned()), "{output:?}");
+            assert!(kinds(&parts(&output, "sale").0).contains(&"wrong_release"), "{output:?}");
         }
     }
 }
