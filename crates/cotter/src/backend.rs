@@ -214,6 +214,16 @@ impl ClaimId {
         self.0
     }
 
+    /// As 32 hexadecimal digits, without the detour by way of a formatter: every request has some.
+    pub(crate) fn hex(self) -> [u8; 32] {
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+        }
+        digits
+    }
+
     /// From 32 hexadecimal digits.
     pub fn parse(hex: &str) -> Option<Self> {
         (hex.len() == 32).then(|| u128::from_str_radix(hex, 16).ok().map(Self)).flatten()
@@ -222,7 +232,7 @@ impl ClaimId {
 
 impl fmt::Display for ClaimId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        f.write_str(str::from_utf8(&self.hex()).unwrap_or_default())
     }
 }
 

@@ -23,9 +23,9 @@ impl Wish {
 
     /// Waits for as long as it takes.
     pub(crate) fn forever<G: 'static>(&self, mode: Mode, wrap: fn(Guard) -> G) -> Op<G> {
-        let acquiring = self.acquire(mode, Wait::Forever);
+        let (core, line, want) = self.parts(mode, Wait::Forever);
         Op::new(&self.core.engine, async move {
-            let guard = acquiring.await?;
+            let guard = acquire(core, want?, line).await?;
             guard
                 .map(wrap)
                 .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
@@ -34,15 +34,15 @@ impl Wish {
 
     /// Waits for no longer than this.
     pub(crate) fn within<G: 'static>(&self, mode: Mode, wait: Wait, wrap: fn(Guard) -> G) -> Op<Option<G>> {
-        let acquiring = self.acquire(mode, wait);
-        Op::new(&self.core.engine, async move { Ok(acquiring.await?.map(wrap)) })
+        let (core, line, want) = self.parts(mode, wait);
+        Op::new(&self.core.engine, async move { Ok(acquire(core, want?, line).await?.map(wrap)) })
     }
 
-    fn acquire(&self, mode: Mode, wait: Wait) -> impl Future<Output = Result<Option<Guard>>> + Send + use<> {
-        let (core, line) = (self.core.clone(), self.line.clone());
+    /// What an acquisition needs of it.
+    fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Want>) {
         let owner = self.owner.clone().or_else(Owner::current);
         let want = self.name.clone().map(|name| Want { name, mode, lease: self.lease, owner, wait });
-        async move { acquire(core, want?, line).await }
+        (self.core.clone(), self.line.clone(), want)
     }
 
     /// For the `Debug` of the handle that it is part of.

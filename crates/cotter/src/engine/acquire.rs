@@ -84,7 +84,7 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Resu
                 return Err(Error::new(ErrorKind::Upgrade, why).with_name(&want.name));
             }
             Found::Again(guard) => return again(guard).await.map(Some),
-            Found::Free => return ask(&core, &line, want, until).await,
+            Found::Free => return ask(&core, &line, &want, until).await,
             Found::Queued(slot) => return Place::new(&core, &line, slot).wait().await,
         }
     }
@@ -168,7 +168,7 @@ async fn settled(line: &Arc<Line>) {
 }
 
 /// The first attempt, in the caller's task.
-async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: Want, until: Until) -> Result<Option<Guard>> {
+async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Result<Option<Guard>> {
     let claim = want.claim(core, 1);
     let answer = if core.is_immediate() {
         core.backend.acquire(&claim, Until::Now).await
@@ -186,9 +186,8 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: Want, until: Until) -> Re
         }
     };
     match answer {
-        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, &want))),
-        Ok(None) => wait_on(core, line, want, until, None).await,
-        Err(e) => wait_on(core, line, want, until, Some(e)).await,
+        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, want))),
+        other => Box::pin(wait_on(core, line, want, until, other.err())).await,
     }
 }
 
@@ -196,7 +195,7 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: Want, until: Until) -> Re
 async fn wait_on(
     core: &Arc<Core>,
     line: &Arc<Line>,
-    want: Want,
+    want: &Want,
     until: Until,
     trouble: Option<Error>,
 ) -> Result<Option<Guard>> {
@@ -205,7 +204,7 @@ async fn wait_on(
         leave_asking(core, line);
         return trouble.map_or(Ok(None), |e| Err(e.with_name(&line.name)));
     }
-    let slot = Slot::new(want, last_moment(until));
+    let slot = Slot::new(want.clone(), last_moment(until));
     {
         let mut state = line.state();
         state.waiters.push_front(slot.clone());

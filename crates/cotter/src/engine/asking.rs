@@ -5,7 +5,7 @@
 
 use super::core::Core;
 use super::place::{Carrier, Here};
-use super::serve::{Server, freshen, leave_asking};
+use super::serve::{Server, freshen, is_stale, leave_asking};
 use super::slot::Slot;
 use super::turns::{Line, Phase};
 use super::undo::{abandon, in_background};
@@ -70,7 +70,9 @@ async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier) -> Result<Option<G
         }
         Here::Engine => {
             let asked = core.clone();
-            core.on_engine(async move { ask_on(&asked, &*asked.backend, &claim, Until::Now).await }).await
+            let ask = async move { ask_on(&asked, &*asked.backend, &claim, Until::Now).await };
+            // Boxed, or every attempt would carry the room for it.
+            Box::pin(core.on_engine(ask)).await
         }
     }
 }
@@ -83,8 +85,8 @@ pub(super) async fn ask_on(
     until: Until,
 ) -> Result<Option<Grant>> {
     match on.acquire(claim, until).await? {
-        Some(grant) => freshen(core, on, grant).await,
-        None => Ok(None),
+        Some(grant) if is_stale(core, &grant) => Box::pin(freshen(on, grant)).await.map(Some),
+        granted => Ok(granted),
     }
 }
 

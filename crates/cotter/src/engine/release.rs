@@ -8,7 +8,7 @@ use super::report::{Event, report};
 use super::serve::kick;
 use super::slot::Slot;
 use super::turns::{Line, can_pass};
-use super::undo::{in_background, in_time, undo};
+use super::undo::{in_background, in_time_if_left, undo};
 use crate::backend::{Backend, Claim, Leave, Release};
 use crate::{Error, ErrorKind, Guard, LossCause, Moment, Result};
 use std::future::{Future, poll_fn};
@@ -226,7 +226,7 @@ impl Job {
 
     /// The next question of this process goes out right behind the release.
     async fn tell(&self, on: &dyn Backend) -> Result<Release> {
-        let mut told = pin!(in_time(&self.core, on.release(&self.claim, self.leave)));
+        let mut told = pin!(in_time_if_left(&self.core, on.release(&self.claim, self.leave)));
         let mut sent = false;
         let answer = poll_fn(|cx| {
             let answer = told.as_mut().poll(cx);

@@ -59,18 +59,19 @@ pub(super) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
     core.lines.retire(line);
 }
 
-/// A grant that arrives with less than half of its time left is renewed first: given back, it would lose its place.
-pub(super) async fn freshen(core: &Core, on: &dyn Backend, mut grant: Grant) -> Result<Option<Grant>> {
-    let Some(ttl) = grant.ttl else { return Ok(Some(grant)) };
+/// Whether it has arrived with less than half of its time left.
+pub(super) fn is_stale(core: &Core, grant: &Grant) -> bool {
+    grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < grant.claim.ttl / 2)
+}
+
+/// Such a grant is renewed first: given back, it would lose its place.
+pub(super) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant> {
     let wanted = grant.claim.ttl;
-    if (grant.as_of + ttl).since(core.now()) >= wanted / 2 {
-        return Ok(Some(grant));
-    }
     let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
     match on.extend(&[&grant], wanted).await.pop() {
         Some(Ok(Extension::Extended { as_of, ttl })) => {
             (grant.as_of, grant.ttl) = (as_of, ttl);
-            Ok(Some(grant))
+            Ok(grant)
         }
         Some(Ok(Extension::Lost)) => Err(unknown("the grant had ended before its answer arrived")),
         Some(Err(e)) => Err(e.with_outcome_unknown()),

@@ -161,6 +161,10 @@ impl Lines {
 
     /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
     pub(crate) fn retire(&self, line: &Line) {
+        // The last handle comes here itself when it goes.
+        if line.kept.load(Ordering::Acquire) > 0 {
+            return;
+        }
         let mut shard = self.shard(&line.name);
         let state = line.state();
         // A line without local turns is not in the map; another of the same name may be.

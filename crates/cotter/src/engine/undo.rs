@@ -123,9 +123,27 @@ async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, mut unknown:
 
 /// `None` when it takes so long that its driver must be dead.
 pub(crate) async fn in_time<F: Future>(core: &Core, request: F) -> Option<F::Output> {
+    in_time_after(0, core, request).await
+}
+
+/// The same where the task that asks runs beside the driver, and could not wait for a dead one. What is carried on by the
+/// engine is polled once more there, and only then needs a timer.
+pub(crate) async fn in_time_if_left<F: Future>(core: &Core, request: F) -> Option<F::Output> {
+    in_time_after(1, core, request).await
+}
+
+/// What answers within the first poll and so many more needs no timer.
+async fn in_time_after<F: Future>(mut polls: u32, core: &Core, request: F) -> Option<F::Output> {
     let mut request = pin!(request);
-    // What answers at once needs no timer.
-    if let Poll::Ready(done) = poll_fn(|cx| Poll::Ready(request.as_mut().poll(cx))).await {
+    let early = poll_fn(|cx| match request.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if polls == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    });
+    if let Some(done) = early.await {
         return Some(done);
     }
     tokio::select! {

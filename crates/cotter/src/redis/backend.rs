@@ -6,7 +6,7 @@ use super::faults::{Sent, explain};
 use super::keys::Keys;
 use super::queue::{Place, silence};
 use super::script::{self, Script};
-use super::state::{Answer, Block, extended, micros, text, turns};
+use super::state::{Answer, Block, digits, extended, micros, text, turns};
 use super::wake::Wake;
 use super::{SCHEME, Shared};
 use crate::backend::{
@@ -83,20 +83,23 @@ impl Native {
 
     /// How long the key of a lock with this lease stays, in milliseconds.
     fn px(&self, ttl: Duration) -> String {
-        (ttl + GRACE + self.shared.options.retain).as_millis().to_string()
+        let whole = (ttl + GRACE + self.shared.options.retain).as_millis();
+        u64::try_from(whole).unwrap_or(u64::MAX).to_string()
     }
 
     /// One question for the lock, and when it was sent. `join`: get in line. `again`: it stands there already.
     pub(super) async fn ask(&self, claim: &Claim, join: bool, again: bool) -> Result<(Answer, Moment)> {
         let live = self.link.live().await?;
-        let (id, ttl, turns) = (claim.id.to_string(), micros(claim.ttl), turns(claim.turns.max(1)));
+        let (id, ttl, turns) = (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)));
         let (px, silence) = (self.px(claim.ttl), micros(silence(claim)));
         let channel = if join { self.wake.channel() } else { "" };
-        let args = [&*id, &*ttl, &*turns, &*claim.label, &*px, &*self.retain, channel, &*silence];
+        let (label, retain) = (claim.label.as_bytes(), self.retain.as_bytes());
+        let args: [&[u8]; 8] =
+            [&id, &ttl, &turns, label, px.as_bytes(), retain, channel.as_bytes(), &silence];
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
         let sent = self.now();
         self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
-        let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args.map(str::as_bytes)).await;
+        let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             self.desk().answered(claim.id, live.number);
@@ -127,9 +130,8 @@ impl Native {
     }
 
     async fn let_go(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
-        let (id, used) = (claim.id.to_string(), turns(leave.used));
-        let rest = leave.keep_for.map(micros).unwrap_or_default();
-        let args = [&*id, &*used, &*self.retain, &*rest].map(str::as_bytes);
+        let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
+        let args: [&[u8]; 4] = [&id, &used, self.retain.as_bytes(), rest.as_ref().map_or(&[], |rest| rest)];
         let answer = script::RELEASE.run(live, &[&self.keys.lock(&claim.name)], &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
         match answer.map_err(|e| e.with_name(&claim.name))?.as_str() {
@@ -142,9 +144,10 @@ impl Native {
     async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
         let keys: Vec<String> = grants.iter().map(|g| self.keys.lock(&g.claim.name)).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        let mut args = vec![micros(ttl), self.px(ttl)];
-        args.extend(grants.iter().map(|g| format!("{} {:016}", g.claim.id, g.number)));
-        let args: Vec<&[u8]> = args.iter().map(String::as_bytes).collect();
+        let (wanted, px) = (micros(ttl), self.px(ttl));
+        let ours: Vec<[u8; 49]> = grants.iter().map(|g| believed(g)).collect();
+        let mut args: Vec<&[u8]> = vec![&wanted, px.as_bytes()];
+        args.extend(ours.iter().map(<[u8; 49]>::as_slice));
         let live = match self.link.live().await {
             Ok(live) => live,
             Err(e) => return vec![Err(e); grants.len()],
@@ -157,6 +160,14 @@ impl Native {
             Ok(fields) => grants.iter().enumerate().map(|(i, g)| extension(g, &fields, i, as_of)).collect(),
         }
     }
+}
+
+/// Claim id and token, as they are compared with what stands in the server.
+fn believed(grant: &Grant) -> [u8; 49] {
+    let mut text = [b' '; 49];
+    text[..32].copy_from_slice(&grant.claim.id.hex());
+    text[33..].copy_from_slice(&digits::<16>(grant.number));
+    text
 }
 
 /// 14 characters for each.
@@ -194,7 +205,8 @@ impl Backend for Native {
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         self.info.capabilities.supports(claim.mode, SCHEME)?;
         if until != Until::Now {
-            return self.wait(claim, until).await;
+            // Boxed, or one question would carry the room for it.
+            return Box::pin(self.wait(claim, until)).await;
         }
         match self.ask(claim, false, false).await? {
             (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
@@ -222,9 +234,9 @@ impl Backend for Native {
     }
 
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        let (old, new) = (from.id.to_string(), to.id.to_string());
+        let (old, new) = (from.id.hex(), to.id.hex());
         let as_of = self.now();
-        let args = [&*old, &*new, &*to.label].map(str::as_bytes);
+        let args: [&[u8]; 3] = [&old, &new, to.label.as_bytes()];
         let live = self.link.live().await?;
         let answer = script::ADOPT.run(&live, &[&self.keys.lock(&to.name)], &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(Answer::parse);

@@ -48,8 +48,9 @@ pub(super) struct Live {
     broken: AtomicBool,
 }
 
-/// So many requests may stand before the driver before a sender has to wait.
-const BUFFER: usize = 1024;
+/// So many requests may stand before the driver before a sender has to wait. Few enough that the requests of many tasks go
+/// out in several pieces: while the server answers one, the tasks that the last one woke write the next.
+const BUFFER: usize = 32;
 
 /// So long a request may be on its way after its answer was given up; as long as the engine repeats a clean-up.
 const STRAY: Duration = Duration::from_secs(10);
@@ -86,9 +87,14 @@ impl Link {
 
     /// The connection of now, made if there is none. Cancel safe.
     pub(super) async fn live(&self) -> Result<Arc<Live>> {
-        if let Some(live) = self.usable()? {
-            return Ok(live);
+        match self.usable()? {
+            Some(live) => Ok(live),
+            // Boxed, or every request would carry the room for it.
+            None => Box::pin(self.replace()).await,
         }
+    }
+
+    async fn replace(&self) -> Result<Arc<Live>> {
         let _only_one = self.connecting.lock().await;
         if let Some(live) = self.usable()? {
             return Ok(live);
@@ -198,7 +204,7 @@ fn next_number() -> u64 {
 
 impl Live {
     /// Sends a command and waits for its answer. Requests are carried out in the order of their first poll; one whose
-    /// future is dropped is carried out all the same.
+    /// future is dropped is carried out all the same, unless it stood in front of a full buffer.
     pub(super) async fn ask(&self, cmd: &Cmd) -> RedisResult<Value> {
         let before = self.answers.load(Ordering::Relaxed);
         let answer = cmd.query_async::<Value>(&mut self.wire.clone()).await;

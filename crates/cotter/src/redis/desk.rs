@@ -1,9 +1,9 @@
 //! What is known of the claims of this process: who waits, who holds, whose question was not answered.
 
+use super::claims::ByClaim;
 use super::state::Message;
 use crate::Moment;
 use crate::backend::ClaimId;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 /// Shared by all connections of a store, because a claim may be released on another one than it was granted on.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    seats: Mutex<HashMap<ClaimId, Seat>>,
-    unanswered: Mutex<HashMap<ClaimId, Unanswered>>,
+    seats: Mutex<ByClaim<Seat>>,
+    unanswered: Mutex<ByClaim<Unanswered>>,
 }
 
 #[derive(Debug)]

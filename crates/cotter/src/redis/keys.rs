@@ -56,6 +56,10 @@ impl Keys {
 
 /// Braces would move the hash tag; the rest could not be told apart from what stands for them.
 fn encode(text: &str, key: &mut String) {
+    if text.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'%' | b'{' | b'}')) {
+        key.push_str(text);
+        return;
+    }
     for c in text.chars() {
         if c.is_control() || matches!(c, '%' | '{' | '}') {
             let mut bytes = [0; 4];

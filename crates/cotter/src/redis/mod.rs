@@ -22,6 +22,7 @@
 mod address;
 mod admin;
 mod backend;
+mod claims;
 mod connection;
 mod desk;
 mod doctor;

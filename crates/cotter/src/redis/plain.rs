@@ -9,7 +9,7 @@ use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::{Clock, Error, ErrorKind, Result};
 use async_trait::async_trait;
-use redis::Value;
+use redis::{Cmd, Value};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -82,8 +82,8 @@ impl Once for Plain {
     async fn once(&self, claim: &Claim) -> Result<Option<Grant>> {
         let value = self.value(claim);
         let live = self.link.live().await?;
-        let mut set = redis::cmd("SET");
-        set.arg(&*claim.name).arg(&value).arg("NX").arg("PX").arg(millis(claim.ttl));
+        let mut set = Cmd::with_capacity(6, claim.name.len() + value.len() + 32);
+        set.arg("SET").arg(&*claim.name).arg(&value).arg("NX").arg("PX").arg(millis(claim.ttl));
         let as_of = self.link.now();
         self.shared.desk.asks(claim.id, live.number, self.link.stray_until(as_of));
         let answer = live.ask(&set).await.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name));
@@ -92,7 +92,7 @@ impl Once for Plain {
         }
         match answer? {
             Value::Okay => Ok(Some(grant(claim, self.sell(claim, &value), as_of, claim.ttl))),
-            Value::Nil => self.look(claim, &value).await,
+            Value::Nil => Box::pin(self.look(claim, &value)).await,
             other => Err(garbled(&format!("{other:?}"))),
         }
     }

@@ -1,10 +1,10 @@
 //! What the two older protocols have in common: they poll, and their numbers are made here.
 
+use super::claims::ByClaim;
 use crate::backend::{Claim, ClaimId, Grant, Until};
 use crate::clock::unix_micros;
 use crate::poll::{self, Attempt};
 use crate::{Clock, Name, Result};
-use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -25,7 +25,8 @@ pub(super) async fn acquire<P: Once>(
     if until == Until::Now {
         return protocol.once(claim).await;
     }
-    poll::until(clock, until, &mut Retry { protocol, claim, retry }).await
+    // Boxed, or one try would carry the room for it.
+    Box::pin(async { poll::until(clock, until, &mut Retry { protocol, claim, retry }).await }).await
 }
 
 struct Retry<'a, P> {
@@ -57,7 +58,7 @@ impl<P: Once> Attempt for Retry<'_, P> {
 #[derive(Debug, Default)]
 pub(super) struct Sold {
     last: Mutex<u64>,
-    claims: Mutex<HashMap<ClaimId, Sale>>,
+    claims: Mutex<ByClaim<Sale>>,
 }
 
 /// What a claim has, or has asked for.

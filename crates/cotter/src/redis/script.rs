@@ -87,7 +87,10 @@ impl Script {
     pub(super) async fn run(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
         let text = self.text(on.legacy);
         match on.ask(&command("EVALSHA", &text.hash, keys, args)).await {
-            Err(e) if is_no_script(&e) => on.ask(&command("EVAL", &text.body, keys, args)).await,
+            Err(e) if is_no_script(&e) => {
+                let whole = command("EVAL", &text.body, keys, args);
+                Box::pin(on.ask(&whole)).await
+            }
             answer => answer,
         }
     }

@@ -48,14 +48,24 @@ pub(super) struct Stored {
 /// The longest lease that fits its 14 digits, in microseconds: three years.
 const LONGEST: u128 = 99_999_999_999_999;
 
+/// The last `N` decimal digits.
+pub(super) fn digits<const N: usize>(mut n: u64) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    for digit in digits.iter_mut().rev() {
+        *digit += (n % 10) as u8;
+        n /= 10;
+    }
+    digits
+}
+
 /// A time as the scripts take it: microseconds, 14 digits.
-pub(super) fn micros(d: Duration) -> String {
-    format!("{:014}", d.as_micros().clamp(1, LONGEST))
+pub(super) fn micros(d: Duration) -> [u8; 14] {
+    digits(d.as_micros().clamp(1, LONGEST) as u64)
 }
 
 /// A number of turns as the scripts take it.
-pub(super) fn turns(turns: u16) -> String {
-    format!("{turns:05}")
+pub(super) fn turns(turns: u16) -> [u8; 5] {
+    digits(turns.into())
 }
 
 /// The text of an answer.

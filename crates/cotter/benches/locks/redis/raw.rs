@@ -21,7 +21,7 @@ fn id() -> String {
 pub(super) async fn wire(server: &Redis) -> MultiplexedConnection {
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(Some(Duration::from_secs(2)))
-        .set_pipeline_buffer_size(1024);
+        .set_pipeline_buffer_size(32);
     let info = format!("redis://127.0.0.1:{}", server.port()).into_connection_info().unwrap();
     let info = info.set_tcp_settings(redis::io::tcp::TcpSettings::default().set_nodelay(true));
     redis::Client::open(info).unwrap().get_multiplexed_async_connection_with_config(&config).await.unwrap()
