@@ -6,6 +6,7 @@ mod lost;
 mod many;
 mod older;
 mod oracle;
+mod runtimes;
 mod setup;
 mod tls;
 mod tokens;
