@@ -36,8 +36,8 @@ fn play(store: Store, folder: TempDir, plan: &Plan) {
 
 fn plan() -> Plan {
     Plan {
-        slots: sized(100, 2000),
-        least: sized(20, 300),
+        slots: sized(200, 2000),
+        least: sized(30, 300),
         ahead_ms: [0, 2000, -2000, 1500, 365 * 86_400_000],
         ..Plan::default()
     }
