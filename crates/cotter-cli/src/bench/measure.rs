@@ -81,7 +81,7 @@ pub(super) async fn handovers(
         let guard = mutex.lock().await?;
         partner.ask().await?;
         sleep(QUEUE).await;
-        let before = super::partner::boot_nanos();
+        let before = crate::command::boot::now();
         guard.release().await?;
         let after = partner.holds_since().await?;
         times.push(after.saturating_sub(before) as f64 / 1e3);

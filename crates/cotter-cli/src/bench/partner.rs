@@ -1,12 +1,12 @@
 //! The other process: takes the lock whenever it is told to, and says when it had it.
 
 use super::scratch::Scratch;
+use crate::command::boot;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::sibling;
 use crate::store::Chosen;
 use cotter::Client;
-use rustix::time::{ClockId, clock_gettime};
 use std::io::Write;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -15,12 +15,6 @@ pub(super) struct Partner {
     child: Child,
     orders: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
-}
-
-/// The clock that all processes of a host share.
-pub(super) fn boot_nanos() -> u64 {
-    let t = clock_gettime(ClockId::Boottime);
-    t.tv_sec.cast_unsigned() * 1_000_000_000 + t.tv_nsec.cast_unsigned()
 }
 
 impl Partner {
@@ -75,7 +69,7 @@ pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Resul
     while orders.next_line().await?.is_some() {
         say("asking")?;
         let guard = mutex.lock().await?;
-        let since = boot_nanos();
+        let since = boot::now();
         guard.release().await?;
         say(&since.to_string())?;
     }

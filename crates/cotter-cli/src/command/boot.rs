@@ -1,10 +1,10 @@
-//! The clock that goes on while the machine sleeps, as leases do.
+//! The clock that goes on while the machine sleeps, as leases do, and that all processes of a host share.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// Now, in nanoseconds.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let t = clock_gettime(ClockId::Boottime);
     t.tv_sec.cast_unsigned() * 1_000_000_000 + t.tv_nsec.cast_unsigned()
 }

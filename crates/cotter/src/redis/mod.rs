@@ -14,6 +14,7 @@
 //! | `script` | the atomic steps in `lua/` |
 //! | `keys`, `state` | names as keys; strings of the store taken apart |
 //! | `desk` | claims that wait, hold, or were not answered |
+//! | `claims` | maps by claim id |
 //! | `wake` | the subscription that wakes those who wait |
 //! | `backend`, `queue` | the contract in native mode, and waiting |
 //! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
