@@ -1,18 +1,31 @@
-//! Program 8: a migration that runs once, closes its client, and exits.
+//! Program 8: a migration that runs once, however many replicas start at the same moment.
+//!
+//! The lock only makes the replicas take turns. What makes the migration run *once* is the note that each of them reads
+//! after it got the lock: whoever comes second finds the work done.
+//!
+//! `COTTER_URL=redis://db-1 cargo run --features redis --example migration`
 #![allow(clippy::print_stdout, reason = "an example talks")]
 
 use cotter::{Client, Result};
 use std::time::Duration;
 
+const SCHEMA: &[u8] = b"42";
+
 fn main() -> Result<()> {
-    let client = Client::builder().url("memory:").label("migrate").connect().wait()?;
+    let url = std::env::var("COTTER_URL").unwrap_or_else(|_| "file:".to_owned());
+    let client = Client::builder().url(url).label("migrate").connect().wait()?;
     match client.mutex("schema").try_lock_for(Duration::from_secs(60)).wait()? {
         Some(guard) => {
-            println!("migrating under token {}", guard.token());
-            guard.put_note("schema 42").wait()?;
+            let note = client.note("schema").wait()?;
+            if note.is_some_and(|note| note.bytes == SCHEMA) {
+                println!("the schema is up to date");
+            } else {
+                println!("migrating under token {}", guard.token());
+                guard.put_note(SCHEMA).wait()?;
+            }
             guard.release().wait()?;
         }
-        None => println!("another instance is at it"),
+        None => println!("another replica is still migrating after 60 s"),
     }
     client.close(Duration::from_secs(5)).wait()
 }

@@ -2,4 +2,5 @@
 
 mod copy;
 mod exclusive;
+mod migration;
 mod readers;
