@@ -103,7 +103,7 @@ impl Guard {
         self.hold().check(self.token)
     }
 
-    /// Completes when the lock is lost, at the deadline at the latest.
+    /// Completes when the lock is lost, at the deadline at the latest; after a release when the store has answered it.
     pub fn lost(&self) -> LossSignal {
         LossSignal::new(self.hold().clone(), self.serial, self.token, None)
     }
@@ -182,6 +182,10 @@ impl Guard {
 
     /// Gives the lock back. Carried out even when the operation is dropped or never polled.
     ///
+    /// [`Released::AlreadyLost`] also when the store turns out not to know the lock any more: evicted, deleted, flushed,
+    /// taken by another. Of the [turns](crate::Builder::local_turns) that pass inside the process only the last one asks
+    /// the store, and speaks for all of them.
+    ///
     /// # Errors
     /// [`ErrorKind::Unavailable`] when the store did not answer for as long as the lease lasts: it runs out then.
     pub fn release(self) -> Op<Released> {
@@ -200,7 +204,22 @@ impl Guard {
         if self.hold().core.backend.info().capabilities.keep_for {
             return Op::new(&engine, self.part(Some(rest)));
         }
-        Op::new(&engine, async move { self.linger(rest) })
+        Op::new(&engine, self.linger(rest))
+    }
+
+    /// Gives it back for one whose work is done: waits for the answer, but not for long. How it was lost, if it was.
+    pub(crate) async fn end(self) -> Option<Lost> {
+        let (core, signal) = (self.hold().core.clone(), self.lost());
+        let parting = self.release();
+        let released = tokio::select! {
+            biased;
+            released = parting => released,
+            () = core.clock().sleep_until(core.now() + LAST_WORD) => return None,
+        };
+        match released {
+            Ok(Released::AlreadyLost) => Some(signal.await),
+            _ => None,
+        }
     }
 
     async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
@@ -218,13 +237,17 @@ impl Guard {
                 Err(Lost { name: hold.name().clone(), token, cause: LossCause::Forked }.into())
             }
             Returned::AlreadyLost(_) => Ok(Released::AlreadyLost),
-            Returned::Send(parting) => parting.await.map(|_| Released::Yes),
+            Returned::Send(parting) => parting.await,
         }
     }
 
-    fn linger(self, rest: Duration) -> Result<Released> {
+    async fn linger(self, rest: Duration) -> Result<Released> {
+        // What lives with its process may have gone without a word: the store is asked before it is kept.
+        if self.hold().count() == 1 && self.is_valid() {
+            ask_to_extend(self.hold(), rest).await?;
+        }
         if self.hold().count() > 1 || !self.is_valid() {
-            return Ok(self.give_up());
+            return self.part(None).await;
         }
         let core = self.hold().core.clone();
         let wake = core.clock().sleep_until(core.now() + rest);
@@ -233,20 +256,6 @@ impl Guard {
             drop(self);
         });
         Ok(Released::Yes)
-    }
-
-    /// Back at once, without a wait for the store's answer.
-    fn give_up(self) -> Released {
-        let hold = self.hold().clone();
-        match give_back(&hold, self.into_serial(), None) {
-            Returned::StillHeld(n) => Released::StillHeld(n),
-            Returned::AlreadyLost(_) => Released::AlreadyLost,
-            Returned::Passed => Released::Yes,
-            Returned::Send(parting) => {
-                parting.detach();
-                Released::Yes
-            }
-        }
     }
 
     /// Takes the guard apart; whoever does it gives the serial back.
@@ -273,23 +282,34 @@ impl Guard {
     }
 }
 
+/// So long the end of a piece of work waits for the answer to its release.
+const LAST_WORD: Duration = Duration::from_secs(2);
+
 async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<()> {
     let core = &hold.core;
     core.usable()?;
     check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
     hold.check(token)?;
+    ask_to_extend(hold, ttl).await?;
+    if hold.lost().is_none() {
+        hold.prolong(ttl);
+    }
+    core.engine.agenda().moved(hold);
+    Ok(hold.check(token)?)
+}
+
+/// Asks the store, and takes in what it answers: more time, or that the grant is lost.
+async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()> {
     let asked = hold.clone();
     let extend = async move { Ok(asked.core.backend.extend(&[&asked.grant], ttl).await) };
-    match core.on_engine(extend).await?.pop() {
+    match hold.core.on_engine(extend).await?.pop() {
         Some(Ok(Extension::Extended { as_of, ttl: given })) => {
             hold.extended(as_of, given);
-            hold.prolong(ttl);
-            core.engine.agenda().moved(hold);
-            Ok(hold.check(token)?)
+            Ok(())
         }
         Some(Ok(Extension::Lost)) => {
             hold.lose(LossCause::Gone);
-            Ok(hold.check(token)?)
+            Ok(())
         }
         Some(Err(e)) => Err(e.with_name(hold.name())),
         None => Err(Error::new(ErrorKind::Protocol, "no answer for the grant").with_name(hold.name())),

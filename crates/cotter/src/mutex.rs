@@ -94,13 +94,16 @@ impl Mutex {
     ///
     /// # Errors
     /// As [`lock`](Self::lock); [`ErrorKind::Lost`](crate::ErrorKind::Lost) when the lock was lost before
-    /// `work` returned, which then was dropped where it stood. A release that fails is not an error here: the lease runs
-    /// out.
+    /// `work` returned, which then was dropped where it stood, or when the release finds that the store does not know
+    /// the lock any more. A release that fails, or is not answered within 2 s, is not an error here: it goes on in the
+    /// background, and the lease runs out.
     pub async fn with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T> {
         let guard = self.lock().await?;
         let done = guard.scope(work(&guard)).await?;
-        drop(guard);
-        Ok(done)
+        match guard.end().await {
+            Some(lost) => Err(lost.into()),
+            None => Ok(done),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lock of flock(1) against the contract: all of it but what one lock for all names and a race of waiters cannot be.
 
 use cotter::conformance::{CASES, Fixture, run};
-use cotter::{Client, ErrorKind, Filter, file};
+use cotter::{Client, ErrorKind, Filter, LossCause, Released, file};
 use std::thread;
 use tempfile::TempDir;
 
@@ -52,6 +52,21 @@ async fn all_names_are_one_lock() {
     let before = guard.token();
     guard.release().await.unwrap();
     assert!(waiting.await.unwrap().unwrap().token() > before);
+}
+
+/// What others lock from now on is another file.
+#[tokio::test]
+async fn a_deleted_file_is_noticed_by_the_release() {
+    let place = place();
+    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    let signal = guard.lost();
+    std::fs::remove_file(place.path().join("lock")).unwrap();
+    assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
+    assert_eq!(signal.await.cause, LossCause::Gone);
+    let guard = client.mutex("a").lock().await.unwrap();
+    std::fs::remove_file(place.path().join("lock")).unwrap();
+    assert_eq!(guard.leave_for(std::time::Duration::from_secs(60)).await.unwrap(), Released::AlreadyLost);
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! What a mutex, a lease and a guard mean, on a clock that the test moves.
 
+use cotter::backend::EvictOrder;
 use cotter::{
-    Client, ErrorKind, Fence, Filter, Lease, LossCause, ManualClock, Mode, Owner, Released, memory,
+    Client, ErrorKind, Fence, Filter, Guard, Lease, LossCause, ManualClock, Mode, Owner, Released, memory,
 };
 use std::time::Duration;
 
@@ -192,6 +193,101 @@ fn an_evicted_holder_is_told_at_its_next_renewal() {
     assert!(guard.is_valid());
     clock.advance(S * 3);
     assert_eq!(guard.check().unwrap_err().cause, LossCause::Gone);
+}
+
+const NOW: EvictOrder = EvictOrder { token: None, now: true };
+
+/// Nobody here had heard of it: the release is the first to ask.
+#[test]
+fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
+    let (_, one, other) = world();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    let (before, token) = (guard.lost(), guard.token());
+    other.evict_with("a", NOW).wait().unwrap();
+    let next = other.mutex("a").try_lock().wait().unwrap().expect("taken away from the first");
+    assert!(guard.is_valid(), "nothing has been asked yet");
+    assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
+    let lost = before.wait_for(S).expect("told with the release");
+    assert_ne!(lost.cause, LossCause::Released);
+    assert_eq!((lost.token, lost.name.as_str()), (token, "a"));
+    assert!(next.is_valid() && one.mutex("a").try_lock().wait().unwrap().is_none());
+    next.release().wait().unwrap();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    other.evict_with("a", NOW).wait().unwrap();
+    assert_eq!(guard.leave_for(S).wait().unwrap(), Released::AlreadyLost);
+    drop(other.mutex("a").try_lock().wait().unwrap().expect("nothing was left behind"));
+}
+
+#[test]
+fn a_dropped_guard_tells_its_signals_what_the_release_found() {
+    let (_, one, other) = world();
+    let guard = one.mutex("a").lock().wait().unwrap();
+    let signal = guard.lost();
+    other.evict_with("a", NOW).wait().unwrap();
+    drop(guard);
+    assert_ne!(signal.wait_for(S).expect("told").cause, LossCause::Released);
+    let guard = one.mutex("a").lock().wait().unwrap();
+    let signal = guard.lost();
+    drop(guard);
+    assert_eq!(signal.wait_for(S).expect("told").cause, LossCause::Released);
+}
+
+#[test]
+fn readers_and_re_entered_locks_are_lost_with_their_last_release() {
+    let (_, one, other) = world();
+    let (reader, second) = (one.rwlock("a").read().wait().unwrap(), one.rwlock("a").read().wait().unwrap());
+    let token = Some(reader.token().get());
+    other.evict_with("a", EvictOrder { token, now: true }).wait().unwrap();
+    assert_eq!(Guard::from(reader).release().wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(Guard::from(second).release().wait().unwrap(), Released::Yes);
+    let me = Owner::new();
+    let mutex = one.mutex("a").owner(&me);
+    let (outer, inner) = (mutex.lock().wait().unwrap(), mutex.lock().wait().unwrap());
+    other.evict_with("a", NOW).wait().unwrap();
+    assert_eq!(inner.release().wait().unwrap(), Released::StillHeld(1));
+    assert_eq!(outer.release().wait().unwrap(), Released::AlreadyLost);
+    drop(mutex.lock().wait().unwrap());
+}
+
+/// Those before it have asked nobody, and cannot know.
+#[test]
+fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
+    let (clock, one, other) = world();
+    let held = other.mutex("a").lock().wait().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    for _ in 0..4 {
+        let (mutex, tell) = (one.mutex("a"), tell.clone());
+        std::thread::spawn(move || tell.send(mutex.lock().wait().unwrap()).unwrap());
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    held.release().wait().unwrap();
+    let next = || told.recv_timeout(S * 20).expect("it is passed on");
+    let mut turn = next();
+    // The first one asked for itself alone; the others get a block.
+    for _ in 0..2 {
+        // A block has no more turns than microseconds have passed.
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(turn.release().wait().unwrap(), Released::Yes);
+        turn = next();
+    }
+    let (signal, token) = (turn.lost(), turn.token());
+    other.evict_with("a", NOW).wait().unwrap();
+    assert_eq!(turn.release().wait().unwrap(), Released::Yes);
+    assert_eq!(signal.wait_for(S).unwrap().cause, LossCause::Released);
+    let last = next();
+    assert_eq!(last.token().get(), token.get() + 1, "of the same block");
+    assert_eq!(last.release().wait().unwrap(), Released::AlreadyLost);
+}
+
+#[tokio::test]
+async fn with_does_not_call_work_done_whose_lock_had_gone() {
+    let store = memory::Store::new();
+    let client = Client::builder().backend(store.clone()).connect().await.unwrap();
+    let other = Client::builder().backend(store).connect().await.unwrap();
+    let work = async |_: &Guard| other.evict_with("a", NOW).await.map(drop);
+    let error = client.mutex("a").with(work).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
+    assert_eq!(error.lost().unwrap().name.as_str(), "a");
 }
 
 #[tokio::test]

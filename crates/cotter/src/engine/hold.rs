@@ -41,6 +41,8 @@ struct Watch {
     next_serial: u32,
     wakers: Vec<Listener>,
     lost: Option<LossCause>,
+    /// The last guard was given back and the store has not answered yet: only its answer says how the signals end.
+    parting: bool,
     /// Turns of the block that were used.
     used: u16,
     owner: Option<Owner>,
@@ -142,7 +144,7 @@ impl Hold {
 
     fn mark_lost(&self, cause: LossCause) -> Option<Vec<Listener>> {
         let mut watch = self.lock();
-        if watch.lost.is_some() || watch.live.is_empty() {
+        if watch.lost.is_some() || watch.parting || watch.live.is_empty() {
             return None;
         }
         watch.lost = Some(cause);
@@ -208,6 +210,31 @@ impl Hold {
         (left, None)
     }
 
+    /// The last guard goes and the store is told; answers as [`leave`](Self::leave). Signals wait for
+    /// [`parted`](Self::parted).
+    pub(super) fn part(&self) -> (usize, Option<LossCause>) {
+        let mut watch = self.lock();
+        watch.guards -= 1;
+        watch.parting = watch.lost.is_none();
+        (watch.guards, watch.lost)
+    }
+
+    /// The store has said what became of the hold that was given back, or never will. True for the first call.
+    pub(super) fn parted(&self, lost: Option<LossCause>) -> bool {
+        let mut watch = self.lock();
+        if !std::mem::take(&mut watch.parting) {
+            return false;
+        }
+        watch.lost = lost;
+        if lost.is_none() {
+            watch.live.clear();
+        }
+        let told = std::mem::take(&mut watch.wakers);
+        drop(watch);
+        told.into_iter().for_each(|l| l.waker.wake());
+        true
+    }
+
     /// How the guard with this serial ended; until then the waker is kept under `key`.
     pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
         let lost = self.lost();
@@ -215,7 +242,7 @@ impl Hold {
         if !watch.live.contains(&serial) {
             return Some(LossCause::Released);
         }
-        if let Some(cause) = watch.lost.or(lost) {
+        if let Some(cause) = watch.lost.or(lost.filter(|_| !watch.parting)) {
             return Some(cause);
         }
         let waker = cx.waker();

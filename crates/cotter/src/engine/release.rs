@@ -7,10 +7,10 @@ use super::recall::watch;
 use super::report::{Event, report};
 use super::serve::kick;
 use super::slot::Slot;
-use super::turns::{Line, can_pass};
+use super::turns::can_pass;
 use super::undo::{in_background, in_time_if_left, undo};
 use crate::backend::{Backend, Claim, Leave, Release};
-use crate::{Error, ErrorKind, Guard, LossCause, Moment, Result};
+use crate::{Error, ErrorKind, Guard, LossCause, Moment, Released, Result};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         hold.leave(serial);
         return pass;
     }
-    let (left, lost_now) = hold.leave(serial);
+    let (left, lost_now) = if lost.is_some() { hold.leave(serial) } else { hold.part() };
     if let Some(cause) = lost_now.or(lost) {
         if left == 0 {
             state.mourned.retain(|h| !Arc::ptr_eq(h, hold));
@@ -105,9 +105,9 @@ enum Telling {
     Sent(Arc<Core>, Answering),
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Release>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Result<Released>> + Send>>;
 
-/// Tells the store. Carried on by the engine when it is dropped, polled or not.
+/// Tells the store, and answers whether it still knew the hold. Carried on by the engine when it is dropped, polled or not.
 pub(crate) struct Parting {
     telling: Option<Telling>,
 }
@@ -115,9 +115,7 @@ pub(crate) struct Parting {
 impl Parting {
     fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
         let job = Job {
-            core: hold.core.clone(),
-            line: hold.line.clone(),
-            claim: hold.grant.claim.clone(),
+            hold: hold.clone(),
             leave: Leave { used: hold.used(), keep_for },
             deadline: hold.deadline().unwrap_or(Moment::NEVER),
         };
@@ -137,24 +135,25 @@ impl Parting {
     }
 
     /// Where the store answers in the first poll, nothing has to be boxed or handed to the engine.
-    fn at_once(&mut self) -> Option<Result<Release>> {
+    fn at_once(&mut self) -> Option<Result<Released>> {
         let Some(Telling::Unsent(job)) = &self.telling else { return None };
-        let core = job.core.clone();
+        let core = job.core().clone();
         if !core.is_immediate() {
             return None;
         }
-        let mut told = core.backend.release(&job.claim, job.leave);
+        let mut told = core.backend.release(job.claim(), job.leave);
         let answer = told.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         drop(told);
         let Poll::Ready(Ok(release)) = answer else { return None };
         job.settle();
+        let released = job.conclude(release);
         self.telling = None;
-        Some(Ok(release))
+        Some(Ok(released))
     }
 }
 
 impl Future for Parting {
-    type Output = Result<Release>;
+    type Output = Result<Released>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(answer) = self.at_once() {
             return Poll::Ready(answer);
@@ -171,7 +170,7 @@ impl Future for Parting {
 impl Telling {
     fn sent(self) -> (Arc<Core>, Answering) {
         match self {
-            Self::Unsent(job) => (job.core.clone(), Box::pin(job.run())),
+            Self::Unsent(job) => (job.core().clone(), Box::pin(job.run())),
             Self::Sent(core, telling) => (core, telling),
         }
     }
@@ -187,38 +186,67 @@ impl Drop for Parting {
 }
 
 struct Job {
-    core: Arc<Core>,
-    line: Arc<Line>,
-    claim: Claim,
+    hold: Arc<Hold>,
     leave: Leave,
     /// The lease has run out by itself then.
     deadline: Moment,
 }
 
+/// A store that never answers must not leave the signals of the guard without an end.
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.hold.parted(None);
+    }
+}
+
 impl Job {
-    async fn run(self) -> Result<Release> {
+    fn core(&self) -> &Arc<Core> {
+        &self.hold.core
+    }
+
+    fn claim(&self) -> &Claim {
+        &self.hold.grant.claim
+    }
+
+    async fn run(self) -> Result<Released> {
         let answer = self.first().await;
         self.settle();
-        match answer {
-            Ok(release) => Ok(self.settled(release)),
-            Err(e) => self.retry(e).await,
+        let release = match answer {
+            Ok(release) => release,
+            Err(e) => self.retry(e).await?,
+        };
+        Ok(self.conclude(release))
+    }
+
+    /// What the store found is what the guard was worth. What may still come of the claim is undone behind the caller's
+    /// back: nothing of it is held now.
+    fn conclude(&self, release: Release) -> Released {
+        match release {
+            Release::Freed => Released::Yes,
+            Release::NotHeld => self.missing(LossCause::Gone),
+            Release::Unsettled => {
+                undo(self.core(), self.claim().clone(), &Carrier::default(), false);
+                Released::Yes
+            }
         }
     }
 
-    /// What may still come of this claim is undone behind the caller's back: nothing of it is held now.
-    fn settled(&self, release: Release) -> Release {
-        if release == Release::Unsettled {
-            undo(&self.core, self.claim.clone(), &Carrier::default(), false);
+    /// Nobody here knew that it was lost: those who still listen are told now.
+    fn missing(&self, cause: LossCause) -> Released {
+        let overdue = self.core().now() >= self.deadline;
+        let cause = if overdue { LossCause::Expired } else { cause };
+        if self.hold.parted(Some(cause)) {
+            report(Event::Lost { name: self.claim().name.clone(), token: self.hold.grant.number, cause });
         }
-        release
+        Released::AlreadyLost
     }
 
     async fn first(&self) -> Result<Release> {
-        match self.core.here().await {
+        match self.core().here().await {
             Ok(Here::Inline(backend)) => self.tell(&*backend).await,
             Ok(Here::Engine) => {
-                let (core, claim, leave) = (self.core.clone(), self.claim.clone(), self.leave);
-                self.core.on_engine(async move { core.backend.release(&claim, leave).await }).await
+                let (core, claim, leave) = (self.core().clone(), self.claim().clone(), self.leave);
+                self.core().on_engine(async move { core.backend.release(&claim, leave).await }).await
             }
             Err(e) => Err(e),
         }
@@ -226,12 +254,12 @@ impl Job {
 
     /// The next question of this process goes out right behind the release.
     async fn tell(&self, on: &dyn Backend) -> Result<Release> {
-        let mut told = pin!(in_time_if_left(&self.core, on.release(&self.claim, self.leave)));
+        let mut told = pin!(in_time_if_left(self.core(), on.release(self.claim(), self.leave)));
         let mut sent = false;
         let answer = poll_fn(|cx| {
             let answer = told.as_mut().poll(cx);
             if !std::mem::replace(&mut sent, true) {
-                kick(&self.core, &self.line);
+                kick(self.core(), &self.hold.line);
             }
             answer
         });
@@ -242,34 +270,37 @@ impl Job {
     }
 
     fn settle(&self) {
+        let line = &self.hold.line;
         let wakers = {
-            let mut state = self.line.state();
+            let mut state = line.state();
             state.releasing -= 1;
             state.wake_settled()
         };
         wakers.into_iter().for_each(Waker::wake);
-        kick(&self.core, &self.line);
-        self.core.lines.retire(&self.line);
+        kick(self.core(), line);
+        self.core().lines.retire(line);
     }
 
-    /// Until the lease would have ended anyway. A first try that was lost on the way may have freed it.
+    /// Until the lease would have ended anyway. A try that was sent and not answered may have freed it: then there is
+    /// nothing left to find.
     async fn retry(&self, mut error: Error) -> Result<Release> {
+        let core = self.core();
         let mut pause = Duration::from_millis(10);
-        let last = self.deadline.min(self.core.now() + self.core.settings.give_up);
+        let mut may_be_freed = error.outcome_unknown();
+        let last = self.deadline.min(core.now() + core.settings.give_up);
         loop {
-            report(Event::ReleaseFailed { name: self.claim.name.clone(), error: error.to_string() });
-            let at = self.core.now() + pause;
+            report(Event::ReleaseFailed { name: self.claim().name.clone(), error: error.to_string() });
+            let at = core.now() + pause;
             if at >= last || !error.is_retryable() {
-                return Err(error.with_name(&self.claim.name));
+                return Err(error.with_name(&self.claim().name));
             }
-            self.core.clock().sleep_until(at).await;
-            match self.core.backend.release(&self.claim, self.leave).await {
-                Ok(release) => {
-                    self.settled(release);
-                    return Ok(Release::Freed);
-                }
+            core.clock().sleep_until(at).await;
+            match core.backend.release(self.claim(), self.leave).await {
+                Ok(Release::NotHeld) if may_be_freed => return Ok(Release::Freed),
+                Ok(release) => return Ok(release),
                 Err(e) => error = e,
             }
+            may_be_freed |= error.outcome_unknown();
             pause = (pause * 2).min(Duration::from_secs(1));
         }
     }

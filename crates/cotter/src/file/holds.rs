@@ -101,12 +101,13 @@ impl Holds {
         self.lock().waiting.remove(&id);
     }
 
+    /// A lock whose file is not there any more kept nobody out: that is not a lock given back.
     pub(super) fn release(&self, id: ClaimId, leave: Leave) -> Release {
         let (held, waited) = {
             let mut table = self.lock();
             (table.held.remove(&id), table.waiting.remove(&id))
         };
-        let freed = held.is_some() || waited;
+        let freed = held.as_ref().is_some_and(Held::is_linked) || waited;
         if let Some(held) = held {
             held.release(leave.used);
         }

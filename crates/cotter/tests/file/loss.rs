@@ -30,6 +30,28 @@ async fn deleted() {
     assert!(another.is_valid() && next.is_valid());
 }
 
+/// The release looks by itself: here nobody had time to notice before.
+#[tokio::test]
+async fn deleted_just_before_the_release() {
+    let place = Place::new();
+    let client = place.client().await.unwrap();
+    for round in 0..20 {
+        let guard = client.mutex("a").lock().await.unwrap();
+        let signal = guard.lost();
+        fs::remove_file(place.lock()).unwrap();
+        assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost, "round {round}");
+        assert_eq!(signal.await.cause, LossCause::Gone);
+    }
+    let guard = client.mutex("a").lock().await.unwrap();
+    fs::remove_file(place.lock()).unwrap();
+    assert_eq!(guard.leave_for(SOON).await.unwrap(), Released::AlreadyLost);
+    let readers = [client.rwlock("a").read().await.unwrap(), client.rwlock("a").read().await.unwrap()];
+    fs::remove_file(place.lock()).unwrap();
+    for reader in readers {
+        assert_eq!(Guard::from(reader).release().await.unwrap(), Released::AlreadyLost);
+    }
+}
+
 #[tokio::test]
 async fn renamed_away() {
     let place = Place::new();

@@ -146,7 +146,8 @@ impl Backend for FlockFile {
             let mut table = self.lock();
             (table.held.remove(&claim.id), table.waiting.remove(&claim.id))
         };
-        let freed = held.is_some() || waited;
+        // A lock on a file that is not there any more kept nobody out.
+        let freed = held.as_ref().is_some_and(|(opened, _)| opened.file.is_at(&self.path)) || waited;
         if let Some((opened, _)) = held {
             opened.free();
         }
