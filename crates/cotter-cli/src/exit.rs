@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Unclean,
     /// The command ran and ended so.
     Child(u8),
+    /// This signal ended the command.
+    Signalled { signal: u8, share: Share },
     /// Wrong usage, a bad name, or something that this store cannot do.
     Usage,
     /// The name is used in another way.
@@ -39,6 +41,17 @@ pub(crate) enum Exit {
     Interrupted(u8),
 }
 
+/// Who else is to end by the signal that ended a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// Nobody; the exit code says it.
+    Nobody,
+    /// This process: the shell that started it looks at how it ends.
+    Cotter,
+    /// Its whole process group: the terminal has sent the signal to the command's group alone.
+    Group,
+}
+
 impl Exit {
     /// What `--busy-code` is without a choice.
     pub(crate) const BUSY: u8 = 75;
@@ -61,14 +74,25 @@ impl Exit {
             Self::MaxHold => 124,
             Self::CannotExecute => 126,
             Self::NotFound => 127,
-            Self::Interrupted(signal) => 128 + signal,
+            Self::Signalled { signal, .. } | Self::Interrupted(signal) => 128 + signal,
         }
     }
 
     /// A command's own code, or 128 + the signal that ended it.
     pub(crate) fn of_child(status: ExitStatus) -> Self {
-        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-        Self::Child(code.and_then(|c| u8::try_from(c).ok()).unwrap_or(u8::MAX))
+        let byte = |number: Option<i32>| number.and_then(|n| u8::try_from(n).ok());
+        match byte(status.signal()) {
+            Some(signal) => Self::Signalled { signal, share: Share::Nobody },
+            None => Self::Child(byte(status.code()).unwrap_or(u8::MAX)),
+        }
+    }
+
+    /// With others ending by the signal that ended the command, if one did.
+    pub(crate) fn shared(self, with: impl FnOnce(u8) -> Share) -> Self {
+        match self {
+            Self::Signalled { signal, .. } => Self::Signalled { signal, share: with(signal) },
+            other => other,
+        }
     }
 }
 

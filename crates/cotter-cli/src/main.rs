@@ -19,6 +19,7 @@ mod live;
 mod nearest;
 mod output;
 mod password;
+mod raise;
 mod run;
 mod schedule;
 mod show;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         console.failure(&failure);
         failure.exit
     });
+    raise::where_it_is_looked_at(exit);
     exit.into()
 }
 

@@ -6,7 +6,9 @@ use super::shims::{self, KILLED, Shim};
 use super::terminal::{Terminal, is_for_the_command};
 use super::watch::Watch;
 use super::wire::{News, Order, Place};
+use crate::exit::Share;
 use crate::output::Failure;
+use crate::raise::typed;
 use rustix::process::{Pid, Signal};
 use std::io::ErrorKind;
 use std::process::ExitStatus;
@@ -24,6 +26,10 @@ pub(crate) struct Child {
     group: Option<Group>,
     /// That of this process, and the group that gets it back.
     terminal: Option<(Terminal, Pid)>,
+    /// The command is the one that reads from it.
+    is_in_front: bool,
+    /// What was passed on, by number: others have seen it as well.
+    passed_on: Vec<i32>,
     /// Nobody is left.
     is_over: bool,
     /// It was stopped and has not gone on.
@@ -50,7 +56,17 @@ impl Child {
         drop(descriptors);
         let socket =
             UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("hear of the command", &e))?;
-        let mut child = Self { socket, shim, group: None, terminal, is_over: false, is_stopped: false };
+        let is_in_front = matches!(place, Place::Foreground(_));
+        let mut child = Self {
+            socket,
+            shim,
+            group: None,
+            terminal,
+            is_in_front,
+            passed_on: Vec::new(),
+            is_over: false,
+            is_stopped: false,
+        };
         match child.news().await? {
             News::Started { group, command } => {
                 child.group = Some(Group(group));
@@ -76,7 +92,7 @@ impl Child {
         };
         match received {
             News::Ended { left: 0, .. } | News::Over => self.is_over = true,
-            News::Stopped(_) => self.is_stopped = true,
+            News::Stopped(_) => (self.is_stopped, self.is_in_front) = (true, false),
             _ => {}
         }
         Ok(received)
@@ -85,6 +101,17 @@ impl Child {
     /// The terminal of this process, when the command may read from it.
     pub(crate) fn terminal(&self) -> Option<&Terminal> {
         self.terminal.as_ref().map(|(terminal, _)| terminal)
+    }
+
+    /// Who else is to end by the signal that has ended the command: what is typed on a terminal is meant for the script
+    /// around it too.
+    pub(crate) fn shares(&self, signal: u8) -> Share {
+        match (&self.terminal, typed(signal)) {
+            (None, _) | (_, None) => Share::Nobody,
+            (Some(_), Some(signal)) if self.passed_on.contains(&signal.as_raw()) => Share::Cotter,
+            _ if self.is_in_front => Share::Group,
+            _ => Share::Cotter,
+        }
     }
 
     /// It was stopped and has not gone on.
@@ -98,6 +125,9 @@ impl Child {
     }
 
     pub(crate) fn pass_on(&mut self, signal: Signal) {
+        if !self.passed_on.contains(&signal.as_raw()) {
+            self.passed_on.push(signal.as_raw());
+        }
         self.is_stopped &= !Group::goes_on(signal);
         Order::Signal(signal.as_raw()).send(&self.socket, &[]);
     }
@@ -105,6 +135,7 @@ impl Child {
     /// Lets a stopped command go on.
     pub(crate) fn go_on(&mut self, foreground: bool) {
         self.is_stopped = false;
+        self.is_in_front = foreground;
         Order::Continue { foreground }.send(&self.socket, &[]);
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all that came of CMD is stopped:
 /// TERM, then KILL after a grace of a quarter of the ttl, but at least 100 ms and at most 5 s.
 ///
-/// On a terminal Ctrl-C and Ctrl-Z reach CMD. A job that is stopped with Ctrl-Z does not renew its lock: where locks have
+/// On a terminal Ctrl-C and Ctrl-Z reach CMD, and a script around it: when CMD dies of Ctrl-C, cotter does, too. A job that is stopped with Ctrl-Z does not renew its lock: where locks have
 /// a ttl, it is lost after that, and CMD is killed.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
@@ -61,9 +61,13 @@ pub(crate) struct Run {
     ///
     /// A key stands for one time of a job, like 2031-05-02 or v1.4. When CMD exits with 0, the key is noted beside the
     /// lock; who comes later with the same key exits with 0 without running CMD. The last 1000 keys are kept.
-    #[arg(long, value_name = "KEY", value_parser = super::slot::parse)]
+    #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = super::slot::parse)]
     pub(crate) slot: Option<String>,
-    /// Write how it went to FILE: one JSON object with outcome, code, token, and waited and held in seconds
+    /// Write how it went to FILE, as one JSON object; - is standard output
+    ///
+    /// It has `name`, `outcome` (exited, done_before, busy, interrupted, lost, max_hold, not_started or failed), `code`,
+    /// `signal`, `token`, `waited` and `held` in seconds, and `error`. A regular file is replaced as a whole; a pipe or a
+    /// device is written to.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// What others read about the holder, beside host and process

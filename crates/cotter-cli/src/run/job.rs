@@ -6,7 +6,7 @@ use crate::duration::words;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::Guard;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use std::future::pending;
 use std::task::{Context, Waker};
 use tokio::signal::unix::{self, SignalKind};
@@ -53,7 +53,7 @@ impl Job {
         }
         if has_a_shell() {
             console.remark(&what_it_means(guard));
-            heard.stop_here().await;
+            heard.stop_here(signal).await;
         }
         if guard.is_valid() {
             let foreground = child.terminal().is_some_and(Terminal::is_ours);
@@ -64,10 +64,17 @@ impl Job {
 
 impl Heard {
     /// Back when somebody has let this process go on. Not before, even if the stop comes a moment late.
-    async fn stop_here(&mut self) {
+    ///
+    /// What a terminal sends is meant for the whole job: a script that waits for this process has to stop as well, or
+    /// the shell above it would not get its prompt.
+    async fn stop_here(&mut self, signal: i32) {
         // What was said before the stop does not count.
         while self.go_on.poll_recv(&mut Context::from_waker(Waker::noop())).is_ready() {}
-        if kill_process(getpid(), Signal::STOP).is_ok() {
+        let stopped = match signal == Signal::STOP.as_raw() {
+            true => kill_process(getpid(), Signal::STOP),
+            false => kill_current_process_group(Signal::STOP),
+        };
+        if stopped.is_ok() {
             self.go_on.recv().await;
         }
     }

@@ -7,12 +7,14 @@
 //! | `job` | what Ctrl-Z does |
 //! | `held` | what is held above a nested run |
 //! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
+//! | `sink` | where a report is written to |
 
 mod args;
 pub(crate) mod held;
 mod job;
 mod report;
 mod rest;
+mod sink;
 mod slot;
 mod wait;
 
@@ -40,7 +42,7 @@ const RELEASE: Duration = Duration::from_secs(5);
 
 /// Runs a command under a lock.
 pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
-    let mut report = Report::begin();
+    let mut report = Report::begin(&args.name);
     let result = attempt(args, store, console, &mut report).await;
     if let Some(file) = &args.report {
         report.write(file, &result, console);
@@ -96,8 +98,9 @@ async fn attempt(
     }
     let kept = Rest::of(args, report.since(), &client, &end);
     let lost = kept.give_back(guard, &mut signals, console).await;
+    let exit = conclude(end, lost, &name).map(|exit| exit.shared(|signal| child.shares(signal)));
     child.bury();
-    conclude(end, lost, &name)
+    exit
 }
 
 fn check(args: &Run, console: &Console) -> Result<Name, Failure> {

@@ -1,22 +1,23 @@
 //! `--report`: how it went, for programs.
 
+use super::sink;
 use crate::exit::Exit;
-use crate::output::{Console, Failure};
+use crate::output::{Console, Failure, clean};
 use cotter::FencingToken;
-use std::fs;
 use std::path::Path;
 use tokio::time::Instant;
 
 /// What is known so far.
 #[derive(Debug)]
 pub(super) struct Report {
+    name: String,
     begin: Instant,
     held: Option<(Instant, FencingToken)>,
 }
 
 impl Report {
-    pub(super) fn begin() -> Self {
-        Self { begin: Instant::now(), held: None }
+    pub(super) fn begin(name: &str) -> Self {
+        Self { name: name.to_owned(), begin: Instant::now(), held: None }
     }
 
     pub(super) fn held(&mut self, token: FencingToken) {
@@ -28,23 +29,24 @@ impl Report {
         self.held.map_or_else(Instant::now, |(since, _)| since)
     }
 
-    /// Written beside and renamed, so that nobody reads half of it.
-    pub(super) fn write(&self, file: &Path, result: &Result<Exit, Failure>, console: &Console) {
-        let mut new = file.as_os_str().to_owned();
-        new.push(".new");
-        let written = fs::write(&new, self.text(result)).and_then(|()| fs::rename(&new, file));
-        if let Err(error) = written {
-            console.warning(&format!("the report {} was not written: {error}", file.display()));
+    /// A report that cannot be written does not change how it went.
+    pub(super) fn write(&self, path: &Path, result: &Result<Exit, Failure>, console: &Console) {
+        if let Err(error) = sink::write_to(path, &self.text(result)) {
+            let path = clean(&path.to_string_lossy());
+            console.warning(&format!("the report {path} was not written: {error}"));
         }
     }
 
+    /// The token is a string, as everywhere: not every reader has 64-bit numbers.
     fn text(&self, result: &Result<Exit, Failure>) -> String {
         let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
         let waited = self.held.map_or_else(|| self.begin.elapsed(), |(since, _)| since - self.begin);
         let report = serde_json::json!({
+            "name": self.name,
             "outcome": outcome(exit),
             "code": exit.code(),
-            "token": self.held.map(|(_, token)| token.get()),
+            "signal": signal(exit),
+            "token": self.held.map(|(_, token)| token.to_string()),
             "waited": waited.as_secs_f64(),
             "held": self.held.map(|(since, _)| since.elapsed().as_secs_f64()),
             "error": result.as_ref().err().map(|failure| &failure.message),
@@ -55,13 +57,21 @@ impl Report {
 
 fn outcome(exit: Exit) -> &'static str {
     match exit {
-        Exit::Child(_) => "exited",
-        Exit::Done => "done before",
+        Exit::Child(_) | Exit::Signalled { .. } => "exited",
+        Exit::Done => "done_before",
         Exit::Lost => "lost",
-        Exit::MaxHold => "max hold",
+        Exit::MaxHold => "max_hold",
         Exit::Busy(_) => "busy",
         Exit::Interrupted(_) => "interrupted",
-        Exit::CannotExecute | Exit::NotFound => "not started",
+        Exit::CannotExecute | Exit::NotFound => "not_started",
         _ => "failed",
+    }
+}
+
+/// The one that ended the command, or the wait for the lock.
+fn signal(exit: Exit) -> Option<u8> {
+    match exit {
+        Exit::Signalled { signal, .. } | Exit::Interrupted(signal) => Some(signal),
+        _ => None,
     }
 }

@@ -42,7 +42,7 @@ impl Session {
     }
 
     /// The number behind this word.
-    fn pid(&mut self, word: &str) -> Pid {
+    pub(crate) fn pid(&mut self, word: &str) -> Pid {
         self.read(word);
         let from = self.text.find(word).unwrap() + word.len();
         while !self.text[from..].contains('\n') {

@@ -75,12 +75,21 @@ fn a_report_says_how_it_went() {
     let env = TestEnv::new();
     let told = report(&env, &["a", "--", "sh", "-c", "sleep 0.2; exit 3"], 3);
     assert_eq!((&told["outcome"], &told["code"]), (&"exited".into(), &3.into()));
-    assert!(told["token"].as_u64().unwrap() > 0);
+    assert_eq!((&told["name"], &told["signal"]), (&"a".into(), &Value::Null));
+    assert!(told["token"].as_str().unwrap().parse::<u64>().unwrap() > 0);
     assert!(told["held"].as_f64().unwrap() >= 0.2 && told["waited"].as_f64().unwrap() < 5.0, "{told}");
     let told = report(&env, &["--max-hold", "100ms", "a", "--", "sleep", "600"], 124);
-    assert_eq!(told["outcome"], "max hold");
+    assert_eq!(told["outcome"], "max_hold");
     assert!(told["error"].as_str().unwrap().contains("--max-hold"));
-    assert_eq!(report(&env, &["a", "/nowhere"], 127)["outcome"], "not started");
+    let told = report(&env, &["a", "--", "sh", "-c", "kill -USR1 $$"], 138);
+    assert_eq!(
+        (&told["outcome"], &told["code"], &told["signal"]),
+        (&"exited".into(), &138.into(), &10.into())
+    );
+    let slot = ["--slot", "x", "a", "true"];
+    assert_eq!(report(&env, &slot, 0)["outcome"], "exited");
+    assert_eq!(report(&env, &slot, 0)["outcome"], "done_before");
+    assert_eq!(report(&env, &["a", "/nowhere"], 127)["outcome"], "not_started");
     let (holder, _) = env.hold(&[], "a");
     let told = report(&env, &["-w", "100ms", "a", "true"], 75);
     assert_eq!(

@@ -13,6 +13,7 @@ fn wrong_usage_is_64_and_one_line() {
         (&["run"], &["<NAME>", "<CMD>", "try 'cotter run --help'"]),
         (&["run", "a"], &["<CMD>", "try 'cotter run --help'"]),
         (&["run", "-n", "-w", "5s", "a", "true"], &["'--no-wait' cannot be used with '--wait <DUR>'"]),
+        (&["run", "-s", "--slot", "k", "a", "true"], &["'--shared' cannot be used with '--slot <KEY>'"]),
         (&["run", "-w", "5", "a", "true"], &["'5' for '--wait <DUR>'", "write 5s or 5ms"]),
         (&["run", "--ttl", "30", "a", "true"], &["'--ttl <DUR>'", "write 30s or 30ms"]),
         (&["run", "--ttl", "0s", "a", "true"], &["'--ttl <DUR>'", "zero makes no sense"]),
