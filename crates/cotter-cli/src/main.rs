@@ -36,11 +36,8 @@ use output::{Console, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    if let Some((word, words)) = words.split_first()
-        && word == command::shim::WORD
-    {
-        return command::shim::main(words);
+    if std::env::args_os().nth(1).is_some_and(|word| word == command::shim::WORD) {
+        return command::shim::main();
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -3,6 +3,7 @@
 use super::shim;
 use super::shims::Shim;
 use super::wire::Order;
+use super::words;
 use crate::exit::Exit;
 use crate::output::{Failure, clean};
 use cotter::Guard;
@@ -49,9 +50,8 @@ impl Launch {
         ioctl_fionbio(&ours, true).map_err(|e| cannot("make a socket", &e.into()))?;
         let mut command = Command::new(OURSELVES);
         command
-            .arg0("cotter")
+            .arg0(shim::NAME.to_str().unwrap_or_default())
             .arg(shim::WORD)
-            .args(&self.words)
             // Out of reach of the signals that go to this process and those beside it.
             .process_group(0)
             .stdin(Stdio::from(theirs))
@@ -68,19 +68,21 @@ impl Launch {
             check_directory(cwd)?;
             command.current_dir(cwd);
         }
-        let shim = Shim::spawn(&mut command).map_err(|e| cannot("start the shim, /proc/self/exe", &e))?;
+        let shim = Shim::spawn(&mut command).map_err(|e| no_shim(&e))?;
         Ok((ours, shim))
     }
 
-    /// The first order, with the command's standard input and what the lock lives on.
+    /// The first order, with the command's standard input, its words, and what the lock lives on.
     pub(super) fn hand_over(
         &self,
         socket: &OwnedFd,
         order: Order,
         descriptors: &[OwnedFd],
     ) -> Result<(), Failure> {
+        let words = words::pack(&self.words).map_err(|e| cannot("hand over the command", &e))?;
         let hand_over = |input: BorrowedFd<'_>| {
-            let all: Vec<_> = [input].into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
+            let of_command = [input, words.as_fd()];
+            let all: Vec<_> = of_command.into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
             order.send(socket, &all);
         };
         if self.has_input {
@@ -126,6 +128,17 @@ fn check_directory(path: &Path) -> Result<(), Failure> {
     };
     let shown = clean(&path.to_string_lossy());
     Err(Failure::new(Exit::CannotExecute, format!("the working directory {shown:?}: {why}")))
+}
+
+/// Without `/proc` nobody could tell what came of the command, either.
+fn no_shim(error: &io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::NotFound => {
+            let why = "cannot start the shim: there is no /proc/self/exe; `cotter run` needs /proc, mount it";
+            Failure::new(Exit::CannotExecute, why)
+        }
+        _ => cannot("start the shim, /proc/self/exe", error),
+    }
 }
 
 pub(super) fn cannot(what: &str, error: &io::Error) -> Failure {

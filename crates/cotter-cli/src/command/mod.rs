@@ -6,7 +6,7 @@
 //! | `child` | the running command, by way of its shim |
 //! | `shim/` | the process that runs the command and ends it when this one cannot |
 //! | `shims` | all shims of this process, and the orphans of those that were killed |
-//! | `wire` | what cotter and a shim say to each other |
+//! | `wire`, `words` | what cotter and a shim say to each other; the command's words |
 //! | `watch`, `end` | until the command has ended or has to; how it came to that |
 //! | `grace` | how much time it gets |
 //! | `ending`, `group`, `proc`, `boot` | ending all that came of it |
@@ -28,6 +28,7 @@ pub(crate) mod signals;
 pub(crate) mod terminal;
 mod watch;
 mod wire;
+mod words;
 
 pub(crate) use child::Child;
 pub(crate) use end::{End, stop};

@@ -13,14 +13,14 @@ use std::time::Duration;
 
 /// Longer than every line.
 const LINE: usize = 128;
-/// The command's standard input, and what a lock lives on.
+/// The command's standard input and its words, and what a lock lives on.
 const DESCRIPTORS: usize = 8;
 
 /// What cotter tells the shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Start the command. The first descriptor that comes with it is the command's standard input, the others are to be
-    /// kept. `grace` is for the time when cotter is dead.
+    /// Start the command. The first descriptor that comes with it is the command's standard input, the second one has its
+    /// words, the others are to be kept. `grace` is for the time when cotter is dead.
     Start { grace: Duration, place: Place },
     /// Stop by yourself: TERM at `term`, KILL at `kill`, on the boot clock. Replaces what was said before.
     Until { term: u64, kill: u64 },

@@ -66,17 +66,20 @@ impl Heard {
     /// Back when somebody has let this process go on. Not before, even if the stop comes a moment late.
     ///
     /// What a terminal sends is meant for the whole job: a script that waits for this process has to stop as well, or
-    /// the shell above it would not get its prompt.
+    /// the shell above it would not get its prompt. The shim may be in the same group: it does not hear TSTP.
     async fn stop_here(&mut self, signal: i32) {
+        let mut nobody = Context::from_waker(Waker::noop());
         // What was said before the stop does not count.
-        while self.go_on.poll_recv(&mut Context::from_waker(Waker::noop())).is_ready() {}
-        let stopped = match signal == Signal::STOP.as_raw() {
-            true => kill_process(getpid(), Signal::STOP),
-            false => kill_current_process_group(Signal::STOP),
-        };
-        if stopped.is_ok() {
+        while self.go_on.poll_recv(&mut nobody).is_ready() {}
+        if signal != Signal::STOP.as_raw() {
+            let _ = kill_current_process_group(Signal::TSTP);
+        }
+        if kill_process(getpid(), Signal::STOP).is_ok() {
             self.go_on.recv().await;
         }
+        // What was sent to the group came here as well.
+        let mut nobody = Context::from_waker(Waker::noop());
+        while self.stop.poll_recv(&mut nobody).is_ready() {}
     }
 }
 

@@ -112,3 +112,33 @@ fn the_next_one_starts_after_the_last_write() {
         }
     }
 }
+
+/// The usual gesture. The wrapper has the command in its own command line, too; the shim has not, and stops what the
+/// pattern did not find before the next one starts.
+#[test]
+fn a_job_that_is_killed_by_pattern_leaves_nobody_beside_the_next_one() {
+    let env = TestEnv::new();
+    let log = env.path("log");
+    let unique = format!("job-{}-of-a-test.sh", std::process::id());
+    let job = env.path(&unique);
+    // What does the work is another program, as python or rsync would be.
+    let work = "trap \"\" TERM; while :; do echo old; done";
+    fs::write(&job, format!("#!/bin/sh\necho ready\nexec >> '{}'\nsh -c '{work}' & wait\n", log.display()))
+        .unwrap();
+    fs::set_permissions(&job, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for round in 0..sized(20, 100) {
+        let _ = fs::remove_file(&log);
+        let mut first = env.start(["run", "--ttl", "300ms", "a", "--", job.to_str().unwrap()]);
+        assert_eq!(first.line(), "ready");
+        until("it writes", || fs::metadata(&log).is_ok_and(|m| m.len() > 0));
+        let next =
+            env.start(["run", "-q", "a", "--", "sh", "-c", "echo new >> \"$0\"", log.to_str().unwrap()]);
+        let killed = env.anywhere("pkill".as_ref()).args(["-KILL", "-f", &unique]).status().unwrap();
+        assert!(killed.success(), "the pattern finds the job");
+        next.end().code(0);
+        std::thread::sleep(Duration::from_millis(10));
+        let text = fs::read_to_string(&log).unwrap();
+        let end = &text[text.len().saturating_sub(40)..];
+        assert!(end.ends_with("old\nnew\n"), "violation[overlap]: round {round}: {end:?}");
+    }
+}

@@ -191,3 +191,24 @@ fn the_command_does_not_have_the_lock() {
     assert!(!output.stdout.contains("/locks/"), "{output:?}");
     assert!(output.stderr.contains("/locks/"), "the shim has: {output:?}");
 }
+
+/// As execvp(3) does, and so flock(1), env(1) and nohup(1).
+#[test]
+fn a_script_without_an_interpreter_is_run_by_a_shell() {
+    let env = TestEnv::new();
+    let folder = env.path("bin");
+    fs::create_dir(&folder).unwrap();
+    let script = folder.join("old-job");
+    fs::write(&script, "echo \"$0 $1|$2\"; exit 7\n").unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = script.to_str().unwrap();
+    let output = env.run(["run", "a", "--", script, "x y", "-n"]).code(7).silent();
+    assert_eq!(output.stdout, format!("{script} x y|-n\n"));
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut found = env.cotter(["run", "a", "old-job", "1", "2"]);
+    let output = Running::start(found.env("PATH", path)).end().code(7).silent();
+    assert_eq!(output.stdout, format!("{script} 1|2\n"));
+    // Neither text nor a program.
+    fs::write(script, b"\x7fELF\0\0\0").unwrap();
+    env.run(["run", "a", "--", script]).code(126).one_line(&["cannot be executed"]);
+}

@@ -10,7 +10,7 @@ use rustix::net::{
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::fs::File;
-use std::io::{IoSlice, PipeReader, PipeWriter, Read, pipe};
+use std::io::{IoSlice, PipeReader, PipeWriter, Read, Seek, Write, pipe};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -26,6 +26,8 @@ struct Shim {
     /// Open at the other end for as long as the shim keeps what the lock lives on.
     lock: PipeReader,
     kept: Option<PipeWriter>,
+    /// The words of the command, each with a zero behind it.
+    words: File,
 }
 
 impl Shim {
@@ -35,9 +37,12 @@ impl Shim {
         let (output, writer) = pipe().unwrap();
         let (lock, kept) = pipe().unwrap();
         let mut command = env.anywhere(Path::new(env!("CARGO_BIN_EXE_cotter")));
-        command.arg("__child").args(words).process_group(0).stdin(theirs).stdout(writer);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(words.iter().map(|word| format!("{word}\0")).collect::<String>().as_bytes()).unwrap();
+        file.rewind().unwrap();
+        command.arg("__child").process_group(0).stdin(theirs).stdout(writer);
         let process = command.stderr(Stdio::null()).spawn().unwrap();
-        Self { socket, process, output, lock, kept: Some(kept) }
+        Self { socket, process, output, lock, kept: Some(kept), words: file }
     }
 
     /// With a command that runs.
@@ -53,7 +58,10 @@ impl Shim {
 
     fn order_to_start(&mut self, grace: Duration) {
         let (nothing, kept) = (File::open("/dev/null").unwrap(), self.kept.take().unwrap());
-        self.send(&format!("start {} 0", grace.as_nanos()), &[nothing.as_fd(), kept.as_fd()]);
+        self.send(
+            &format!("start {} 0", grace.as_nanos()),
+            &[nothing.as_fd(), self.words.as_fd(), kept.as_fd()],
+        );
     }
 
     fn order(&self, line: &str) {
@@ -61,7 +69,7 @@ impl Shim {
     }
 
     fn send(&self, line: &str, descriptors: &[BorrowedFd<'_>]) {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !descriptors.is_empty() {
             control.push(SendAncillaryMessage::ScmRights(descriptors));

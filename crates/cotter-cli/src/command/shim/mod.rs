@@ -12,13 +12,15 @@
 
 mod family;
 mod keeper;
+mod script;
 mod start;
 
 use super::boot;
 use super::wire::{News, Order, Place};
 use keeper::Keeper;
+use nix::sys::prctl::set_name;
 use nix::sys::signal::SigSet;
-use std::ffi::OsString;
+use std::ffi::CStr;
 use std::io::stdin;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -27,15 +29,20 @@ use std::time::Duration;
 /// The first word of its command line.
 pub(crate) const WORD: &str = "__child";
 
-/// Runs the command of these words as the socket on standard input says.
-pub(crate) fn main(words: &[OsString]) -> ExitCode {
+/// What it is called in lists of processes. Not after cotter: who kills all that is called so (`pkill cotter`) leaves the
+/// one alive that ends their commands.
+pub(super) const NAME: &CStr = c"lock-shim";
+
+/// Runs a command as the socket on standard input says.
+pub(crate) fn main() -> ExitCode {
+    let _ = set_name(NAME);
     let Ok(socket) = stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let Some((start, until)) = orders(&socket) else { return ExitCode::FAILURE };
     if until.is_some_and(|(term, _)| boot::left(term).is_zero()) {
         News::Overdue.send(&socket);
         return ExitCode::SUCCESS;
     }
-    match start::start(words, start.place, start.descriptors) {
+    match start::start(start.place, start.descriptors) {
         Ok(started) => {
             // Not earlier: the command inherits what is blocked.
             let _ = SigSet::all().thread_block();

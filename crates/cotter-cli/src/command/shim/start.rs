@@ -1,10 +1,12 @@
 //! Starting the command in its group.
 
-use super::family;
+use super::{family, script};
 use crate::command::group::Group;
 use crate::command::signals;
 use crate::command::terminal::Terminal;
 use crate::command::wire::Place;
+use crate::command::words;
+use rustix::io::Errno;
 use rustix::process::{Pid, getpid, setpgid};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -23,15 +25,30 @@ pub(super) struct Started {
     pub(super) terminal: Option<(Terminal, Pid)>,
 }
 
-/// The first descriptor is the command's standard input.
-pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Started> {
+/// The first descriptor is the command's standard input, the second one has its words.
+pub(super) fn start(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Started> {
     let mut kept = descriptors.into_iter();
-    let (Some(input), Some((program, arguments))) = (kept.next(), words.split_first()) else {
+    let (Some(input), Some(words)) = (kept.next(), kept.next()) else {
         return Err(ErrorKind::InvalidInput.into());
     };
+    let words = words::unpack(words)?;
     family::adopt()?;
+    let started = match run(&words, place, &input) {
+        Err(e) if e.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+            match script::by_a_shell(&words) {
+                Some(words) => run(&words, place, &input)?,
+                None => return Err(e),
+            }
+        }
+        other => other?,
+    };
+    Ok(Started { kept: kept.collect(), ..started })
+}
+
+fn run(words: &[OsString], place: Place, input: &OwnedFd) -> io::Result<Started> {
+    let (program, arguments) = words.split_first().ok_or(ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(input);
+    command.args(arguments).stdin(input.try_clone()?);
     let terminal = match place {
         Place::Nowhere => None,
         Place::Background(ours) | Place::Foreground(ours) => Terminal::controlling().map(|t| (t, ours)),
@@ -43,7 +60,7 @@ pub(super) fn start(words: &[OsString], place: Place, descriptors: Vec<OwnedFd>)
             (process, process)
         }
     };
-    Ok(Started { command, group: Group(group), kept: kept.collect(), terminal })
+    Ok(Started { command, group: Group(group), kept: Vec::new(), terminal })
 }
 
 /// The group that was made for the shim gets the terminal before the command is there: a command that reads before it
