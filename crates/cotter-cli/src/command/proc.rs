@@ -34,6 +34,12 @@ impl Process {
     }
 }
 
+/// When a process began, in ticks since the machine did: with its number it is the same process.
+pub(crate) fn start_of(pid: Pid) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
+}
+
 /// The session of this process: 0, as in `/proc`, when who made it is outside of the PID namespace, as for a command that
 /// was brought into a container from outside. `rustix` does not know of that.
 pub(crate) fn own_session() -> Option<i32> {

@@ -3,17 +3,19 @@
 //! | file | concept |
 //! |---|---|
 //! | `args` | its arguments |
-//! | `wait` | waiting for the lock |
+//! | `wait`, `said` | waiting for the lock; what is said meanwhile |
 //! | `job` | what Ctrl-Z does |
-//! | `held` | what is held above a nested run |
+//! | `held`, `above` | what is held above a nested run, and by whom |
 //! | `slot`, `rest`, `report` | what `--slot`, `--at-least` and `--report` do |
 //! | `sink` | where a report is written to |
 
+mod above;
 mod args;
 pub(crate) mod held;
 mod job;
 mod report;
 mod rest;
+mod said;
 mod sink;
 mod slot;
 mod wait;
@@ -69,7 +71,8 @@ async fn attempt(
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
         client = store.connect(builder, console) => client?,
     };
-    let above = Held::above(|key| std::env::var_os(key))?.with(&client, &name)?;
+    let above = Held::above(|key| std::env::var_os(key))?;
+    above.refuse(&client, &name)?;
     let guard = match wait::acquire(args, &client, &name, &mut signals, console).await? {
         Acquired::Held(guard) => guard,
         Acquired::Busy => return Ok(Exit::Busy(args.busy_code)),
@@ -81,8 +84,9 @@ async fn attempt(
         give_back(guard, console).await;
         return Ok(Exit::Done);
     }
+    let held = above.with(&client, &name);
     let mut watch = Watch::new(&guard, grace, args.max_hold);
-    let mut child = match Child::spawn(&launch(args, store, &above), &watch).await {
+    let mut child = match Child::spawn(&launch(args, store, &held), &watch).await {
         Ok(child) => child,
         Err(failure) => {
             give_back(guard, console).await;

@@ -1,24 +1,16 @@
-//! Waiting for the lock, and saying for whom.
+//! Waiting for the lock.
 
 use super::args::Run;
+use super::said::{Watcher, of_busy};
 use crate::command::signals::Signals;
-use crate::duration::{since, words};
-use crate::live::Live;
-use crate::output::{Console, Failure, clean};
-use cotter::{Client, Guard, Name, ReadGuard, Record};
-use std::convert::Infallible;
-use std::future::pending;
-use std::io::Write;
+use crate::output::{Console, Failure};
+use cotter::{Client, Guard, Name, ReadGuard};
 use std::time::Duration;
 use tokio::task::yield_now;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-/// A shorter wait is not worth a line.
-const SILENT: Duration = Duration::from_millis(300);
-/// How often the line is brought up to date, and how long the store may take to say who holds the lock.
-const UPDATE: Duration = Duration::from_secs(1);
-/// The same where the line is said once.
-const ONCE: Duration = Duration::from_secs(5);
+/// How long the store may take to say who holds the lock.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long the store may take to hear that we do not wait any more.
 const LEAVE: Duration = Duration::from_secs(1);
 
@@ -42,7 +34,10 @@ pub(super) async fn acquire(
         biased;
         signal = signals.stop() => Acquired::Interrupted(signal),
         guard = ask(args, client, name) => guard?.map_or(Acquired::Busy, Acquired::Held),
-        never = tell(client, name, console) => match never {},
+        failure = Watcher::new(client, name, console).watch() => {
+            close(client).await;
+            return Err(failure);
+        }
     };
     match acquired {
         Acquired::Held(guard) => Ok(match arrived(signals).await {
@@ -50,7 +45,8 @@ pub(super) async fn acquire(
             None => Acquired::Held(guard),
         }),
         Acquired::Busy => {
-            console.remark(&describe_busy(args, name, holder(client, name, UPDATE).await.as_ref()));
+            let record = timeout(PATIENCE, client.holder(name)).await.ok().and_then(Result::ok).flatten();
+            console.remark(&of_busy(args, name, record.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
@@ -87,64 +83,15 @@ async fn arrived(signals: &mut Signals) -> Option<u8> {
     }
 }
 
-/// Nothing of ours stays behind in the store's queue.
 async fn leave(client: &Client, guard: Option<Guard>, signal: u8) -> Acquired {
     drop(guard);
-    let _ = timeout(2 * LEAVE, client.close(LEAVE)).await;
+    close(client).await;
     Acquired::Interrupted(signal)
 }
 
-/// Says for whom we wait: on a terminal in one line that is kept up to date, elsewhere once.
-async fn tell(client: &Client, name: &Name, console: &Console) -> Infallible {
-    if console.quiet {
-        return pending().await;
-    }
-    sleep(SILENT).await;
-    let live = Live::new(true);
-    let patience = if live.is_on() { UPDATE } else { ONCE };
-    loop {
-        let text = describe(name, holder(client, name, patience).await.as_ref());
-        if !live.is_on() {
-            let _ = writeln!(console.err(), "{text}");
-            return pending().await;
-        }
-        live.say(&text);
-        sleep(UPDATE).await;
-    }
-}
-
-/// Who holds it, when the store can tell soon enough.
-async fn holder(client: &Client, name: &Name, patience: Duration) -> Option<Record> {
-    timeout(patience, client.holder(name)).await.ok()?.ok()?
-}
-
-fn describe(name: &Name, record: Option<&Record>) -> String {
-    let held = record.and_then(held_by).map(|by| format!(", held by {by}")).unwrap_or_default();
-    let waiters = record.and_then(|r| r.waiters).filter(|n| *n > 0);
-    let waiting = waiters.map(|n| format!(", {n} waiting")).unwrap_or_default();
-    format!("waiting for {name}{held}{waiting}")
-}
-
-fn describe_busy(args: &Run, name: &Name, record: Option<&Record>) -> String {
-    let held = record.and_then(held_by).map_or_else(|| "is busy".to_owned(), |by| format!("is held by {by}"));
-    match args.wait {
-        Some(wait) => format!("{name} {held}; gave up after {}", words(wait)),
-        None => format!("{name} {held}; gave up"),
-    }
-}
-
-fn held_by(record: &Record) -> Option<String> {
-    let holder = record.holders.first()?;
-    let label = clean(&holder.label);
-    let held = match holder.since {
-        Some(then) => format!("{label} for {}", words(since(then))),
-        None => label,
-    };
-    Some(match record.holders.len() - 1 {
-        0 => held,
-        1 => format!("{held} and one other"),
-        others => format!("{held} and {others} others"),
-    })
+/// Nothing of ours stays behind in the store's queue.
+async fn close(client: &Client) {
+    let _ = timeout(2 * LEAVE, client.close(LEAVE)).await;
 }
 
 #[cfg(test)]

@@ -91,9 +91,10 @@ impl Shop {
     }
 
     fn environment(&self, run: &Run) -> Result<Vec<(String, String)>, String> {
-        let above = Held::above(|key| std::env::var_os(key));
-        let held = above.and_then(|above| above.with(run.client(), run.guard().name()));
-        let held = held.map_err(|failure| failure.message)?;
+        let above = Held::above(|key| std::env::var_os(key)).map_err(|failure| failure.message)?;
+        let (client, name) = (run.client(), run.guard().name());
+        above.refuse(client, name).map_err(|failure| failure.message)?;
+        let held = above.with(client, name);
         let mut env = self.store.environment();
         env.push((held::KEY.to_owned(), held.text()));
         env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));

@@ -52,8 +52,8 @@ fn show_tells_of_one_lock_held_or_free() {
     let free = env.run(["show", "a"]).code(0);
     assert!(free.stdout.contains("held by     nobody"), "{free:?}");
     let (first, token) = env.hold(&["--label", "deploy"], "a");
-    let mut second = env.start(["run", "a", "true"]);
-    second.error_line();
+    let mut second = env.start(["run", "-v", "a", "true"]);
+    second.waiting_line();
     let held = env.run(["show", "a"]).code(0).stdout;
     for line in [
         "name        a",

@@ -174,6 +174,17 @@ impl Running {
         line.trim_end().to_owned()
     }
 
+    /// The line that says for whom it waits; with `-v`, or on a terminal.
+    #[track_caller]
+    pub(crate) fn waiting_line(&mut self) -> String {
+        loop {
+            let line = self.error_line();
+            if line.starts_with("waiting for ") {
+                return line;
+            }
+        }
+    }
+
     pub(crate) fn write(&mut self, text: &str) {
         self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }

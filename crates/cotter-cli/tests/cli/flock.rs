@@ -46,8 +46,8 @@ fn flock_keeps_cotter_out() {
         let mut first = Running::start(sh.args(["-c", idiom, path.to_str().unwrap()]));
         assert_eq!(first.line(), "in");
         env.run(["--url", &url, "run", "-n", "backup", "true"]).code(75);
-        let mut second = env.start(["--url", &url, "run", "backup", "--", "echo", "ran"]);
-        assert!(second.error_line().starts_with("waiting for backup"));
+        let mut second = env.start(["--url", &url, "run", "-v", "backup", "--", "echo", "ran"]);
+        assert!(second.waiting_line().starts_with("waiting for backup"));
         first.write("\n");
         assert_eq!(second.line(), "ran");
         second.end().code(0);

@@ -58,8 +58,9 @@ fn the_second_terminal_waits_and_says_for_whom() {
     assert_eq!(first.0, second.0);
     let mut one = shell(&env, &first.0);
     let older = one.line();
-    let mut other = shell(&env, &second.0);
-    let waiting = other.error_line();
+    // No terminal here: there it is said without being asked.
+    let mut other = shell(&env, &second.0.replacen("cotter run", "cotter run -v", 1));
+    let waiting = other.waiting_line();
     let newer = other.line();
     assert!(alike(&first.1[0], &older), "{older}");
     assert!(alike(&second.1[0], &waiting), "{waiting}");

@@ -11,8 +11,8 @@ fn several_share_it_and_an_exclusive_run_waits_for_all() {
     assert!(newer > older, "one counter for all");
     let busy = env.run(["run", "-n", "a", "true"]).code(75);
     busy.one_line(&["a is held by ", "(one) for ", " and one other; gave up"]);
-    let mut writer = env.start(["run", "a", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
-    let line = writer.error_line();
+    let mut writer = env.start(["run", "-v", "a", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
+    let line = writer.waiting_line();
     assert!(line.contains("(one) for ") && line.ends_with(" and one other, 1 waiting"), "{line}");
     env.run(["run", "-s", "-n", "a", "true"]).code(75);
     first.let_go().code(0).silent();
@@ -27,10 +27,10 @@ fn an_exclusive_run_keeps_readers_out() {
     let env = TestEnv::new();
     let (writer, older) = env.hold(&[], "a");
     env.run(["run", "--shared", "--wait", "50ms", "a", "true"]).code(75);
-    let read = || env.start(["run", "-s", "a", "--", "sh", "-c", "echo $COTTER_TOKEN; read line"]);
+    let read = || env.start(["run", "-v", "-s", "a", "--", "sh", "-c", "echo $COTTER_TOKEN; read line"]);
     let mut readers = [read(), read()];
     for reader in &mut readers {
-        assert!(reader.error_line().starts_with("waiting for a, held by "));
+        assert!(reader.waiting_line().starts_with("waiting for a, held by "));
     }
     writer.let_go().code(0);
     // Neither ends before both have begun.

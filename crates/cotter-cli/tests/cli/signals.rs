@@ -56,8 +56,8 @@ fn a_wait_is_ended_by_a_stop_signal_and_the_command_never_runs() {
     for (signal, code) in [(Signal::INT, -2), (Signal::TERM, 143), (Signal::HUP, 129), (Signal::QUIT, -3)] {
         let env = TestEnv::new();
         let (first, _) = env.hold(&[], "a");
-        let mut second = env.start(["run", "a", "--", "echo", "ran"]);
-        second.error_line();
+        let mut second = env.start(["run", "-v", "a", "--", "echo", "ran"]);
+        second.waiting_line();
         second.signal(signal);
         assert_eq!(second.end().code(code).stdout, "");
         let list = env.run(["list", "--json"]).code(0).json();
@@ -70,8 +70,8 @@ fn a_wait_is_ended_by_a_stop_signal_and_the_command_never_runs() {
 fn other_signals_do_not_end_the_wait() {
     let env = TestEnv::new();
     let (first, _) = env.hold(&[], "a");
-    let mut second = env.start(["run", "a", "--", "echo", "ran"]);
-    second.error_line();
+    let mut second = env.start(["run", "-v", "a", "--", "echo", "ran"]);
+    second.waiting_line();
     second.signal(Signal::USR1);
     second.signal(Signal::USR2);
     first.let_go().code(0);
@@ -83,8 +83,8 @@ fn a_stop_signal_that_comes_together_with_the_lock_wins() {
     for _ in 0..3 {
         let env = TestEnv::new();
         let (first, _) = env.hold(&[], "a");
-        let mut second = env.start(["run", "a", "--", "echo", "ran"]);
-        second.error_line();
+        let mut second = env.start(["run", "-v", "a", "--", "echo", "ran"]);
+        second.waiting_line();
         second.signal(Signal::STOP);
         first.let_go().code(0);
         second.signal(Signal::TERM);

@@ -1,13 +1,14 @@
 //! What is different on a terminal.
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const CLEAR: &str = "\r\x1b[K";
 
@@ -65,4 +66,21 @@ fn what_goes_wrong_is_in_colour() {
     read_until(&mut shown, &mut text, "byte", 1);
     assert_eq!(wrong.wait().unwrap().code(), Some(64));
     assert!(text.contains("\x1b[31mcotter:"), "{text:?}");
+}
+
+#[test]
+fn a_terminal_that_stands_still_does_not_keep_the_command_from_starting() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    let (mut shown, screen) = terminal(80);
+    let mark = env.path("mark");
+    let mut second = start(env.cotter(["run", "a", "--", "touch", mark.to_str().unwrap()]), screen);
+    let mut text = String::new();
+    read_until(&mut shown, &mut text, "waiting for a, held by ", 1);
+    // Ctrl-S, and long enough for the line to be brought up to date.
+    shown.write_all(b"\x13").unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    first.let_go().code(0);
+    until("the command runs", || mark.exists());
+    assert_eq!(second.wait().unwrap().code(), Some(0));
 }

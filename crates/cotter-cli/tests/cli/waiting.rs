@@ -1,6 +1,7 @@
 //! Two at once: one waits, says for whom, and has its turn.
 
-use crate::env::{TestEnv, is_alive};
+use crate::env::{Running, TestEnv, is_alive, until};
+use cotter_testkit::servers::{Proxy, Redis};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 fn the_second_waits_says_for_whom_and_has_a_larger_token() {
     let env = TestEnv::new();
     let (first, older) = env.hold(&["--label", "deploy"], "orders:cleanup");
-    let mut second = env.start(["run", "orders:cleanup", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
-    let line = second.error_line();
+    let mut second = env.start(["run", "-v", "orders:cleanup", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
+    let line = second.waiting_line();
     let pid = first.pid().as_raw_nonzero();
     assert!(line.starts_with("waiting for orders:cleanup, held by "), "{line}");
     assert!(line.contains(&format!("/{pid} (deploy) for ")), "{line}");
@@ -18,7 +19,7 @@ fn the_second_waits_says_for_whom_and_has_a_larger_token() {
     let newer: u64 = second.line().parse().unwrap();
     assert!(newer > older);
     let output = second.end().code(0);
-    assert_eq!(output.stderr.lines().count(), 1, "said once: {output:?}");
+    assert_eq!(output.stderr.matches("waiting for").count(), 1, "said once: {output:?}");
 }
 
 #[test]
@@ -51,8 +52,8 @@ fn no_wait_gives_up_at_once_and_names_the_holder() {
 fn a_wait_that_is_long_enough_ends_with_the_lock() {
     let env = TestEnv::new();
     let (first, _) = env.hold(&[], "a");
-    let mut second = env.start(["run", "-w", "1m", "a", "--", "echo", "ran"]);
-    second.error_line();
+    let mut second = env.start(["run", "-v", "-w", "1m", "a", "--", "echo", "ran"]);
+    second.waiting_line();
     first.let_go().code(0);
     assert_eq!(second.end().code(0).stdout, "ran\n");
 }
@@ -75,11 +76,44 @@ fn the_next_has_its_turn_when_the_wrapper_of_the_holder_is_killed() {
     let env = TestEnv::new();
     let mut first = env.start(["run", "a", "--", "sh", "-c", "echo $$; exec sleep 600"]);
     let command = first.ward();
-    let mut second = env.start(["run", "a", "--", "echo", "ran"]);
-    second.error_line();
+    let mut second = env.start(["run", "-v", "a", "--", "echo", "ran"]);
+    second.waiting_line();
     first.signal(Signal::KILL);
     assert_eq!(second.line(), "ran");
     second.end().code(0);
     drop(first);
-    crate::env::until("the command is gone", || !is_alive(command));
+    until("the command is gone", || !is_alive(command));
+}
+
+/// Such as a cron job, whose owner gets a mail of everything that is said.
+#[test]
+fn who_merely_waits_says_nothing_where_there_is_no_terminal() {
+    let env = TestEnv::new();
+    let (first, _) = env.hold(&[], "a");
+    let second = env.start(["run", "a", "--", "echo", "ran"]);
+    until("it waits", || env.run(["show", "--json", "a"]).code(0).json()[0]["waiters"] == 1);
+    std::thread::sleep(Duration::from_millis(600));
+    first.let_go().code(0);
+    assert_eq!(second.end().code(0).silent().stdout, "ran\n");
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_told_of_once() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let proxy = Proxy::start(redis.port());
+    let mut first = env.cotter(["run", "a", "--", "sh", "-c", "echo in; read line"]);
+    let mut first = Running::start(first.env("COTTER_URL", redis.url("")));
+    assert_eq!(first.line(), "in");
+    let mut second = env.cotter(["run", "a", "--", "echo", "ran"]);
+    let mut second = Running::start(second.env("COTTER_URL", proxy.redis_url("timeout=500ms")));
+    until("it waits", || redis.command(&["ZCARD", "cotter:{a}:q"]) == "1");
+    proxy.freeze(true);
+    let line = second.error_line();
+    assert!(line.starts_with("cotter: waiting for a: the store does not answer: "), "{line}");
+    std::thread::sleep(Duration::from_secs(6));
+    proxy.freeze(false);
+    first.let_go().code(0);
+    let output = second.end().code(0);
+    assert_eq!((&*output.stdout, output.stderr.lines().count()), ("ran\n", 1), "{output:?}");
 }
