@@ -28,9 +28,11 @@ pub(crate) const WHERE: &str = "\
 Which store, the first that is given:
   --url URL, --store NAME    the command line
   COTTER_STORE, COTTER_URL   the environment
+  default = \"NAME\"           the configuration
   file:                      a directory of this user on this host
 
 Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.toml:
+  default = \"prod\"
   [store.prod]
   url = \"redis://redis.example\"
   password_file = \"/run/secrets/redis\"";

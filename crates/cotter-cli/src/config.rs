@@ -1,10 +1,11 @@
 //! The configuration file: stores by name.
 
 use crate::nearest::nearest;
-use crate::output::{Failure, clean};
+use crate::output::{Console, Failure, clean};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// For all users of the host.
@@ -13,6 +14,8 @@ const SYSTEM: &str = "/etc/cotter.toml";
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// The store without any other choice.
+    default: Option<String>,
     #[serde(default)]
     store: BTreeMap<String, Store>,
 }
@@ -22,6 +25,17 @@ struct File {
 struct Store {
     url: String,
     password_file: Option<PathBuf>,
+}
+
+/// Warns when others can read a file with a password in it.
+pub(crate) fn warn(place: &Path, console: &Console) {
+    let mode = place.metadata().map_or(0, |found| found.permissions().mode());
+    if mode & 0o004 != 0 {
+        let place = clean(&place.to_string_lossy());
+        console.warning(&format!(
+            "everybody on this host can read the password in {place}: chmod 600 it, or move the password to a password_file"
+        ));
+    }
 }
 
 /// A store that was found.
@@ -39,6 +53,16 @@ pub(crate) struct Named {
 pub(crate) fn places(home: Option<&str>) -> Vec<PathBuf> {
     let own = home.filter(|h| !h.is_empty()).map(|h| Path::new(h).join(".config/cotter/config.toml"));
     own.into_iter().chain([SYSTEM.into()]).collect()
+}
+
+/// The name of the store that is used without any other choice, from the first file that has one, and that file.
+pub(crate) fn default(places: &[PathBuf]) -> Result<Option<(String, PathBuf)>, Failure> {
+    for place in places {
+        if let Some(name) = read(place)?.default {
+            return Ok(Some((name, place.clone())));
+        }
+    }
+    Ok(None)
 }
 
 /// The store of this name in the first file that has it.
@@ -80,7 +104,11 @@ fn read(place: &Path) -> Result<File, Failure> {
     let text = match std::fs::read_to_string(place) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(File::default()),
-        Err(e) => return Err(Failure::config(format!("{}: cannot be read: {e}", place.display()))),
+        Err(e) => {
+            let place = place.display();
+            let why = format!("{place}: cannot be read: {e}; --url or COTTER_URL does without it");
+            return Err(Failure::config(why));
+        }
     };
     toml::from_str(&text).map_err(|e| broken(place, &text, &e))
 }

@@ -20,14 +20,15 @@ pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failu
     let client = store.connect(Client::builder(), console).await?;
     let findings = client.diagnose().await?;
     let info = client.info();
-    let report = if console.json { as_json(info, &findings) } else { as_text(info, &findings) };
+    let scope = store.scope(info);
+    let report = if console.json { as_json(info, &findings) } else { as_text(info, scope, &findings) };
     console.out().write_all(report.as_bytes())?;
     let problem = findings.iter().any(|f| f.severity >= Severity::Problem);
     Ok(if problem { Exit::Config } else { Exit::Done })
 }
 
-fn as_text(info: &Info, findings: &[Finding]) -> String {
-    let scope = if info.scheme == "file" { " (this host, this user only)" } else { "" };
+fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
+    let scope = scope.map(|scope| format!(" ({scope})")).unwrap_or_default();
     let can = abilities(info.capabilities).into_iter().filter(|(_, yes)| *yes).map(|(what, _)| what);
     let can = can.collect::<Vec<_>>().join(", ");
     let mut text = format!(

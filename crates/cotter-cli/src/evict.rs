@@ -13,8 +13,8 @@ use std::io::Write;
 ///
 /// Its holder is told at its next renewal, and the lock passes on when the lease ends.
 ///
-/// Exits with 0 when nobody holds the lock (any more), and with 64 where the lock lives with a process: no store can
-/// take such a lock away; the message names the process that has to end.
+/// Exits with 0 when nobody holds the lock (any more), and with 75 where it is still held because it lives with a process:
+/// no store can take such a lock away; the message names the process that has to end.
 #[derive(Debug, Args)]
 pub(crate) struct Evict {
     /// The name of the lock
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
                 "{:?}: the lock lives with the process {pid} and ends with it: end it (kill {pid})",
                 clean(&name)
             );
-            Err(Failure::usage(why))
+            Err(Failure::new(Exit::Busy(Exit::BUSY), why))
         }
         _ => Err(Failure::new(Exit::Protocol, "the store did something that this cotter does not know")),
     }

@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Done,
     /// `cotter demo`: the audit found something.
     Unclean,
+    /// `cotter show --quiet`: nobody holds the lock.
+    Free,
     /// The command ran and ended so.
     Child(u8),
     /// This signal ended the command.
@@ -62,7 +64,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
-            Self::Unclean => 1,
+            Self::Unclean | Self::Free => 1,
             Self::Child(code) | Self::Busy(code) => code,
             Self::Usage => 64,
             Self::UsedOtherwise => 65,

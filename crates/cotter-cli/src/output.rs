@@ -72,9 +72,19 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Text from elsewhere (labels, names, arguments) on one line and without the power to steer a terminal.
+/// Text from elsewhere (labels, names, arguments) on one line and without the power to steer a terminal: what turns the
+/// direction of writing, or ends a line for some, is shown as what it is.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().fold(String::with_capacity(text.len()), |mut cleaned, c| {
+        match c {
+            c if c.is_control() => cleaned.push(' '),
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                cleaned.extend(c.escape_unicode());
+            }
+            c => cleaned.push(c),
+        }
+        cleaned
+    })
 }
 
 /// The two streams and how much to say on them.
@@ -127,5 +137,17 @@ impl Console {
 
     fn line(&self, style: Style, message: &str) {
         let _ = writeln!(self.err(), "{style}cotter:{style:#} {}", clean(message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_elsewhere_can_neither_turn_the_line_nor_end_it() {
+        assert_eq!(clean("a\tb\nc\x1b[1m"), "a b c [1m");
+        assert_eq!(clean("safe-\u{202e}txt.exe\u{2028}x"), "safe-\\u{202e}txt.exe\\u{2028}x");
+        assert_eq!(clean("naïve 💡👩\u{200d}🚀"), "naïve 💡👩\u{200d}🚀");
     }
 }

@@ -12,7 +12,8 @@ use std::time::{Duration, SystemTime};
 
 /// Show one lock
 ///
-/// Who holds it, since when, with which token, and how many wait. Exits with 0 also when it is free.
+/// Who holds it, since when, with which token, and how many wait. Exits with 0 also when it is free; with --quiet nothing
+/// is printed, and the exit code is 0 when somebody holds it and 1 when nobody does.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The name of the lock
@@ -25,6 +26,9 @@ pub(crate) async fn run(args: &Show, store: &Chosen, console: &Console) -> Resul
     let client = store.connect(Client::builder(), console).await?;
     let found = client.list(Filter::exactly(&name).with_free()).next().await?;
     let record = found.unwrap_or_else(|| Record::free(name));
+    if console.quiet {
+        return Ok(if record.holders.is_empty() { Exit::Free } else { Exit::Done });
+    }
     let mut out = console.out();
     if console.json {
         writeln!(out, "{}", json(&record))?;

@@ -5,9 +5,9 @@ use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure};
 use crate::password::PasswordFile;
-use cotter::{Builder, Client};
+use cotter::{Builder, Client, Info};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long the first connection may take.
@@ -27,6 +27,8 @@ pub(crate) struct Chosen {
     passed_on: Option<String>,
     /// Its name in the configuration.
     pub(crate) name: Option<String>,
+    /// The file of the configuration that has its password.
+    exposed: Option<PathBuf>,
     why: String,
 }
 
@@ -34,7 +36,15 @@ impl Chosen {
     fn by_url(url: impl Into<String>, why: impl Into<String>) -> Self {
         let url = url.into();
         let complete = url.clone();
-        Self { url, complete, password_file: None, passed_on: None, name: None, why: why.into() }
+        Self {
+            url,
+            complete,
+            password_file: None,
+            passed_on: None,
+            name: None,
+            exposed: None,
+            why: why.into(),
+        }
     }
 
     /// With the file that the command line, the configuration or the environment names.
@@ -87,6 +97,9 @@ impl Chosen {
         if let Some(file) = &self.password_file {
             file.warn(console);
         }
+        if let Some(file) = &self.exposed {
+            config::warn(file, console);
+        }
         let connecting = tokio::time::timeout(CONNECT, builder.url(&self.complete).connect());
         let client = connecting.await.map_err(|_| self.silent())??;
         let info = client.info();
@@ -94,10 +107,20 @@ impl Chosen {
             console.warning(caution);
         }
         if console.verbose {
-            let scope = if info.scheme == "file" { "; this host, this user only" } else { "" };
+            let scope = self.scope(info).map(|scope| format!("; {scope}")).unwrap_or_default();
             console.remark(&format!("store {} (from {}){scope}", info.instance, self.why));
         }
         Ok(client)
+    }
+
+    /// Whom it keeps apart, where those are not all who can reach it.
+    pub(crate) fn scope(&self, info: &Info) -> Option<&'static str> {
+        match info.scheme {
+            "file" if self.url.contains("?shared=") => Some("this host, one group of users"),
+            "file" => Some("this host, this user only"),
+            "flock" => Some("this host"),
+            _ => None,
+        }
     }
 
     fn silent(&self) -> Failure {
@@ -115,8 +138,8 @@ pub(crate) enum Place {
     Url(String),
 }
 
-/// The first that is given: command line, the file of jobs where there is one, environment, the default. `env` is the
-/// environment of the process.
+/// The first that is given: command line, the file of jobs where there is one, environment, the default of the
+/// configuration, the default. `env` is the environment of the process.
 pub(crate) fn choose(
     global: &Global,
     of_file: Option<&Place>,
@@ -137,7 +160,8 @@ fn by_url_or_name(
         let of_store = format!("password_file of {name:?} in {}", file.display());
         let password_file = password_file.map(|path| PasswordFile::new(&path, of_store)).transpose()?;
         let chosen = Chosen::by_url(url, format!("{from}, {}", file.display()));
-        Ok(Chosen { name: Some(name.to_owned()), password_file, ..chosen })
+        let exposed = password(&chosen.url).map(|_| file);
+        Ok(Chosen { name: Some(name.to_owned()), password_file, exposed, ..chosen })
     };
     if let Some(url) = &global.url {
         return from_command_line(url);
@@ -158,6 +182,11 @@ fn by_url_or_name(
     }
     if env("COTTER_NAME").is_some() {
         return Err(nested());
+    }
+    if let Some((name, file)) = config::default(&config::places(home.as_deref()))? {
+        let from = format!("`default` in {}", file.display());
+        return named(&name, &from)
+            .map_err(|failure| Failure::config(format!("{from}: {}", failure.message)));
     }
     Ok(Chosen::by_url(DEFAULT, "the default"))
 }

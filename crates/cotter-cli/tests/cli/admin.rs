@@ -79,9 +79,9 @@ fn a_lock_that_lives_with_its_process_is_not_evicted_but_named() {
     let (first, _) = env.hold(&[], "a");
     let pid = first.pid().as_raw_nonzero().get();
     let says = format!("end it (kill {pid})");
-    env.run(["evict", "a"]).code(64).one_line(&["\"a\"", &says]);
-    env.run(["break", "--now", "a"]).code(64).one_line(&[&says]);
-    let json = env.run(["--json", "evict", "a"]).code(64).json();
+    env.run(["evict", "a"]).code(75).one_line(&["\"a\"", &says]);
+    env.run(["break", "--now", "a"]).code(75).one_line(&[&says]);
+    let json = env.run(["--json", "evict", "a"]).code(75).json();
     assert_eq!((&json[0]["result"], &json[0]["pid"]), (&"holder_must_exit".into(), &pid.into()));
     first.let_go().code(0);
 }
@@ -110,4 +110,28 @@ fn doctor_says_what_the_store_promises() {
     let json = env.run(["--json", "doctor"]).code(0).json();
     assert_eq!((json.len(), &json[0]["scheme"], &json[0]["level"]), (1, &"file".into(), &"L1".into()));
     assert!(json[0]["capabilities"].is_object() && json[0]["findings"].is_array());
+}
+
+#[test]
+fn a_quiet_show_answers_with_its_exit_code() {
+    let env = TestEnv::new();
+    assert_eq!(env.run(["show", "-q", "a"]).code(1).silent().stdout, "");
+    let (first, _) = env.hold(&[], "a");
+    assert_eq!(env.run(["show", "--quiet", "a"]).code(0).silent().stdout, "");
+    first.let_go().code(0);
+    env.run(["show", "-q", "a"]).code(1);
+    env.run(["show", "-q", ""]).code(64);
+}
+
+#[test]
+fn a_name_cannot_turn_the_line_around() {
+    let env = TestEnv::new();
+    let name = "backup-\u{202e}gnp";
+    let (first, _) = env.hold(&[], name);
+    for command in [&["list"][..], &["show", name], &["evict", "--token", "1", name]] {
+        let output = env.run(command).code(0).stdout;
+        assert!(output.contains("backup-\\u{202e}gnp") && !output.contains(name), "{output}");
+    }
+    assert_eq!(env.run(["list", "--json"]).code(0).json()[0]["name"], name, "programs get it as it is");
+    first.let_go().code(0);
 }

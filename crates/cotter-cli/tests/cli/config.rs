@@ -87,3 +87,57 @@ fn a_run_inside_a_run_uses_the_same_store() {
     let scrubbed = ["--url", &url, "run", "a", "--", "env", "-u", "COTTER_URL", cotter, "run", "b", "true"];
     env.plain(&scrubbed, &[]).code(64).one_line(&["COTTER_NAME is set"]);
 }
+
+#[test]
+fn a_default_is_used_when_nothing_else_is_said() {
+    let env = TestEnv::new();
+    let stores = format!("[store.prod]\nurl = \"{}\"\n[store.other]\nurl = \"memory:\"\n", env.url());
+    let path = env.config(&format!("default = \"prod\"\n{stores}"));
+    let path = path.to_str().unwrap();
+    let script = "echo ${COTTER_STORE-none}; echo $COTTER_URL";
+    let output = env.plain(&["-v", "run", "a", "--", "sh", "-c", script], &[]).code(0);
+    assert_eq!(output.stdout, format!("prod\n{}\n", env.url()));
+    output.one_line(&["from `default` in ", path]);
+    env.plain(&["-v", "--store", "other", "run", "a", "true"], &[])
+        .code(0)
+        .one_line(&["memory of this process", "--store"]);
+    env.plain(&["-v", "--url", "memory:", "run", "a", "true"], &[])
+        .code(0)
+        .one_line(&["memory of this process", "--url"]);
+    let by_env = [("COTTER_URL", "memory:")];
+    env.plain(&["-v", "run", "a", "true"], &by_env)
+        .code(0)
+        .one_line(&["memory of this process", "COTTER_URL"]);
+    let by_env = [("COTTER_STORE", "other")];
+    env.plain(&["-v", "run", "a", "true"], &by_env)
+        .code(0)
+        .one_line(&["memory of this process", "COTTER_STORE"]);
+    // What is above a nested run may use another store than this.
+    env.plain(&["run", "a", "true"], &[("COTTER_NAME", "b")]).code(64).one_line(&["COTTER_NAME is set"]);
+    env.config(&format!("default = \"prdo\"\n{stores}"));
+    env.plain(&["run", "a", "true"], &[]).code(78).one_line(&[
+        "`default` in ",
+        path,
+        "did you mean \"prod\"?",
+    ]);
+    env.config("default = 7\n");
+    env.plain(&["run", "a", "true"], &[]).code(78).one_line(&["line 1", path]);
+}
+
+#[test]
+fn a_file_with_a_password_that_all_can_read_is_warned_of() {
+    let env = TestEnv::new();
+    let path =
+        env.config("[store.prod]\nurl = \"redis://:canary@127.0.0.1:1\"\n[store.b]\nurl = \"memory:\"\n");
+    let rights =
+        |mode| std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    let warns = |store: &str| {
+        let output = env.plain(&["--store", store, "list"], &[]);
+        assert!(!output.stderr.contains("canary"), "{output:?}");
+        output.stderr.contains("can read the password in")
+    };
+    rights(0o644);
+    assert!(warns("prod") && !warns("b"));
+    rights(0o600);
+    assert!(!warns("prod"));
+}
