@@ -11,11 +11,14 @@ use crate::list::List;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::show::Show;
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
+
+/// Wider lines are hard to read.
+const WIDTH: usize = 100;
 
 /// Run commands under a distributed lock, and look after the locks.
 #[derive(Debug, Parser)]
-#[command(name = "cotter", version, max_term_width = 100, after_long_help = WHERE)]
+#[command(name = "cotter", version, max_term_width = WIDTH, after_long_help = WHERE)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -36,6 +39,23 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
   [store.prod]
   url = \"redis://redis.example\"
   password_file = \"/run/secrets/redis\"";
+
+/// With the options of every command in the help of each command in their short form: `cotter --help` has the long one.
+pub(crate) fn with_short_globals() -> clap::Command {
+    let cotter = Cli::command();
+    let globals: Vec<_> = cotter.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let list =
+        clap::Command::new("").disable_help_flag(true).disable_version_flag(true).max_term_width(WIDTH);
+    let list = list.help_template("{all-args}").args(globals.clone()).render_help().to_string();
+    cotter.mut_subcommands(|command| with(command, &globals, &list))
+}
+
+fn with(command: clap::Command, globals: &[Arg], list: &str) -> clap::Command {
+    let before = command.get_after_long_help().map(|text| format!("{text}\n")).unwrap_or_default();
+    let command = command.after_long_help(format!("{before}{}", list.trim_end()));
+    let command = command.args(globals.iter().map(|arg| arg.clone().hide_long_help(true)));
+    command.mut_subcommands(|command| with(command, globals, list))
+}
 
 /// One variant for each command. Each has a module of its own, and is described where its arguments are.
 #[derive(Debug, Subcommand)]

@@ -2,12 +2,14 @@
 
 use crate::exit::Exit;
 use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
+use serde_json::json;
 use std::io::{self, Write};
 
 /// Say when a cron expression fires
 ///
 /// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`. Prints the next
-/// instants, one RFC 3339 a line in UTC; nothing when there is none. With --json one array of strings.
+/// instants, one RFC 3339 a line in UTC; nothing when there is none. With --json one object a line, with `at`
+/// and, where there is a zone, `local`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Cron {
     /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument
@@ -78,14 +80,25 @@ impl Cron {
             return writeln!(out, "{}{clock}", question.cron.describe());
         }
         let instants = question.cron.after(question.after, zone.unwrap_or(&utc)).take(question.count);
-        if as_json { json(instants, out) } else { lines(instants, zone, out) }
+        if as_json { json(instants, zone, out) } else { lines(instants, zone, out) }
     }
 }
 
-/// One array; an instant in RFC 3339 needs no escapes.
-fn json(instants: impl Iterator<Item = UnixTime>, out: &mut impl Write) -> io::Result<()> {
-    let strings: Vec<String> = instants.map(|at| format!("\"{at}\"")).collect();
-    writeln!(out, "[{}]", strings.join(","))
+fn json(
+    instants: impl Iterator<Item = UnixTime>,
+    zone: Option<&Zone>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for at in instants {
+        match zone {
+            Some(zone) => {
+                let local = zone.local(at).to_string();
+                writeln!(out, "{}", json!({ "at": at.to_string(), "local": local }))?;
+            }
+            None => writeln!(out, "{}", json!({ "at": at.to_string() }))?,
+        }
+    }
+    Ok(())
 }
 
 fn lines(
@@ -153,13 +166,17 @@ mod tests {
         let lines = "2024-03-10T07:00:00Z\t2024-03-10T03:00:00-04:00\n2024-03-11T06:30:00Z\t2024-03-11T02:30:00-04:00\n";
         assert_eq!(answer(&args), lines);
         let json = answer(&[&args[..], &["--json"]].concat());
-        assert_eq!(json, "[\"2024-03-10T07:00:00Z\",\"2024-03-11T06:30:00Z\"]\n");
+        let first = json.lines().next().unwrap();
+        assert_eq!(first, r#"{"at":"2024-03-10T07:00:00Z","local":"2024-03-10T03:00:00-04:00"}"#);
+        assert_eq!(json.lines().count(), 2);
+        let utc = answer(&["0 30 2 * * ?", "--after", "2024-03-09T12:00:00Z", "-n", "1", "--json"]);
+        assert_eq!(utc, "{\"at\":\"2024-03-10T02:30:00Z\"}\n");
     }
 
     #[test]
     fn nothing_when_there_is_nothing() {
         assert_eq!(answer(&["0 0 0 30 2 ?"]), "");
-        assert_eq!(answer(&["0 0 0 30 2 ?", "--json"]), "[]\n");
+        assert_eq!(answer(&["0 0 0 30 2 ?", "--json"]), "");
         assert_eq!(answer(&[LEAP_DAY, "--after", "2095-01-01T00:00:00Z"]), "2096-02-29T00:00:00Z\n");
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Global {
     /// No word about waiting, and no warnings
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say which store is used, and why
+    /// Say which store is used and why, and for whom a run waits
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// When to use colours

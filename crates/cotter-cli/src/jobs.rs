@@ -67,9 +67,18 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(who());
     match &args.what {
         What::List => list(&jobs.list().await?, console)?,
-        What::Pause { job } => jobs.pause(job).await?,
-        What::Resume { job } => jobs.resume(job).await?,
-        What::Trigger { job } => jobs.trigger(job).await?,
+        What::Pause { job } => {
+            jobs.pause(job).await?;
+            console.answer(&format!("{job}: paused, no run begins until it is resumed"));
+        }
+        What::Resume { job } => {
+            jobs.resume(job).await?;
+            console.answer(&format!("{job}: resumed"));
+        }
+        What::Trigger { job } => {
+            jobs.trigger(job).await?;
+            console.answer(&format!("{job}: asked to run once, a scheduler of the group will do so"));
+        }
         What::History { job } => history(&jobs.history(job).await?, console)?,
     }
     Ok(Exit::Done)

@@ -40,8 +40,19 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     while let Some(record) = records.next().await? {
         rows.extend(lines(&record));
     }
+    if rows.is_empty() {
+        let (whose, which) = (clean(&client.info().instance), beginning(args));
+        console.answer(&match args.all {
+            true => format!("no lock{which} is known in {whose}"),
+            false => format!("nobody holds a lock{which} in {whose}"),
+        });
+    }
     table::print(["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"], rows, console)?;
     Ok(Exit::Done)
+}
+
+fn beginning(args: &List) -> String {
+    args.prefix.as_ref().map(|prefix| format!(" that begins with {:?}", clean(prefix))).unwrap_or_default()
 }
 
 /// One line for each holder; the name and what belongs to it only in the first.

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use std::error::Error;
-use std::io::{self, StderrLock, StdoutLock, Write};
+use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
 /// Why the program does not end with 0: one line for people, one code for scripts.
 #[derive(Debug)]
@@ -125,6 +125,13 @@ impl Console {
     pub(crate) fn warning(&self, message: &str) {
         if !self.quiet {
             self.line(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), message);
+        }
+    }
+
+    /// What came of it, where nothing else says so: only for people who look on.
+    pub(crate) fn answer(&self, message: &str) {
+        if self.verbose || io::stderr().is_terminal() {
+            self.remark(message);
         }
     }
 

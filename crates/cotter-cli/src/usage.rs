@@ -1,5 +1,6 @@
 //! What is said about a command line that does not parse.
 
+use crate::args;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use clap::Error;
@@ -8,8 +9,13 @@ use clap::error::ErrorKind;
 /// Prints help, version, or what is wrong in one line.
 pub(crate) fn answer(error: &Error) -> Exit {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp => {
+            let shorter = args::with_short_globals().try_get_matches_from(std::env::args_os());
             // A reader that went away (`cotter --help | head -1`) is no reason to fail.
+            let _ = shorter.as_ref().err().unwrap_or(error).print();
+            Exit::Done
+        }
+        ErrorKind::DisplayVersion => {
             let _ = error.print();
             Exit::Done
         }

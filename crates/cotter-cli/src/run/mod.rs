@@ -25,7 +25,7 @@ pub(crate) use args::Run;
 use crate::command::signals::Signals;
 use crate::command::{Child, End, Grace, Launch, Step, Watch, reap_as_init, stop};
 use crate::exit::Exit;
-use crate::output::{Console, Failure};
+use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use cotter::{Client, Guard, Lease, Lost, Name};
 use held::Held;
@@ -80,7 +80,8 @@ async fn attempt(
     };
     report.held(guard.token());
     let mut slot = Slot::load(args, &client, &name).await?;
-    if slot.as_ref().is_some_and(Slot::is_done) {
+    if let Some(slot) = slot.as_ref().filter(|slot| slot.is_done()) {
+        console.answer(&format!("{name:?}: slot {:?} is done, the command is not run", slot.key()));
         give_back(guard, console).await;
         return Ok(Exit::Done);
     }
@@ -111,7 +112,19 @@ fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
     if console.json {
         return Err(Failure::usage("--json has no meaning for `cotter run`: leave it out"));
     }
+    if is_behind_the_dashes(args) {
+        let name = clean(&args.name);
+        return Err(Failure::usage(format!(
+            "the name of the lock comes before the --, and {name:?} stands behind it: cotter run NAME -- CMD"
+        )));
+    }
     Ok(Name::new(&args.name)?)
+}
+
+/// Nearly always the name was forgotten, and the command is taken for it. One that begins with a dash has to stand there.
+fn is_behind_the_dashes(args: &Run) -> bool {
+    let behind = std::env::args_os().skip_while(|word| word != "--").skip(1).count();
+    behind == 1 + args.command.len() && !args.name.starts_with('-')
 }
 
 fn launch(args: &Run, store: &Chosen, held: &Held) -> Launch {

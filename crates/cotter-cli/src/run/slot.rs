@@ -44,6 +44,10 @@ impl Slot {
         Ok(Some(Self { key, done }))
     }
 
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.done.slots.contains(&self.key)
     }

@@ -57,6 +57,25 @@ fn the_waiting_line_is_kept_up_to_date_and_cleared() {
     assert!(!text.contains('\n') || text.find('\n') > text.find("ran"), "in place: {text:?}");
 }
 
+/// What is done in silence elsewhere.
+#[test]
+fn people_are_told_what_came_of_it() {
+    let env = TestEnv::new();
+    env.run(["run", "--slot", "monday", "a", "true"]).code(0).silent();
+    for (args, says) in [
+        (&["list"][..], "nobody holds a lock in file:///"),
+        (&["list", "b"], "nobody holds a lock that begins with \"b\" in file:///"),
+        (&["run", "--slot", "monday", "a", "true"], "slot \"monday\" is done, the command is not run"),
+    ] {
+        env.run(args).code(0).silent();
+        let (mut shown, screen) = terminal(200);
+        let mut told = start(env.cotter(args), screen);
+        let mut text = String::new();
+        read_until(&mut shown, &mut text, says, 1);
+        assert_eq!(told.wait().unwrap().code(), Some(0));
+    }
+}
+
 #[test]
 fn what_goes_wrong_is_in_colour() {
     let env = TestEnv::new();

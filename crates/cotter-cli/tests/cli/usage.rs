@@ -11,6 +11,8 @@ fn wrong_usage_is_64_and_one_line() {
         (&["run", "--wiat", "5s", "a", "true"], &["'--wiat'", "'--wait'", "try 'cotter run --help'"]),
         (&["run", "a", "-z"], &["'-z'", "try 'cotter run --help'"]),
         (&["run"], &["<NAME>", "<CMD>", "try 'cotter run --help'"]),
+        (&["run", "--", "echo", "hi"], &["comes before the --", "\"echo\"", "cotter run NAME -- CMD"]),
+        (&["run", "-w", "1s", "--", "echo", "hi"], &["comes before the --"]),
         (&["run", "a"], &["<CMD>", "try 'cotter run --help'"]),
         (&["run", "-n", "-w", "5s", "a", "true"], &["'--no-wait' cannot be used with '--wait <DUR>'"]),
         (&["run", "-s", "--slot", "k", "a", "true"], &["'--shared' cannot be used with '--slot <KEY>'"]),
@@ -64,6 +66,26 @@ fn help_and_version_are_answers() {
         assert!(output.stdout.contains("Usage: cotter"), "{output:?}");
     }
     assert_eq!(env.run(["--version"]).code(0).stdout, format!("cotter {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_name_that_begins_with_a_dash_stands_behind_the_dashes() {
+    let env = TestEnv::new();
+    assert_eq!(env.run(["run", "--", "-n", "echo", "ran"]).code(0).silent().stdout, "ran\n");
+    assert_eq!(env.run(["run", "a", "--", "echo", "--", "x"]).code(0).silent().stdout, "-- x\n");
+    assert_eq!(env.run(["run", "a", "echo", "--", "x"]).code(0).silent().stdout, "-- x\n");
+}
+
+#[test]
+fn the_help_of_a_command_is_about_the_command() {
+    let env = TestEnv::new();
+    let whole = env.run(["--help"]).code(0).stdout;
+    assert!(whole.contains("A password does not belong here"), "{whole}");
+    for args in [&["show", "--help"][..], &["help", "show"], &["jobs", "pause", "--help"]] {
+        let help = env.run(args).code(0).stdout;
+        assert_eq!(help.matches("--password-file <FILE>").count(), 1, "{help}");
+        assert!(!help.contains("A password does not belong here") && help.lines().count() < 32, "{help}");
+    }
 }
 
 #[test]
