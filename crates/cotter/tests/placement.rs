@@ -260,3 +260,30 @@ fn who_is_told_of_a_loss_can_try_again_at_once() {
         drop(client.mutex("a").try_lock().wait().unwrap().expect("lost, so free"));
     }
 }
+
+/// To leave the queue must not cost as many steps as there are others in it, for each of them.
+#[test]
+fn many_who_stop_waiting_leave_quickly() {
+    const MANY: usize = 40_000;
+    let used = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let client = Client::connect("memory:").wait().unwrap();
+    let guard = client.mutex("a").lock().wait().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let before = used();
+    runtime.block_on(async {
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..MANY {
+            waiting.spawn(client.mutex("a").try_lock_for(Duration::from_millis(200)));
+        }
+        for left in waiting.join_all().await {
+            assert!(left.unwrap().is_none());
+        }
+    });
+    // Half a second; a minute when each walks past all others.
+    assert!(used() - before < Duration::from_secs(15), "{:?}", used() - before);
+    drop(guard);
+    assert!(client.mutex("a").try_lock().wait().unwrap().is_some());
+}

@@ -119,8 +119,8 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found
         Some(last) => {
             let slot = Slot::new(want.clone(), last);
             state.waiters.push_back(slot.clone());
-            let behind_an_attempt = state.asking.is_some();
-            if state.given.newcomer(behind_an_attempt) {
+            let behind_a_request = state.asking.is_some() || state.releasing > 0;
+            if state.given.newcomer(behind_a_request) {
                 watch(core, line);
             }
             Found::Queued(slot)
@@ -266,7 +266,7 @@ impl Place {
 
     fn tidy(&self, left: &Left) {
         if matches!(left, Left::Queue) {
-            self.line.state().waiters.retain(|w| !Arc::ptr_eq(w, &self.slot));
+            self.line.state().one_left();
             self.line.changed.notify_one();
             self.core.lines.retire(&self.line);
         }

@@ -124,6 +124,7 @@ impl Drop for Asking {
             State::Taken => {
                 // In the queue as if it had waited there all the time: leaving passes on what it may have got.
                 drop(self.attempt.slot.leave());
+                self.line.state().one_left();
                 self.line.changed.notify_one();
             }
             State::Done => {}

@@ -1,10 +1,12 @@
 //! A grant that its task does not take is passed on to the next one here.
 //!
-//! A waiter may have stopped being polled: it sits in a `select!` whose other branch is running, or its executor is
-//! busy. The lock must not sit with it while other tasks of this process wait.
+//! A task may have stopped being polled: it sits in a `select!` whose other branch is running, or its executor is
+//! busy. The lock must not sit with it while other tasks of this process wait, nor may they wait for the answer to a
+//! question or a release that it does not take in.
 
 use super::asking::{Attempt, take_over};
 use super::core::Core;
+use super::serve::kick;
 use super::slot::Slot;
 use super::turns::Line;
 use super::undo::in_background;
@@ -32,13 +34,14 @@ impl Given {
         others_wait && self.start()
     }
 
-    /// Somebody waits behind a task that has not taken what it was given, or that asks: true when that has to be watched
-    /// from now on.
-    pub(super) fn newcomer(&mut self, behind_an_attempt: bool) -> bool {
-        (behind_an_attempt || self.to.as_ref().is_some_and(|slot| slot.is_given())) && self.start()
+    /// Somebody waits behind a task that has not taken what it was given, or whose request is on its way: true when that
+    /// has to be watched from now on.
+    pub(super) fn newcomer(&mut self, behind_a_request: bool) -> bool {
+        (behind_a_request || self.to.as_ref().is_some_and(|slot| slot.is_given())) && self.start()
     }
 
-    fn start(&mut self) -> bool {
+    /// True when somebody has to start watching.
+    pub(super) fn start(&mut self) -> bool {
         !std::mem::replace(&mut self.watched, true)
     }
 }
@@ -56,6 +59,7 @@ pub(super) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
                 // Dropped outside of the line's lock: that is what passes it on.
                 Look::Untaken(guard) => drop(guard),
                 Look::Unasked(attempt) => take_over(&core, &line, &attempt),
+                Look::Unanswered => kick(&core, &line),
             }
         }
     });
@@ -66,6 +70,8 @@ pub(super) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
 struct Seen {
     count: u64,
     asking: Option<Arc<Attempt>>,
+    /// How many releases had been sent, if the last one was not answered.
+    released: Option<u64>,
 }
 
 enum Look {
@@ -75,6 +81,8 @@ enum Look {
     Untaken(Box<Guard>),
     /// The same attempt as at the last look is still on its way.
     Unasked(Arc<Attempt>),
+    /// The same release as at the last look is still not answered.
+    Unanswered,
 }
 
 fn look(line: &Line, seen: &mut Seen) -> Look {
@@ -85,6 +93,11 @@ fn look(line: &Line, seen: &mut Seen) -> Look {
     if let Some(attempt) = asking {
         let same = before.is_some_and(|b| Arc::ptr_eq(&b, &attempt));
         return if same { Look::Unasked(attempt) } else { Look::Moving };
+    }
+    let unanswered = (others_wait && state.releasing > 0 && state.is_open()).then_some(state.released);
+    if let Some(release) = unanswered {
+        let before = seen.released.replace(release);
+        return if before == unanswered { Look::Unanswered } else { Look::Moving };
     }
     if state.given.count != seen.count {
         seen.count = state.given.count;

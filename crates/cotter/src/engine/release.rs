@@ -11,8 +11,8 @@ use super::turns::can_pass;
 use super::undo::{in_background, in_time_if_left, undo};
 use crate::backend::{Backend, Claim, Leave, Release};
 use crate::{Error, ErrorKind, Guard, LossCause, Moment, Released, Result};
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -69,7 +69,12 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         return Step::Done(Returned::AlreadyLost(cause));
     }
     state.part_from(hold);
+    // Its task may not take in the answer.
+    let unwatched = state.head().is_some() && state.given.start();
     drop(state);
+    if unwatched {
+        watch(&hold.core, &hold.line);
+    }
     hold.core.engine.agenda().remove(hold);
     Step::Done(Returned::Send(Parting::new(hold, keep_for)))
 }
@@ -252,23 +257,16 @@ impl Job {
         }
     }
 
-    /// The next question of this process goes out right behind the release.
     async fn tell(&self, on: &dyn Backend) -> Result<Release> {
-        let mut told = pin!(in_time_if_left(self.core(), on.release(self.claim(), self.leave)));
-        let mut sent = false;
-        let answer = poll_fn(|cx| {
-            let answer = told.as_mut().poll(cx);
-            if !std::mem::replace(&mut sent, true) {
-                kick(self.core(), &self.hold.line);
-            }
-            answer
-        });
-        let silence = || {
-            Error::new(ErrorKind::Unavailable, "the store did not answer a release").with_outcome_unknown()
-        };
-        answer.await.unwrap_or_else(|| Err(silence()))
+        let told = in_time_if_left(self.core(), on.release(self.claim(), self.leave)).await;
+        told.unwrap_or_else(|| {
+            let why = "the store did not answer a release";
+            Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
+        })
     }
 
+    /// Only now may the next question of this process go out. It goes over the engine's connection: sent along with the
+    /// release it would overtake it, and find the lock taken.
     fn settle(&self) {
         let line = &self.hold.line;
         let wakers = {

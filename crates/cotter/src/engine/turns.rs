@@ -40,7 +40,11 @@ pub(crate) struct State {
     pub(super) asking: Option<Arc<Attempt>>,
     /// Releases that were sent and not answered.
     pub(crate) releasing: u32,
+    /// Releases that were ever sent: tells one that is slow from one after the other.
+    pub(super) released: u64,
     pub(crate) waiters: VecDeque<Arc<Slot>>,
+    /// How many of them have left, at most.
+    left: usize,
     /// Those who wait until nothing is in flight.
     pub(crate) settle: Vec<Waker>,
     /// What keeps the store from answering just now.
@@ -92,6 +96,16 @@ impl State {
         self.given.note(slot, others_wait)
     }
 
+    /// A waiter has left. Its slot stays until half of all have: to take out each by itself would cost as many steps as
+    /// there are others, for every one of them.
+    pub(super) fn one_left(&mut self) {
+        self.left += 1;
+        if self.left * 2 >= self.waiters.len() {
+            self.left = 0;
+            self.waiters.retain(|w| w.is_open());
+        }
+    }
+
     /// This hold is given back: a release of it is on its way.
     pub(crate) fn part_from(&mut self, hold: &Arc<Hold>) {
         if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
@@ -99,6 +113,7 @@ impl State {
         }
         self.readers.retain(|h| !Arc::ptr_eq(h, hold));
         self.releasing += 1;
+        self.released += 1;
     }
 
     pub(crate) fn wake_settled(&mut self) -> Vec<Waker> {
