@@ -289,3 +289,19 @@ fn a_store_that_is_down_for_less_than_a_lease_costs_nothing() {
     assert!(stage.faults.counts().refused >= 5, "{:?}", stage.faults.counts());
     assert_eq!(guard.release().wait().unwrap(), Released::Yes);
 }
+
+/// Every call takes a while: whoever was asked for with the first must not wait for the answers to the last.
+#[test]
+fn many_holds_outlive_a_slow_store() {
+    let stage = Stage::new(Lease::renewed(TTL));
+    let guards: Vec<_> = (0..2_000)
+        .map(|i| stage.one.client().mutex(format!("x{i}")).lock().wait().unwrap())
+        .collect();
+    stage.faults.set(Plan { after: TTL / 5, ..Plan::default() });
+    for _ in 0..100 {
+        stage.clock.advance(TTL / 50);
+    }
+    let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
+    demand(lost == 0, Kind::NeedlessLoss, format!("{lost} of {} locks", guards.len()));
+    stage.faults.set(Plan::default());
+}

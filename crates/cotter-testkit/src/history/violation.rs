@@ -31,6 +31,8 @@ pub enum Kind {
     RenewedAfterRelease,
     /// A holder that had lost the lock could still use the guard.
     UsedAfterLoss,
+    /// A lock was lost that the store would have kept.
+    NeedlessLoss,
     /// The guarded resource lost a write, or took one of a stale holder.
     LostWrite,
     /// A process got less than its share.
@@ -61,6 +63,7 @@ impl fmt::Display for Kind {
             Self::DropNotAwaited => "drop-not-awaited",
             Self::RenewedAfterRelease => "renewed-after-release",
             Self::UsedAfterLoss => "used-after-loss",
+            Self::NeedlessLoss => "needless-loss",
             Self::LostWrite => "lost-write",
             Self::UnfairShare => "unfair-share",
             Self::SlowHandOver => "slow-hand-over",

@@ -111,6 +111,26 @@ pub(super) async fn extend_does_not_touch_others(f: &Fixture) {
     take(&one, &f.claim("a")).await;
 }
 
+/// Some of them were given back: each answer belongs to its own grant.
+pub(super) async fn extend_answers_for_each_of_many(f: &Fixture) {
+    let backend = f.connect().await;
+    let mut grants = Vec::new();
+    for i in 0..150 {
+        grants.push(take(&backend, &f.claim(&format!("many{i}"))).await);
+    }
+    let gone = |i: usize| i % 7 == 3;
+    for (_, grant) in grants.iter().enumerate().filter(|(i, _)| gone(*i)) {
+        give(&backend, &grant.claim).await;
+    }
+    let all: Vec<&Grant> = grants.iter().collect();
+    let answers = backend.extend(&all, TTL * 2).await;
+    assert_eq!(answers.len(), all.len());
+    for (i, answer) in answers.into_iter().enumerate() {
+        let lost = matches!(answer.expect("answers"), Extension::Lost);
+        assert_eq!(lost, gone(i), "number {i}");
+    }
+}
+
 pub(super) async fn kept_lease_stays_busy_for_the_rest(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let claim = f.claim("a");

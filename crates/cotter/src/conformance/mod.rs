@@ -71,7 +71,8 @@ cases! {
         dropped_waiter_leaves_the_queue
         dropped_waiter_in_the_middle_blocks_nobody
         acquire_dropped_at_any_poll_can_be_undone
-        queued_claim_can_be_released;
+        queued_claim_can_be_released
+        contention_gives_everybody_a_turn;
     leases:
         as_of_is_before_the_request
         a_lease_ends
@@ -80,6 +81,7 @@ cases! {
         extend_never_shortens
         extend_never_creates
         extend_does_not_touch_others
+        extend_answers_for_each_of_many
         kept_lease_stays_busy_for_the_rest
         adopt_hands_over_once
         an_old_claim_answers_the_time_that_is_left;

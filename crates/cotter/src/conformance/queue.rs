@@ -2,7 +2,9 @@
 
 use super::fixture::{Fixture, SOON, WHILE, give, is_busy, poll_once, settle, take, wait_in_task};
 use crate::backend::{Leave, Until};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 pub(super) async fn waiter_gets_it_after_release(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
@@ -129,4 +131,36 @@ pub(super) async fn queued_claim_can_be_released(f: &Fixture) {
     other.release(&wanted, Leave::default()).await.expect("answers");
     give(&one, &held).await;
     take(&one, &f.claim("a")).await;
+}
+
+/// Several that take it again and again, at once after they have given it back: with or without a queue, nobody starves.
+pub(super) async fn contention_gives_everybody_a_turn(f: &Fixture) {
+    const TAKERS: usize = 4;
+    const TURNS: usize = 5;
+    let (served, held) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut takers = Vec::new();
+    for _ in 0..TAKERS {
+        let (backend, claim) = (f.connect().await, f.claim("a"));
+        let (served, held) = (served.clone(), held.clone());
+        takers.push(tokio::spawn(async move {
+            let (start, mut turns) = (Instant::now(), 0);
+            while served.load(Ordering::SeqCst) < TAKERS && start.elapsed() < SOON * 4 {
+                let claim = claim.renewed();
+                backend.acquire(&claim, Until::Forever).await.expect("answers").expect("it waits for ever");
+                assert!(!held.swap(true, Ordering::SeqCst), "two hold it at once");
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                held.store(false, Ordering::SeqCst);
+                give(&backend, &claim).await;
+                turns += 1;
+                if turns == TURNS {
+                    served.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+            turns
+        }));
+    }
+    for taker in takers {
+        let turns = taker.await.expect("no panic");
+        assert!(turns >= TURNS, "one of {TAKERS} had it {turns} times only");
+    }
 }

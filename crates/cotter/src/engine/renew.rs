@@ -29,8 +29,8 @@ struct Entries {
 
 /// Renewals that fall due within this part of their ttl go out together.
 const BATCHING: u32 = 128;
-/// So many go out in one call.
-const BATCH: usize = 512;
+/// So many go out in one call. None of them counts before the call is answered as a whole, so that they must be few.
+const BATCH: usize = 64;
 
 impl Agenda {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
@@ -135,8 +135,8 @@ impl Agenda {
                 None => self.moved(&hold),
             }
         }
-        for batch in batches.into_values() {
-            handle.spawn(renew(Arc::downgrade(self), batch));
+        for batch in batches.values().flat_map(|holds| holds.chunks(BATCH)) {
+            handle.spawn(renew(Arc::downgrade(self), batch.to_vec()));
         }
     }
 
@@ -171,16 +171,14 @@ impl fmt::Debug for Agenda {
     }
 }
 
-/// Extends many holds of one client, for the same time.
+/// Extends some holds of one client, for the same time.
 async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
-    for batch in holds.chunks(BATCH) {
-        let grants: Vec<&Grant> = batch.iter().map(|h| &h.grant).collect();
-        let (core, ttl) = (&batch[0].core, batch[0].grant.claim.ttl);
-        let answers = core.backend.extend(&grants, ttl).await;
-        let Some(agenda) = agenda.upgrade() else { return };
-        for (hold, answer) in batch.iter().zip(answers) {
-            take_in(&agenda, hold, answer);
-        }
+    let grants: Vec<&Grant> = holds.iter().map(|h| &h.grant).collect();
+    let (core, ttl) = (&holds[0].core, holds[0].grant.claim.ttl);
+    let answers = core.backend.extend(&grants, ttl).await;
+    let Some(agenda) = agenda.upgrade() else { return };
+    for (hold, answer) in holds.iter().zip(answers) {
+        take_in(&agenda, hold, answer);
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Native {
 /// What the lock of a dead holder stays beyond its lease, so that its queue and its token are not forgotten.
 const GRACE: Duration = Duration::from_secs(3600);
 /// So many grants are extended by one call: the server does nothing else meanwhile.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 /// Shorter leases than this would be over before their answer is read.
 const MIN_TTL: Duration = Duration::from_millis(5);
 
@@ -179,7 +179,7 @@ fn extension(grant: &Grant, fields: &str, i: usize, as_of: Moment) -> Result<Ext
 }
 
 /// Polls all of them until all are done.
-async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+pub(super) async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
     let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
     poll_fn(|cx| {

@@ -1,8 +1,9 @@
 //! `SETNX` and `GETSET` of an expiry in the client's time.
 
 use super::connection::Link;
-use super::faults::{Sent, explain};
-use super::polling::{self, Once, Sale, grant, millis};
+use super::faults::{Sent, explain, garbled};
+use super::pace::Pauses;
+use super::polling::{self, Once, Sale, Tried, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until};
@@ -21,7 +22,7 @@ pub(super) struct GetSet {
     info: Info,
 }
 
-/// How often one who waits asks, if the URL does not say: what the protocol's users do.
+/// How often one who has waited for long asks, if the URL does not say: what the protocol's users do.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// Said once for each client.
@@ -72,22 +73,31 @@ impl GetSet {
         Some(grant(claim, block?, as_of, Duration::from_millis(left)))
     }
 
-    /// The three steps of the protocol. True: got it.
-    async fn steps(&self, claim: &Claim, expiry: u64) -> Result<bool> {
+    /// The three steps of the protocol.
+    async fn steps(&self, claim: &Claim, expiry: u64) -> Result<Step> {
         let ask = async |cmd: &mut Cmd| self.link.ask(cmd).await.map(|(value, _)| value);
         let key = &*claim.name;
         if ask(redis::cmd("SETNX").arg(key).arg(expiry)).await? == Value::Int(1) {
-            return Ok(true);
+            return Ok(Step::Got);
         }
         let seen = ask(redis::cmd("GET").arg(key)).await?;
-        let Some(theirs) = parse(&seen)? else { return Ok(false) };
+        let Some(theirs) = parse(&seen)? else { return Ok(Step::JustFreed) };
         if theirs > self.wall_millis() {
-            return Ok(false);
+            return Ok(Step::Taken(theirs));
         }
         // Whoever reads back what it saw was first. The others have overwritten it all the same.
         let old = ask(redis::cmd("GETSET").arg(key).arg(expiry)).await?;
-        Ok(old == seen || old == Value::Nil)
+        Ok(if old == seen || old == Value::Nil { Step::Got } else { Step::Taken(expiry) })
     }
+}
+
+/// How far the protocol got.
+enum Step {
+    Got,
+    /// Somebody has it until then.
+    Taken(u64),
+    /// It was given back meanwhile.
+    JustFreed,
 }
 
 /// The expiry that stands there; `None` when it has just gone.
@@ -101,26 +111,40 @@ fn parse(value: &Value) -> Result<Option<u64>> {
 }
 
 impl Once for GetSet {
-    async fn once(&self, claim: &Claim) -> Result<Option<Grant>> {
+    async fn once(&self, claim: &Claim) -> Result<Tried> {
         if let Some(held) = self.still_held(claim) {
-            return Ok(Some(held));
+            return Ok(Tried::Granted(held));
         }
         let carrier = self.link.live().await?.number;
         let as_of: Moment = self.link.now();
         let expiry = self.expiry(claim.ttl);
         self.sale(claim, expiry, None);
         self.shared.desk.asks(claim.id, carrier, self.link.stray_until(as_of));
-        let got = self.steps(claim, expiry).await.map_err(|e| e.with_name(&claim.name));
+        let got = async {
+            match self.steps(claim, expiry).await? {
+                // Once more; if that fails, somebody else was as quick.
+                Step::JustFreed => self.steps(claim, expiry).await,
+                step => Ok(step),
+            }
+        };
+        let got = got.await.map_err(|e| e.with_name(&claim.name));
         if !got.as_ref().is_err_and(Error::outcome_unknown) {
             self.shared.desk.answered(claim.id, carrier);
             self.shared.sold.forget(claim.id);
         }
-        if !got? {
-            return Ok(None);
+        match got? {
+            Step::Got => {}
+            Step::Taken(until) => return Ok(Tried::Taken(until)),
+            Step::JustFreed => return Ok(Tried::Taken(0)),
         }
         let block = self.shared.sold.reserve(claim.turns, self.link.clock().wall());
         self.sale(claim, expiry, Some(block));
-        Ok(Some(grant(claim, block, as_of, claim.ttl)))
+        Ok(Tried::Granted(grant(claim, block, as_of, claim.ttl)))
+    }
+
+    async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
+        let (seen, _) = self.link.ask(redis::cmd("GET").arg(&*claim.name)).await?;
+        Ok(parse(&seen)?.filter(|theirs| *theirs > self.wall_millis()))
     }
 }
 
@@ -132,16 +156,12 @@ impl Backend for GetSet {
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         self.info.capabilities.supports(claim.mode, SCHEME)?;
-        let retry = self.shared.options.retry.unwrap_or(RETRY);
-        polling::acquire(self, &**self.link.clock(), retry, claim, until).await
+        let pauses = Pauses::up_to(self.shared.options.retry.unwrap_or(RETRY));
+        polling::acquire(self, (&**self.link.clock(), &self.shared.sold.rests, pauses), claim, until).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        let mut answers = Vec::new();
-        for grant in grants {
-            answers.push(self.extend_one(grant, ttl).await);
-        }
-        answers
+        polling::extend(grants, |some| self.extend_some(some, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -161,7 +181,11 @@ impl Backend for GetSet {
             return Ok(Release::Unsettled);
         }
         self.shared.sold.forget(claim.id);
-        Ok(if answer == "f" { Release::Freed } else { Release::NotHeld })
+        if answer != "f" {
+            return Ok(Release::NotHeld);
+        }
+        self.shared.sold.rests.freed(&claim.name, self.link.now());
+        Ok(Release::Freed)
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {
@@ -174,26 +198,52 @@ impl Backend for GetSet {
 }
 
 impl GetSet {
-    async fn extend_one(&self, grant: &Grant, ttl: Duration) -> Result<Extension> {
-        let claim = &grant.claim;
-        let Some(sale) = self.shared.sold.get(claim.id) else { return Ok(Extension::Lost) };
-        let as_of = self.link.now();
-        let expiry = self.expiry(ttl);
-        let now = self.wall_millis();
-        let ours: u64 = sale.value.parse().unwrap_or_default();
-        if ours > expiry {
-            let left = Duration::from_millis(ours - now - 1);
-            return Ok(Extension::Extended { as_of, ttl: Some(left) });
-        }
-        let (new, now) = (expiry.to_string(), now.to_string());
+    async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Result<Extension>>> {
         let live = self.link.live().await?;
-        let args = [&*sale.value, &*new, &*now].map(str::as_bytes);
-        let answer = script::GETSET_EXTEND.run(&live, &[&claim.name], &args).await;
-        let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
-        if answer != "f" {
-            return Ok(Extension::Lost);
+        let (as_of, now, expiry) = (self.link.now(), self.wall_millis(), self.expiry(ttl));
+        let plans: Vec<Plan> = grants.iter().map(|grant| self.plan(&grant.claim, now, expiry)).collect();
+        let (mut keys, mut args) = (Vec::new(), vec![now.to_string()]);
+        for (grant, plan) in grants.iter().zip(&plans) {
+            if let Plan::Ask(sale) = plan {
+                keys.push(&*grant.claim.name);
+                args.extend([sale.value.clone(), expiry.to_string()]);
+            }
         }
-        self.sale(claim, expiry, sale.block);
-        Ok(Extension::Extended { as_of, ttl: Some(ttl) })
+        let args: Vec<&[u8]> = args.iter().map(|argument| argument.as_bytes()).collect();
+        let answer = match keys.is_empty() {
+            true => String::new(),
+            false => {
+                let answer = script::GETSET_EXTEND.run(&live, &keys, &args).await;
+                text(answer.map_err(|e| explain(e, Sent::Yes))?)?
+            }
+        };
+        let mut answers = answer.chars();
+        let mut extension = |claim: &Claim, plan| match plan {
+            Plan::Lost => Ok(Extension::Lost),
+            Plan::Lasts(left) => Ok(Extension::Extended { as_of, ttl: Some(left) }),
+            Plan::Ask(sale) => match answers.next() {
+                Some('f') => {
+                    self.sale(claim, expiry, sale.block);
+                    Ok(Extension::Extended { as_of, ttl: Some(ttl) })
+                }
+                Some('n') => Ok(Extension::Lost),
+                _ => Err(garbled(&answer)),
+            },
+        };
+        Ok(grants.iter().zip(plans).map(|(grant, plan)| extension(&grant.claim, plan)).collect())
     }
+
+    fn plan(&self, claim: &Claim, now: u64, expiry: u64) -> Plan {
+        let Some(sale) = self.shared.sold.get(claim.id) else { return Plan::Lost };
+        let ours: u64 = sale.value.parse().unwrap_or_default();
+        if ours > expiry { Plan::Lasts(Duration::from_millis(ours - now - 1)) } else { Plan::Ask(sale) }
+    }
+}
+
+/// What to do about one grant that is to be extended.
+enum Plan {
+    Lost,
+    /// It lasts longer as it is.
+    Lasts(Duration),
+    Ask(Sale),
 }

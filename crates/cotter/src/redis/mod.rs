@@ -19,6 +19,7 @@
 //! | `backend`, `queue` | the contract in native mode, and waiting |
 //! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
 //! | `plain`, `getset`, `polling` | the two older protocols |
+//! | `pace` | when to ask, where there is no queue |
 
 mod address;
 mod admin;
@@ -32,6 +33,7 @@ mod getset;
 mod keys;
 mod notes;
 mod options;
+mod pace;
 mod plain;
 mod polling;
 mod queue;
@@ -76,7 +78,7 @@ impl Store {
     /// | `mode` | `native`, `plain` or `getset` | `native` |
     /// | `prefix` | what native keys and channels begin with | `cotter` |
     /// | `retain` | how long a free name is remembered | `10m` |
-    /// | `retry` | how often `plain` and `getset` ask | `50ms`, `10ms` |
+    /// | `retry` | how often `plain` and `getset` ask after a second of waiting; before, up to ten times as often | `50ms`, `10ms` |
     /// | `connect_timeout` | for one connection | `2s` |
     /// | `timeout` | for one answer | `2s` |
     /// | `ca` | a PEM file of the authorities to trust, instead of the system's | |

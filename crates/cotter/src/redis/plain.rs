@@ -3,7 +3,8 @@
 use super::connection::Link;
 use super::faults::{Sent, explain, garbled};
 pub(super) use super::polling::Sold;
-use super::polling::{self, Once, Sale, grant, millis};
+use super::pace::Pauses;
+use super::polling::{self, Once, Sale, Tried, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
@@ -21,7 +22,7 @@ pub(super) struct Plain {
     info: Info,
 }
 
-/// How often one who waits asks, if the URL does not say.
+/// How often one who has waited for long asks, if the URL does not say.
 const RETRY: Duration = Duration::from_millis(50);
 
 impl Plain {
@@ -45,21 +46,26 @@ impl Plain {
     }
 
     /// Whose the taken key is.
-    async fn look(&self, claim: &Claim, value: &str) -> Result<Option<Grant>> {
+    async fn look(&self, claim: &Claim, value: &str) -> Result<Look> {
         let live = self.link.live().await?;
         let as_of = self.link.now();
         let answer = script::PLAIN_LOOK.run(&live, &[&claim.name], &[value.as_bytes()]).await;
         let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
+        if answer == "f" {
+            return Ok(Look::Free);
+        }
+        let (left, digest) = answer.get(1..).and_then(|a| a.split_once(' ')).ok_or_else(|| garbled(&answer))?;
+        let holder = u64::from_str_radix(digest, 16).map_err(|_| garbled(&answer))?;
         // A value that others may choose too does not prove that it is this claim's.
         let known = self.shared.sold.get(claim.id).and_then(|s| s.block);
-        let Some(left) = answer.strip_prefix('o') else { return Ok(None) };
         let block = match (known, &self.shared.options.request_id) {
+            _ if !answer.starts_with('o') => return Ok(Look::Taken(holder)),
             (Some(block), _) => block,
-            (None, Some(_)) => return Ok(None),
+            (None, Some(_)) => return Ok(Look::Taken(holder)),
             (None, None) => self.sell(claim, value),
         };
         let left = left.parse::<i64>().map_err(|_| garbled(left))?;
-        Ok(Some(grant(claim, block, as_of, Duration::from_millis(left.max(0) as u64))))
+        Ok(Look::Ours(grant(claim, block, as_of, Duration::from_millis(left.max(0) as u64))))
     }
 
     fn sell(&self, claim: &Claim, value: &str) -> (u64, u16) {
@@ -78,12 +84,20 @@ impl Plain {
     }
 }
 
-impl Once for Plain {
-    async fn once(&self, claim: &Claim) -> Result<Option<Grant>> {
-        let value = self.value(claim);
+/// What a look at a key has found.
+enum Look {
+    Ours(Grant),
+    /// Somebody has it; the number tells holders apart.
+    Taken(u64),
+    Free,
+}
+
+impl Plain {
+    /// Sets the key if nobody has it.
+    async fn set(&self, claim: &Claim, value: &str) -> Result<Option<Grant>> {
         let live = self.link.live().await?;
         let mut set = Cmd::with_capacity(6, claim.name.len() + value.len() + 32);
-        set.arg("SET").arg(&*claim.name).arg(&value).arg("NX").arg("PX").arg(millis(claim.ttl));
+        set.arg("SET").arg(&*claim.name).arg(value).arg("NX").arg("PX").arg(millis(claim.ttl));
         let as_of = self.link.now();
         self.shared.desk.asks(claim.id, live.number, self.link.stray_until(as_of));
         let answer = live.ask(&set).await.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name));
@@ -91,9 +105,36 @@ impl Once for Plain {
             self.shared.desk.answered(claim.id, live.number);
         }
         match answer? {
-            Value::Okay => Ok(Some(grant(claim, self.sell(claim, &value), as_of, claim.ttl))),
-            Value::Nil => Box::pin(self.look(claim, &value)).await,
+            Value::Okay => Ok(Some(grant(claim, self.sell(claim, value), as_of, claim.ttl))),
+            Value::Nil => Ok(None),
             other => Err(garbled(&format!("{other:?}"))),
+        }
+    }
+
+    async fn look_or_set(&self, claim: &Claim, value: &str) -> Result<Tried> {
+        Ok(match self.look(claim, value).await? {
+            Look::Ours(grant) => Tried::Granted(grant),
+            Look::Taken(holder) => Tried::Taken(holder),
+            // Given back between the two. Once more, and if that fails somebody else was as quick.
+            Look::Free => self.set(claim, value).await?.map_or(Tried::Taken(0), Tried::Granted),
+        })
+    }
+}
+
+impl Once for Plain {
+    async fn once(&self, claim: &Claim) -> Result<Tried> {
+        let value = self.value(claim);
+        match self.set(claim, &value).await? {
+            Some(grant) => Ok(Tried::Granted(grant)),
+            // Boxed, or one try that succeeds would carry the room for it.
+            None => Box::pin(self.look_or_set(claim, &value)).await,
+        }
+    }
+
+    async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
+        match self.look(claim, &self.value(claim)).await? {
+            Look::Taken(holder) => Ok(Some(holder)),
+            Look::Free | Look::Ours(_) => Ok(None),
         }
     }
 }
@@ -106,16 +147,12 @@ impl Backend for Plain {
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         self.info.capabilities.supports(claim.mode, SCHEME)?;
-        let retry = self.shared.options.retry.unwrap_or(RETRY);
-        polling::acquire(self, &**self.link.clock(), retry, claim, until).await
+        let pauses = Pauses::up_to(self.shared.options.retry.unwrap_or(RETRY));
+        polling::acquire(self, (&**self.link.clock(), &self.shared.sold.rests, pauses), claim, until).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        let mut answers = Vec::new();
-        for grant in grants {
-            answers.push(self.extend_one(grant, ttl).await);
-        }
-        answers
+        polling::extend(grants, |some| self.extend_some(some, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -128,7 +165,10 @@ impl Backend for Plain {
         self.shared.sold.forget(claim.id);
         let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
         match answer.split_at_checked(1) {
-            Some(("f", _)) => Ok(Release::Freed),
+            Some(("f", _)) => {
+                self.shared.sold.rests.freed(&claim.name, self.link.now());
+                Ok(Release::Freed)
+            }
             _ if strays => Ok(Release::Unsettled),
             Some(("o", theirs)) => self.refused(claim, theirs),
             Some(("n", _)) => Ok(Release::NotHeld),
@@ -146,18 +186,21 @@ impl Backend for Plain {
 }
 
 impl Plain {
-    async fn extend_one(&self, grant: &Grant, ttl: Duration) -> Result<Extension> {
-        let name = &grant.claim.name;
-        let (value, wanted) = (self.value(&grant.claim), millis(ttl).to_string());
+    async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Result<Extension>>> {
+        let keys: Vec<&str> = grants.iter().map(|g| &*g.claim.name).collect();
+        let values: Vec<String> = grants.iter().map(|g| self.value(&g.claim)).collect();
+        let wanted = millis(ttl).to_string();
+        let args: Vec<&[u8]> =
+            std::iter::once(&wanted).chain(&values).map(|argument| argument.as_bytes()).collect();
         let live = self.link.live().await?;
         let as_of = self.link.now();
-        let args = [value.as_bytes(), wanted.as_bytes()];
-        let answer = script::PLAIN_EXTEND.run(&live, &[name], &args).await;
-        let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(name))?)?;
-        if answer.is_empty() {
-            return Ok(Extension::Lost);
-        }
-        let left = answer.parse().map_err(|_| garbled(&answer))?;
-        Ok(Extension::Extended { as_of, ttl: Some(Duration::from_millis(left)) })
+        let answer = script::PLAIN_EXTEND.run(&live, &keys, &args).await;
+        let answer = text(answer.map_err(|e| explain(e, Sent::Yes))?)?;
+        let extension = |left: &str| match left.parse() {
+            _ if left == "-" => Ok(Extension::Lost),
+            Ok(left) => Ok(Extension::Extended { as_of, ttl: Some(Duration::from_millis(left)) }),
+            Err(_) => Err(garbled(left)),
+        };
+        Ok(answer.split(' ').map(extension).collect())
     }
 }

@@ -1,45 +1,112 @@
 //! What the two older protocols have in common: they poll, and their numbers are made here.
 
+use super::backend::{BATCH, all};
 use super::claims::ByClaim;
-use crate::backend::{Claim, ClaimId, Grant, Until};
+use super::faults::garbled;
+use super::pace::{Pace, Pauses, Rests};
+use crate::backend::{Claim, ClaimId, Extension, Grant, Until};
 use crate::clock::unix_micros;
 use crate::poll::{self, Attempt};
-use crate::{Clock, Name, Result};
+use crate::{Clock, Moment, Name, Result};
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// One try of a protocol without a queue.
+/// A protocol without a queue.
 pub(super) trait Once: Sync {
-    fn once(&self, claim: &Claim) -> impl Future<Output = Result<Option<Grant>>> + Send;
+    /// One try.
+    fn once(&self, claim: &Claim) -> impl Future<Output = Result<Tried>> + Send;
+
+    /// Who has it, without a try: something that tells holders apart. `None` when it is free.
+    fn holder(&self, claim: &Claim) -> impl Future<Output = Result<Option<u64>>> + Send;
+}
+
+/// What came of a try.
+#[derive(Debug)]
+pub(super) enum Tried {
+    Granted(Grant),
+    /// Somebody has it; the number tells holders apart.
+    Taken(u64),
+}
+
+impl Tried {
+    pub(super) fn granted(self) -> Option<Grant> {
+        match self {
+            Self::Granted(grant) => Some(grant),
+            Self::Taken(_) => None,
+        }
+    }
 }
 
 /// Tries until it works or the time is over.
 pub(super) async fn acquire<P: Once>(
     protocol: &P,
-    clock: &dyn Clock,
-    retry: Duration,
+    (clock, rests, pauses): (&dyn Clock, &Rests, Pauses),
     claim: &Claim,
     until: Until,
 ) -> Result<Option<Grant>> {
-    if until == Until::Now {
-        return protocol.once(claim).await;
-    }
+    let now = clock.now();
+    let Some(last) = until.moment() else { return protocol.once(claim).await.map(Tried::granted) };
+    let rest = rests.until(&claim.name, &pauses, now).map(|end| end.min(last));
+    let pace = Pace::new(pauses, now);
+    let mut retry = Retry { protocol, clock, rests, claim, rest, pace, pause: Duration::ZERO };
     // Boxed, or one try would carry the room for it.
-    Box::pin(async { poll::until(clock, until, &mut Retry { protocol, claim, retry }).await }).await
+    Box::pin(async { poll::until(clock, until, &mut retry).await }).await
 }
 
 struct Retry<'a, P> {
     protocol: &'a P,
+    clock: &'a dyn Clock,
+    rests: &'a Rests,
     claim: &'a Claim,
-    retry: Duration,
+    /// Until then the lock is left to others, unless one of them has had it.
+    rest: Option<Moment>,
+    pace: Pace,
+    pause: Duration,
 }
+
+impl<P: Once> Retry<'_, P> {
+    /// Whether somebody has it whom to leave it to; while that is open, nobody.
+    async fn rests(&mut self) -> Result<bool> {
+        let now = self.clock.now();
+        if self.rest.is_none_or(|end| now >= end) {
+            return Ok(false);
+        }
+        match self.protocol.holder(self.claim).await? {
+            Some(holder) => self.meet(holder),
+            None => self.pause = self.pace.after_meeting(NOBODY, now),
+        }
+        Ok(true)
+    }
+
+    fn meet(&mut self, holder: u64) {
+        let now = self.clock.now();
+        self.rest = None;
+        self.rests.met(&self.claim.name, now);
+        self.pause = self.pace.after_meeting(holder, now);
+    }
+}
+
+/// No holder has this number.
+const NOBODY: u64 = 0;
 
 impl<P: Once> Attempt for Retry<'_, P> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
-        self.protocol.once(self.claim).await
+        if self.rests().await? {
+            return Ok(None);
+        }
+        match self.protocol.once(self.claim).await? {
+            Tried::Granted(grant) => {
+                self.rests.got(&self.claim.name, self.clock.now());
+                Ok(Some(grant))
+            }
+            Tried::Taken(holder) => {
+                self.meet(holder);
+                Ok(None)
+            }
+        }
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -47,8 +114,29 @@ impl<P: Once> Attempt for Retry<'_, P> {
     }
 
     fn period(&self) -> Duration {
-        self.retry
+        let now = self.clock.now();
+        self.rest.map_or(self.pause, |end| self.pause.min(end.since(now)))
     }
+}
+
+/// Extends many grants, several with each script.
+pub(super) async fn extend<'a, F>(
+    grants: &'a [&'a Grant],
+    some: impl Fn(&'a [&'a Grant]) -> F,
+) -> Vec<Result<Extension>>
+where
+    F: Future<Output = Result<Vec<Result<Extension>>>>,
+{
+    let answers = all(grants.chunks(BATCH).map(async |chunk| match some(chunk).await {
+        Ok(answers) if answers.len() == chunk.len() => answers.into_iter().zip(chunk).map(named).collect(),
+        Ok(_) => vec![Err(garbled("too few extensions")); chunk.len()],
+        Err(e) => chunk.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))).collect(),
+    }));
+    answers.await.into_iter().flatten().collect()
+}
+
+fn named((answer, grant): (Result<Extension>, &&Grant)) -> Result<Extension> {
+    answer.map_err(|e| e.with_name(&grant.claim.name))
 }
 
 /// The numbers that were given, and the values under which claims hold.
@@ -59,6 +147,7 @@ impl<P: Once> Attempt for Retry<'_, P> {
 pub(super) struct Sold {
     last: Mutex<u64>,
     claims: Mutex<ByClaim<Sale>>,
+    pub(super) rests: Rests,
 }
 
 /// What a claim has, or has asked for.
@@ -109,7 +198,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub(super) fn grant(
     claim: &Claim,
     (number, turns): (u64, u16),
-    as_of: crate::Moment,
+    as_of: Moment,
     ttl: Duration,
 ) -> Grant {
     Grant { claim: claim.clone(), number, turns, as_of, ttl: Some(ttl), session: None, votes: None }

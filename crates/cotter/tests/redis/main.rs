@@ -1,11 +1,13 @@
 //! The Redis store on real servers: faults, waiting, tokens, the older protocols, and the memory store as its oracle.
 
+mod contention;
 mod faults;
 mod interop;
 mod lost;
 mod many;
 mod older;
 mod oracle;
+mod renewal;
 mod runtimes;
 mod setup;
 mod tls;

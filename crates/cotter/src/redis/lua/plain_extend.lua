@@ -1,12 +1,17 @@
--- Compare and expire; never shortens.
+-- Compare and expire, for many keys; never shortens.
 --
--- KEYS  1 the key
--- ARGV  1 our value   2 ttl (ms)
--- Returns the milliseconds that are left, or '' when the value is another
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return '' end
-local left = redis.call('PTTL', KEYS[1])
-if left >= 0 and left < tonumber(ARGV[2]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return ARGV[2]
+-- KEYS  the keys
+-- ARGV  1 ttl (ms)   then our value of each key
+-- Returns for each key the milliseconds that are left, or '-' where the value is another; spaces between
+local answers = {}
+for i, key in ipairs(KEYS) do
+  -- What is no string at all is no reason to leave the others out.
+  if redis.pcall('GET', key) ~= ARGV[i + 1] then
+    answers[i] = '-'
+  else
+    local left = redis.call('PTTL', key)
+    if left >= 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', key, ARGV[1]) end
+    answers[i] = left > tonumber(ARGV[1]) and string.format('%.0f', left) or ARGV[1]
+  end
 end
-return left < 0 and ARGV[2] or string.format('%.0f', left)
+return table.concat(answers, ' ')

@@ -1,0 +1,145 @@
+//! One name that several want, in each protocol: nobody has it for himself, and it does not lie free meanwhile.
+
+use crate::setup::server;
+use cotter::{Client, Lease, Mutex};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Redis;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex};
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+const TTL: Duration = Duration::from_secs(10);
+const ROUND: Duration = Duration::from_secs(1);
+
+async fn client(url: &str) -> Client {
+    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+}
+
+/// How often the server was asked for this command.
+fn calls(server: &Redis, command: &str) -> u64 {
+    let info = server.command(&["INFO", "commandstats"]);
+    let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
+}
+
+/// Takes it again and again; answers for how long it was held.
+async fn hold_on_and_off(mutex: Mutex) -> Duration {
+    let (start, mut held) = (Instant::now(), Duration::ZERO);
+    while start.elapsed() < ROUND {
+        let guard = mutex.lock().await.unwrap();
+        let since = Instant::now();
+        tokio::task::yield_now().await;
+        held += since.elapsed();
+        guard.release().await.unwrap();
+    }
+    held
+}
+
+/// `asks` is the command that every question begins with.
+async fn tasks_of_one_process_do_not_leave_it_free(mode: &str, asks: &str) {
+    let server = server!();
+    let client = client(&server.url(mode)).await;
+    for tasks in [2, 4] {
+        server.command(&["CONFIG", "RESETSTAT"]);
+        let mut set = JoinSet::new();
+        (0..tasks).for_each(|_| _ = set.spawn(hold_on_and_off(client.mutex("a"))));
+        set.join_all().await;
+        // Nobody else is there: whoever asks must find it free, because it was asked for behind its release.
+        let (asked, freed) = (calls(&server, asks), calls(&server, "del"));
+        assert!(freed > 10, "{tasks} tasks: {freed} holds");
+        demand(
+            asked <= freed + freed / 10 + 5,
+            Kind::IdleWaiter,
+            format!("{tasks} tasks: {asked} questions for {freed} holds: they came before the release"),
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_is_not_left_free_between_two_tasks() {
+    tasks_of_one_process_do_not_leave_it_free("mode=plain", "set").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn getset_is_not_left_free_between_two_tasks() {
+    tasks_of_one_process_do_not_leave_it_free("mode=getset", "setnx").await;
+}
+
+/// Four processes with four tasks each; answers how often the lock went from one process to another in three seconds,
+/// and the longest wait.
+async fn four_processes(url: &str) -> (u64, Duration) {
+    let (last, changes) = (Arc::new(StdMutex::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut set = JoinSet::new();
+    for process in 0..4 {
+        let client = client(url).await;
+        for _ in 0..4 {
+            let (mutex, last, changes) = (client.mutex("a"), last.clone(), changes.clone());
+            set.spawn(async move {
+                let (start, mut worst) = (Instant::now(), Duration::ZERO);
+                while start.elapsed() < ROUND * 3 {
+                    let asked = Instant::now();
+                    let guard = mutex.lock().await.unwrap();
+                    worst = worst.max(asked.elapsed());
+                    if std::mem::replace(&mut *last.lock().unwrap(), process) != process {
+                        changes.fetch_add(1, Ordering::Relaxed);
+                    }
+                    guard.release().await.unwrap();
+                }
+                worst
+            });
+        }
+    }
+    let worst = set.join_all().await.into_iter().max().unwrap();
+    (changes.load(Ordering::Relaxed), worst)
+}
+
+async fn every_process_has_its_turn(options: &str) {
+    let server = server!();
+    let (changes, worst) = four_processes(&server.url(options)).await;
+    let said = format!("{changes} hand-overs between processes in three seconds, longest wait {worst:?}");
+    // Some 450 where nothing else runs, some 40 where nobody rests.
+    demand(changes >= 120, Kind::UnfairShare, &said);
+    demand(worst < Duration::from_secs(2), Kind::UnfairShare, &said);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_process_has_its_turn_with_plain() {
+    every_process_has_its_turn("mode=plain").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_process_has_its_turn_with_getset() {
+    every_process_has_its_turn("mode=getset").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_process_has_its_turn_with_native() {
+    every_process_has_its_turn("").await;
+}
+
+/// Its release was sent, and its task does not take in the answer: those behind it must not wait for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_whose_task_sleeps_holds_nobody_up() {
+    let server = server!();
+    for (mode, wait_first) in [("", true), ("", false), ("mode=plain", true), ("mode=plain", false)] {
+        let client = client(&server.url(mode)).await;
+        let guard = client.mutex("a").lock().await.unwrap();
+        let wait = || tokio::spawn(client.mutex("a").try_lock_for(TTL));
+        let mut behind = wait_first.then(wait);
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        let mut asleep = pin!(guard.release());
+        if asleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            // The server was quicker than this thread: nothing is left to take in.
+            continue;
+        }
+        let behind = behind.take().unwrap_or_else(wait);
+        let guard = tokio::time::timeout(TTL / 2, behind).await;
+        let guard = guard.expect("the release of a task that sleeps kept the one behind it waiting");
+        guard.unwrap().unwrap().expect("it is free").release().await.unwrap();
+        asleep.await.unwrap();
+    }
+}
