@@ -8,6 +8,22 @@ mod redis;
 mod renewal;
 mod rounds;
 
+use std::process::Command;
+
+const PARTS: [(&str, fn()); 11] = [
+    ("pair", pair::run),
+    ("handover", handover::run),
+    ("file-pair", file::pair),
+    ("file-handover", file::handover),
+    ("renewal", renewal::run),
+    ("redis-pairs", redis::pairs),
+    ("redis-pairs-threads", redis::pairs_on_threads),
+    ("redis-server", redis::server_time),
+    ("redis-handover", redis::handover),
+    ("redis-contended", redis::contended),
+    ("redis-renewal", redis::renewal),
+];
+
 fn main() {
     if file::is_child() {
         return file::child();
@@ -16,22 +32,16 @@ fn main() {
         return redis::child();
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let parts: [(&str, fn()); 10] = [
-        ("pair", pair::run),
-        ("handover", handover::run),
-        ("file-pair", file::pair),
-        ("file-handover", file::handover),
-        ("renewal", renewal::run),
-        ("redis-pairs", redis::pairs),
-        ("redis-server", redis::server_time),
-        ("redis-handover", redis::handover),
-        ("redis-contended", redis::contended),
-        ("redis-renewal", redis::renewal),
-    ];
-    for (name, part) in parts {
-        if wanted.is_empty() || wanted.iter().any(|w| w == name) {
+    let chosen: Vec<_> =
+        PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)).collect();
+    for (name, part) in &chosen {
+        if chosen.len() == 1 {
             println!("\n## {name}");
             part();
+        } else {
+            // Some are bound to a core each with their server, others are not: each in a process of its own.
+            let done = Command::new(std::env::current_exe().unwrap()).arg(name).status().unwrap();
+            assert!(done.success(), "{name}");
         }
     }
 }

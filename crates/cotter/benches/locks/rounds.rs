@@ -44,3 +44,9 @@ pub(crate) fn compare(unit: &str, measures: &mut [(&'static str, &mut dyn FnMut(
     }
     series
 }
+
+/// Least, middle and largest of an odd number of rounds.
+pub(crate) fn spread(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]]
+}

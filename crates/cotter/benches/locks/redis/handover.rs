@@ -1,98 +1,146 @@
-//! From a release in one process to holding in another, beside a bare message that wakes a task.
+//! From a release in one process to holding in another, beside a bare message from process to process.
 
+use super::children::Other;
 use super::raw::wire;
-use super::{runtime, server};
-use cotter::Client;
+use super::{boot_nanos, runtime, server_anywhere};
+use crate::rounds::spread;
+use cotter::{Client, Mutex};
 use cotter_testkit::servers::Redis;
 use futures_core::Stream;
+use redis::aio::MultiplexedConnection;
 use std::future::poll_fn;
+use std::io::BufRead;
 use std::pin::Pin;
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::runtime::Runtime;
 
-const TIMES: usize = 2_000;
+const ROUNDS: usize = 3;
+const TIMES: usize = 400;
+/// How long the other process gets to stand in the queue.
+const QUEUE: Duration = Duration::from_millis(5);
+const MESSAGE: &str = "raw PUBLISH";
 
-pub(crate) fn run() {
-    let server = server();
-    let (message, lock) = (messages(&server), locks(&server));
-    println!("microseconds, {TIMES} times: median, 99th percentile, worst");
-    for (what, times) in [("raw PUBLISH to a task that waits", &message), ("release to holding", &lock)] {
-        let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-        println!("{what:<36} {:>8.0} {:>8.0} {:>8.0}", at(0.5), at(0.99), at(1.0));
-    }
-    println!("ratio of the medians {:.2}", lock[TIMES / 2] / message[TIMES / 2]);
+/// What one of the kinds needs here.
+struct Kind {
+    name: &'static str,
+    other: Other,
+    by: By,
+    rounds: [Vec<f64>; 2],
 }
 
-fn sorted(mut times: Vec<f64>) -> Vec<f64> {
+enum By {
+    Message(MultiplexedConnection),
+    Lock(Mutex),
+}
+
+pub(crate) fn run() {
+    let (server, runtime) = (server_anywhere(), runtime());
+    let kinds = [(MESSAGE, ""), ("native", ""), ("plain", "mode=plain"), ("getset", "mode=getset")];
+    let mut kinds = kinds.map(|(name, options)| start(&server, &runtime, name, options));
+    for round in 0..=ROUNDS {
+        for kind in &mut kinds {
+            let times = runtime.block_on(times(kind));
+            let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
+            if round > 0 {
+                [0.5, 0.99].iter().zip(&mut kind.rounds).for_each(|(part, row)| row.push(at(*part)));
+            }
+        }
+    }
+    println!(
+        "microseconds to another process, {TIMES} times in each of {ROUNDS} rounds: min, median, max of the rounds"
+    );
+    let message = spread(kinds[0].rounds[0].clone())[1];
+    for kind in kinds {
+        let [median, late] = kind.rounds.map(spread);
+        println!(
+            "{:<14} median {:>8.0} {:>8.0} {:>8.0}   99 % within {:>8.0} {:>8.0} {:>8.0}   {:.2} times a message",
+            kind.name,
+            median[0],
+            median[1],
+            median[2],
+            late[0],
+            late[1],
+            late[2],
+            median[1] / message
+        );
+        kind.other.end();
+    }
+}
+
+fn start(server: &Redis, runtime: &Runtime, name: &'static str, options: &str) -> Kind {
+    let url = server.url(options);
+    let other =
+        Other::start("handover", &format!("{} {url}", if name == MESSAGE { "message" } else { "lock" }));
+    let by = match name {
+        MESSAGE => By::Message(runtime.block_on(wire(server))),
+        _ => By::Lock(runtime.block_on(async { Client::connect(&url).await.unwrap() }).mutex(name)),
+    };
+    Kind { name, other, by, rounds: Default::default() }
+}
+
+/// Microseconds, sorted.
+async fn times(kind: &mut Kind) -> Vec<f64> {
+    let mut times = Vec::new();
+    for _ in 0..TIMES {
+        let before = match &mut kind.by {
+            By::Message(wire) => {
+                kind.other.tell();
+                kind.other.answer();
+                tokio::time::sleep(QUEUE).await;
+                let before = boot_nanos();
+                let () = redis::cmd("PUBLISH").arg("c").arg("m").query_async(wire).await.unwrap();
+                before
+            }
+            By::Lock(mutex) => {
+                let guard = mutex.lock().await.unwrap();
+                kind.other.tell();
+                kind.other.answer();
+                tokio::time::sleep(QUEUE).await;
+                let before = boot_nanos();
+                guard.release().await.unwrap();
+                before
+            }
+        };
+        let after: u64 = kind.other.answer().parse().unwrap();
+        times.push(after.saturating_sub(before) as f64 / 1e3);
+    }
     times.sort_by(f64::total_cmp);
     times
 }
 
-fn micros(from: Instant, to: Instant) -> f64 {
-    to.duration_since(from).as_secs_f64() * 1e6
-}
-
-/// Two clients, each with a thread and a runtime of its own.
-fn locks(server: &Redis) -> Vec<f64> {
-    let (tell, told) = channel();
-    let (order, go) = channel();
-    let url = server.url("");
-    let other = std::thread::spawn(move || {
-        runtime().block_on(async {
-            let client = Client::connect(&url).await.unwrap();
-            while go.recv().is_ok() {
-                let guard = client.mutex("a").lock().await.unwrap();
-                tell.send(Instant::now()).unwrap();
-                guard.release().await.unwrap();
-            }
-        });
-    });
-    let times = runtime().block_on(async {
-        let client = Client::connect(server.url("")).await.unwrap();
-        let mut times = Vec::new();
-        for _ in 0..TIMES {
-            let guard = client.mutex("a").lock().await.unwrap();
-            order.send(()).unwrap();
-            while server.command(&["ZCARD", "cotter:{a}:q"]) != "1" {}
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let start = Instant::now();
+/// In the other process: says when the message came, or when it held the lock, each time that it is told to wait.
+pub(super) fn child(said: &str) {
+    let (kind, url) = said.split_once(' ').unwrap();
+    let runtime = runtime();
+    if kind == "message" {
+        return runtime.block_on(hear(url));
+    }
+    let client = runtime.block_on(async { Client::connect(url).await.unwrap() });
+    // Which name depends on the mode alone.
+    let name = ["plain", "getset"].into_iter().find(|mode| url.contains(mode)).unwrap_or("native");
+    let mutex = client.mutex(name);
+    println!("ready");
+    for order in std::io::stdin().lock().lines() {
+        order.unwrap();
+        println!("asking");
+        runtime.block_on(async {
+            let guard = mutex.lock().await.unwrap();
+            let since = boot_nanos();
             guard.release().await.unwrap();
-            times.push(micros(start, told.recv().unwrap()));
-        }
-        times
-    });
-    drop(order);
-    other.join().unwrap();
-    sorted(times)
+            println!("{since}");
+        });
+    }
 }
 
-fn messages(server: &Redis) -> Vec<f64> {
-    let (tell, told) = channel();
-    let (subscribed, go) = channel();
-    let url = format!("redis://127.0.0.1:{}", server.port());
-    std::thread::spawn(move || {
-        runtime().block_on(async {
-            let mut ears = redis::Client::open(url).unwrap().get_async_pubsub().await.unwrap();
-            ears.subscribe("c").await.unwrap();
-            subscribed.send(()).unwrap();
-            let mut messages = ears.on_message();
-            while poll_fn(|cx| Pin::new(&mut messages).poll_next(cx)).await.is_some() {
-                if tell.send(Instant::now()).is_err() {
-                    return;
-                }
-            }
-        });
-    });
-    go.recv().unwrap();
-    runtime().block_on(async {
-        let mut wire = wire(server).await;
-        let mut times = Vec::new();
-        for _ in 0..TIMES {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let start = Instant::now();
-            let () = redis::cmd("PUBLISH").arg("c").arg("m").query_async(&mut wire).await.unwrap();
-            times.push(micros(start, told.recv().unwrap()));
-        }
-        sorted(times)
-    })
+async fn hear(url: &str) {
+    let mut ears = redis::Client::open(url).unwrap().get_async_pubsub().await.unwrap();
+    ears.subscribe("c").await.unwrap();
+    println!("ready");
+    let mut messages = ears.on_message();
+    for order in std::io::stdin().lock().lines() {
+        order.unwrap();
+        println!("asking");
+        poll_fn(|cx| Pin::new(&mut messages).poll_next(cx)).await.unwrap();
+        println!("{}", boot_nanos());
+    }
 }

@@ -1,16 +1,19 @@
-//! `redis:` beside bare commands through the same driver. Server and client have a core each where there are two.
+//! `redis:` beside bare commands through the same driver.
 
+mod children;
 mod contended;
 mod handover;
 mod others;
 mod pairs;
+mod race;
 mod raw;
 mod renewal;
 mod server_time;
 
-pub(crate) use contended::{child, is_child, run as contended};
+pub(crate) use children::{child, is_child};
+pub(crate) use contended::run as contended;
 pub(crate) use handover::run as handover;
-pub(crate) use pairs::run as pairs;
+pub(crate) use pairs::{on_one_thread as pairs, on_threads as pairs_on_threads};
 pub(crate) use renewal::run as renewal;
 pub(crate) use server_time::run as server_time;
 
@@ -19,9 +22,14 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tokio::runtime::Runtime;
 
+/// A server of its own; it and its clients may use all cores.
+fn server_anywhere() -> Redis {
+    Redis::start().expect("redis-server is in PATH")
+}
+
 /// A server of its own on the last core; this process stays on the others.
 fn server() -> Redis {
-    let server = Redis::start().expect("redis-server is in PATH");
+    let server = server_anywhere();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     if cores > 1 {
         let only = |cores: std::ops::Range<usize>| {
@@ -52,4 +60,15 @@ fn cost(server: &Redis, command: &str, figure: &str) -> f64 {
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// What `#[tokio::main]` makes on a machine with two cores.
+fn two_workers() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// Nanoseconds on a clock that all processes share.
+fn boot_nanos() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

@@ -20,9 +20,10 @@ pub(super) async fn pair(manager: &LockManager) {
 }
 
 /// The same with one name for all: its own way of waiting, again and again.
-pub(super) async fn take(manager: &LockManager, name: &str) {
+pub(super) async fn take(manager: &LockManager, name: &str, held: impl Fn()) {
     loop {
         if let Ok(lock) = manager.lock(name, TTL).await {
+            held();
             return manager.unlock(&lock).await;
         }
     }

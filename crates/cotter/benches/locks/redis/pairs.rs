@@ -1,9 +1,10 @@
 //! Lock and release of names that nobody else wants: thousands of pairs a second.
 
 use super::raw::{Scripts, fresh, wire};
-use super::{others, runtime, server};
+use super::{others, runtime, server, server_anywhere, two_workers};
 use crate::rounds::compare;
 use cotter::Client;
+use cotter_testkit::servers::Redis;
 use rslock::LockManager;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,16 +57,26 @@ fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
     }))
 }
 
-pub(crate) fn run() {
+/// One thread; it and the server have a core each where there are two.
+pub(crate) fn on_one_thread() {
     let server = server();
-    let (runtime, scripts) = (runtime(), Arc::new(Scripts::load(&server)));
-    let wire = runtime.block_on(wire(&server));
-    let client = |options: &str| Client::connect(server.url(options)).wait().unwrap();
-    let (native, plain) = (client(""), client("mode=plain"));
-    let manager = others::rslock(&server.url(""));
     if let Some(thousands) = others::redis_py(&server) {
         println!("redis-py, one thread: {thousands:.3} thousand pairs a second");
     }
+    run(&server, &runtime());
+}
+
+/// Two workers, as most services run, and nothing bound to a core.
+pub(crate) fn on_threads() {
+    run(&server_anywhere(), &two_workers());
+}
+
+fn run(server: &Redis, runtime: &Runtime) {
+    let scripts = Arc::new(Scripts::load(server));
+    let wire = runtime.block_on(wire(server));
+    let client = |options: &str| Client::connect(server.url(options)).wait().unwrap();
+    let (native, plain) = (client(""), client("mode=plain"));
+    let manager = others::rslock(&server.url(""));
     for tasks in [1, 64, 512] {
         println!("\n{tasks} tasks");
         let bare = |wanted: Pair| {
@@ -84,10 +95,10 @@ pub(crate) fn run() {
             "thousand pairs a second",
             &mut [
                 ("raw: the two scripts", &mut || bare(Pair::Native)),
-                ("native", &mut || by_cotter(&runtime, &native, tasks)),
+                ("native", &mut || by_cotter(runtime, &native, tasks)),
                 ("raw: SET NX PX, compare-and-delete", &mut || bare(Pair::Plain)),
-                ("plain", &mut || by_cotter(&runtime, &plain, tasks)),
-                ("rslock", &mut || by_rslock(&runtime, &manager, tasks)),
+                ("plain", &mut || by_cotter(runtime, &plain, tasks)),
+                ("rslock", &mut || by_rslock(runtime, &manager, tasks)),
             ],
         );
         server.command(&["FLUSHALL"]);

@@ -1,0 +1,58 @@
+//! Other processes: this program once more, told by a variable what to do.
+
+use super::{handover, race};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+const CHILD: &str = "COTTER_BENCH_REDIS_CHILD";
+
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+pub(crate) fn child() {
+    let said = std::env::var(CHILD).unwrap();
+    let (role, rest) = said.split_once(' ').unwrap();
+    match role {
+        "race" => race::child(rest),
+        "handover" => handover::child(rest),
+        other => panic!("no such role: {other}"),
+    }
+}
+
+/// One of them.
+pub(super) struct Other {
+    child: Child,
+    orders: ChildStdin,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl Other {
+    /// Back when it is ready.
+    pub(super) fn start(role: &str, rest: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env(CHILD, format!("{role} {rest}")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (orders, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut other = Self { child, orders, answers: BufReader::new(answers).lines() };
+        assert_eq!(other.answer(), "ready");
+        other
+    }
+
+    pub(super) fn tell(&mut self) {
+        writeln!(self.orders).unwrap();
+    }
+
+    pub(super) fn answer(&mut self) -> String {
+        self.answers.next().unwrap().unwrap()
+    }
+
+    /// All that it still has to say.
+    pub(super) fn end(self) -> Vec<String> {
+        let Self { mut child, orders, answers } = self;
+        drop(orders);
+        let said = answers.map(Result::unwrap).collect();
+        child.wait().unwrap();
+        said
+    }
+}

@@ -1,0 +1,148 @@
+//! Tasks of one or several processes that take one lock again and again, and who had it after whom.
+//!
+//! A process cannot see when another one has had the lock between two of its own holds. So each writes down its runs:
+//! holds that follow one another so closely that nobody else can have been in between. The runs of all processes, put
+//! in order, show the rest.
+
+use super::children::Other;
+use super::{boot_nanos, others, two_workers};
+use cotter::{Client, Mutex};
+use std::io::BufRead;
+use std::sync::{Arc, Mutex as StdMutex};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+pub(super) const ROUND: Duration = Duration::from_secs(2);
+/// A round trip to the server and another process take longer.
+const BETWEEN: u64 = 30_000;
+
+/// What tasks of one process saw.
+#[derive(Debug, Default)]
+struct Log {
+    holds: u64,
+    /// From one task to another within a run.
+    handovers: u64,
+    last: usize,
+    /// Beginning and end of each run.
+    runs: Vec<(u64, u64)>,
+}
+
+impl Log {
+    fn hold(&mut self, task: usize, since: u64) {
+        self.holds += 1;
+        let follows = self.runs.last().is_some_and(|(_, end)| since.saturating_sub(*end) < BETWEEN);
+        match self.runs.last_mut().filter(|_| follows) {
+            Some(run) => run.1 = boot_nanos(),
+            None => self.runs.push((since, boot_nanos())),
+        }
+        self.handovers += u64::from(follows && self.last != task);
+        self.last = task;
+    }
+}
+
+/// What became of one round.
+pub(super) struct Outcome {
+    pub(super) per_second: f64,
+    /// To another task, wherever it is.
+    pub(super) handovers: f64,
+    /// To another process.
+    pub(super) between: f64,
+    pub(super) worst_ms: f64,
+    /// In percent of the time.
+    pub(super) free: f64,
+}
+
+/// One round: so many processes with so many tasks each.
+pub(super) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Outcome {
+    let mut children: Vec<Other> =
+        (0..processes).map(|_| Other::start("race", &format!("{kind} {tasks} {url}"))).collect();
+    children.iter_mut().for_each(Other::tell);
+    let (mut holds, mut handovers, mut worst, mut runs) = (0, 0, 0, Vec::new());
+    for (process, child) in children.into_iter().enumerate() {
+        for line in child.end() {
+            let numbers: Vec<u64> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+            match numbers[..] {
+                [start, end] => runs.push((start, end, process)),
+                [all, changes, micros] => {
+                    holds += all;
+                    handovers += changes;
+                    worst = worst.max(micros);
+                }
+                _ => panic!("{line}"),
+            }
+        }
+    }
+    runs.sort_unstable();
+    let between = runs.windows(2).filter(|pair| pair[0].2 != pair[1].2).count() as f64;
+    let free: u64 = runs.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).sum();
+    let all = runs.last().map_or(0, |r| r.1) - runs.first().map_or(0, |r| r.0);
+    let seconds = ROUND.as_secs_f64();
+    Outcome {
+        per_second: holds as f64 / seconds,
+        handovers: (handovers as f64 + between) / seconds,
+        between: between / seconds,
+        worst_ms: worst as f64 / 1e3,
+        free: free as f64 / all.max(1) as f64 * 100.0,
+    }
+}
+
+/// In each of the processes.
+pub(super) fn child(said: &str) {
+    let mut words = said.splitn(3, ' ');
+    let mut word = || words.next().unwrap();
+    let (kind, tasks, url) = (word(), word().parse().unwrap(), word());
+    let runtime = two_workers();
+    let (log, worst) = if kind == "rslock" {
+        let manager = others::rslock(url);
+        go();
+        runtime.block_on(race(tasks, move |task, log| {
+            let manager = manager.clone();
+            async move { others::take(&manager, "one", || log.lock().unwrap().hold(task, boot_nanos())).await }
+        }))
+    } else {
+        let client = Client::builder().url(url).local_turns(kind != "one-by-one").connect().wait().unwrap();
+        let mutex = client.mutex("one");
+        go();
+        let done = runtime.block_on(race(tasks, move |task, log| by_cotter(mutex.clone(), task, log)));
+        // Or its last release would not be sent, and the others would wait for the end of its lease.
+        client.close(Duration::from_secs(5)).wait().unwrap();
+        done
+    };
+    println!("{} {} {}", log.holds, log.handovers, worst.as_micros());
+    log.runs.iter().for_each(|(start, end)| println!("{start} {end}"));
+}
+
+fn go() {
+    println!("ready");
+    let _ = std::io::stdin().lock().read_line(&mut String::new());
+}
+
+async fn by_cotter(mutex: Mutex, task: usize, log: Arc<StdMutex<Log>>) {
+    let guard = mutex.lock().await.unwrap();
+    log.lock().unwrap().hold(task, boot_nanos());
+    drop(guard);
+}
+
+/// What was seen, and the longest wait.
+async fn race<F: Future<Output = ()> + Send>(
+    tasks: usize,
+    take: impl Fn(usize, Arc<StdMutex<Log>>) -> F + Clone + Send + Sync + 'static,
+) -> (Log, Duration) {
+    let (log, start) = (Arc::new(StdMutex::new(Log::default())), Instant::now());
+    let mut set = JoinSet::new();
+    for task in 0..tasks {
+        let (take, log) = (take.clone(), log.clone());
+        set.spawn(async move {
+            let mut worst = Duration::ZERO;
+            while start.elapsed() < ROUND {
+                let asked = Instant::now();
+                take(task, log.clone()).await;
+                worst = worst.max(asked.elapsed());
+            }
+            worst
+        });
+    }
+    let worst = set.join_all().await.into_iter().max().unwrap();
+    let log = std::mem::take(&mut *log.lock().unwrap());
+    (log, worst)
+}
