@@ -294,9 +294,8 @@ fn a_store_that_is_down_for_less_than_a_lease_costs_nothing() {
 #[test]
 fn many_holds_outlive_a_slow_store() {
     let stage = Stage::new(Lease::renewed(TTL));
-    let guards: Vec<_> = (0..2_000)
-        .map(|i| stage.one.client().mutex(format!("x{i}")).lock().wait().unwrap())
-        .collect();
+    let guards: Vec<_> =
+        (0..2_000).map(|i| stage.one.client().mutex(format!("x{i}")).lock().wait().unwrap()).collect();
     stage.faults.set(Plan { after: TTL / 5, ..Plan::default() });
     for _ in 0..100 {
         stage.clock.advance(TTL / 50);

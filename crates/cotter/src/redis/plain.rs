@@ -2,8 +2,8 @@
 
 use super::connection::Link;
 use super::faults::{Sent, explain, garbled};
-pub(super) use super::polling::Sold;
 use super::pace::Pauses;
+pub(super) use super::polling::Sold;
 use super::polling::{self, Once, Sale, Tried, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
@@ -54,7 +54,8 @@ impl Plain {
         if answer == "f" {
             return Ok(Look::Free);
         }
-        let (left, digest) = answer.get(1..).and_then(|a| a.split_once(' ')).ok_or_else(|| garbled(&answer))?;
+        let (left, digest) =
+            answer.get(1..).and_then(|a| a.split_once(' ')).ok_or_else(|| garbled(&answer))?;
         let holder = u64::from_str_radix(digest, 16).map_err(|_| garbled(&answer))?;
         // A value that others may choose too does not prove that it is this claim's.
         let known = self.shared.sold.get(claim.id).and_then(|s| s.block);

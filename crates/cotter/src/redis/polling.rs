@@ -195,12 +195,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// A number, a block and a time as a grant.
-pub(super) fn grant(
-    claim: &Claim,
-    (number, turns): (u64, u16),
-    as_of: Moment,
-    ttl: Duration,
-) -> Grant {
+pub(super) fn grant(claim: &Claim, (number, turns): (u64, u16), as_of: Moment, ttl: Duration) -> Grant {
     Grant { claim: claim.clone(), number, turns, as_of, ttl: Some(ttl), session: None, votes: None }
 }
 
