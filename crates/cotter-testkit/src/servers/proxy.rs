@@ -35,6 +35,7 @@ struct Rules {
     refusing: AtomicBool,
     stopped: AtomicBool,
     messages_dropped: AtomicU64,
+    round_trips: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +68,7 @@ impl Proxy {
             refusing: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             messages_dropped: AtomicU64::new(0),
+            round_trips: AtomicU64::new(0),
         });
         let accepting = rules.clone();
         thread::spawn(move || accept(&accepting, &listener));
@@ -138,6 +140,11 @@ impl Proxy {
         self.rules.messages_dropped.load(Ordering::SeqCst)
     }
 
+    /// How often a connection began to ask: all that it sends before the next reply counts as one question.
+    pub fn round_trips(&self) -> u64 {
+        self.rules.round_trips.load(Ordering::SeqCst)
+    }
+
     /// Resets all connections; new ones work.
     pub fn cut(&self) {
         self.rules.state().open.drain().for_each(|(_, (a, b))| close(&a, &b));
@@ -194,11 +201,24 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
         }
         let (Ok(from_client), Ok(from_server)) = (client.try_clone(), server.try_clone()) else { continue };
         let (up, down) = (rules.clone(), rules.clone());
+        let asking = Arc::new(AtomicBool::new(false));
+        let answered = asking.clone();
         thread::spawn(move || {
-            pump(from_client, server, |packet| requests(&up, packet));
+            pump(from_client, server, |packet| {
+                if !asking.swap(true, Ordering::SeqCst) {
+                    up.round_trips.fetch_add(1, Ordering::SeqCst);
+                }
+                requests(&up, packet)
+            });
             up.state().open.remove(&number);
         });
-        thread::spawn(move || pump(from_server, client, |packet| replies(&down, packet)));
+        thread::spawn(move || {
+            pump(from_server, client, |packet| {
+                let fate = replies(&down, packet);
+                answered.store(false, Ordering::SeqCst);
+                fate
+            });
+        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! A real `redis-server`.
 
 use super::{Wire, free_port, missing, skew};
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -131,6 +132,27 @@ impl Redis {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// Stops it as it is: connections stay, and nothing is answered until it goes on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("it is ours");
     }
 
     /// Starts it again, in the same folder, on the same port.

@@ -58,11 +58,15 @@ impl Timers {
         Ok(Self { fd, queue: Mutex::new(queue) })
     }
 
-    /// Wakes sleepers for ever; runs on the engine's thread.
+    /// What [`drive`](Self::drive) reads, on the runtime of the caller.
     ///
     /// A timer descriptor reads like a pipe, and the pipe's end is the reactor's safe way to take a descriptor over.
-    pub(crate) async fn drive(self: Arc<Self>) -> std::io::Result<()> {
-        let fd = Receiver::from_owned_fd_unchecked(self.fd.try_clone()?)?;
+    pub(crate) fn ticks(&self) -> std::io::Result<Receiver> {
+        Receiver::from_owned_fd_unchecked(self.fd.try_clone()?)
+    }
+
+    /// Wakes sleepers for ever; runs on the engine's thread.
+    pub(crate) async fn drive(self: Arc<Self>, fd: Receiver) -> std::io::Result<()> {
         loop {
             fd.readable().await?;
             // Reading resets the descriptor; how often it fired says nothing that the queue does not.

@@ -175,9 +175,10 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> R
     } else {
         let slot = Slot::new(want.clone(), last_moment(until));
         let mut asking = Asking::start(core, line, claim.clone(), slot);
-        match (&mut asking).await {
-            Asked::Queued(slot) => return Place::new(core, line, slot).wait().await,
-            Asked::Answer(answer) => {
+        match in_time(core, until, &mut asking).await {
+            None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
+            Some(Asked::Queued(slot)) => return Place::new(core, line, slot).wait().await,
+            Some(Asked::Answer(answer)) => {
                 if answer.as_ref().is_err_and(Error::outcome_unknown) {
                     undo(core, claim, &asking.attempt.carrier, true);
                 }
@@ -191,6 +192,22 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> R
     }
 }
 
+/// What has a limit does not wait for a store that hangs. What is left of the attempt is undone when it is dropped.
+async fn in_time(core: &Core, until: Until, asking: &mut Asking) -> Option<Asked> {
+    let Until::Moment(last) = until else { return Some(asking.await) };
+    let last = (last + LATE).max(core.now() + ROUND_TRIP);
+    tokio::select! {
+        biased;
+        asked = asking => Some(asked),
+        () = core.clock().sleep_until(last) => None,
+    }
+}
+
+/// An answer that comes so late after the end of a wait is better than none.
+const LATE: Duration = Duration::from_millis(20);
+/// However short the wait, an answer gets so long.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+
 /// The first attempt did not get it: in line, if the caller is ready to wait and it can help.
 async fn wait_on(
     core: &Arc<Core>,
@@ -203,6 +220,9 @@ async fn wait_on(
     if until == Until::Now || hopeless {
         leave_asking(core, line);
         return trouble.map_or(Ok(None), |e| Err(e.with_name(&line.name)));
+    }
+    if trouble.is_none() {
+        core.hear();
     }
     let slot = Slot::new(want.clone(), last_moment(until));
     {
@@ -234,11 +254,12 @@ struct Place {
     core: Arc<Core>,
     line: Arc<Line>,
     slot: Arc<Slot>,
+    since: Moment,
 }
 
 impl Place {
     fn new(core: &Arc<Core>, line: &Arc<Line>, slot: Arc<Slot>) -> Self {
-        Self { core: core.clone(), line: line.clone(), slot }
+        Self { core: core.clone(), line: line.clone(), slot, since: core.now() }
     }
 
     async fn wait(self) -> Result<Option<Guard>> {
@@ -246,22 +267,33 @@ impl Place {
         if self.slot.last == Moment::NEVER {
             return answer.await.map(Some);
         }
+        self.core.check_pulse(self.since);
         tokio::select! {
             biased;
             answer = answer => answer.map(Some),
-            () = self.core.clock().sleep_until(self.slot.last) => self.time_over(),
+            () = self.core.clock().sleep_until(self.slot.last) => self.time_over().await,
         }
     }
 
     /// Busy, unless what kept us waiting was the store itself.
-    fn time_over(&self) -> Result<Option<Guard>> {
-        match self.slot.leave() {
-            Left::With(guard) => Ok(Some(guard)),
-            left => {
-                self.tidy(&left);
-                self.line.state().trouble.clone().map_or(Ok(None), Err)
-            }
+    async fn time_over(&self) -> Result<Option<Guard>> {
+        let left = self.slot.leave();
+        if let Left::With(guard) = left {
+            return Ok(Some(guard));
         }
+        let (trouble, held_here) = {
+            let state = self.line.state();
+            (state.trouble.clone(), state.holder.is_some())
+        };
+        self.tidy(&left);
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
+        if !held_here {
+            let by = (self.slot.last + LATE).max(self.since + ROUND_TRIP);
+            self.core.answers_since(self.since, by).await.map_err(|e| e.with_name(&self.line.name))?;
+        }
+        Ok(None)
     }
 
     fn tidy(&self, left: &Left) {

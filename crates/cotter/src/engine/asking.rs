@@ -63,7 +63,7 @@ impl Asking {
 }
 
 async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier) -> Result<Option<Grant>> {
-    match core.here().await? {
+    match core.here() {
         Here::Inline(backend) => {
             let backend = carrier.get_or_init(|| backend);
             ask_on(&core, &**backend, &claim, Until::Now).await

@@ -1,6 +1,7 @@
 //! What all handles of one client share.
 
 use super::place::Connections;
+use super::pulse::Pulse;
 use super::thread::Engine;
 use super::turns::Lines;
 use super::undo::Background;
@@ -10,6 +11,7 @@ use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// How a client behaves, from its builder.
 #[derive(Debug, Clone)]
@@ -45,7 +47,9 @@ pub(crate) struct Core {
     pub(crate) lines: Lines,
     pub(crate) settings: Settings,
     pub(crate) background: Background,
+    pub(crate) pulse: Pulse,
     closed: AtomicBool,
+    closing: Notify,
 }
 
 impl Core {
@@ -62,7 +66,9 @@ impl Core {
             lines: Lines::default(),
             settings,
             background: Background::default(),
+            pulse: Pulse::default(),
             closed: AtomicBool::new(false),
+            closing: Notify::new(),
         }
     }
 
@@ -88,7 +94,7 @@ impl Core {
 
     /// Refuses work for a client that was closed or forked.
     pub(crate) fn usable(&self) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             return Err(Error::new(ErrorKind::Misuse, "this client was closed; connect again"));
         }
         if self.engine.is_forked() {
@@ -96,6 +102,18 @@ impl Core {
             return Err(Error::new(ErrorKind::Misuse, why));
         }
         Ok(())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Completes when the client is closed.
+    pub(crate) async fn closing(&self) {
+        let closing = self.closing.notified();
+        if !self.is_closed() {
+            closing.await;
+        }
     }
 
     pub(crate) fn until(&self, wait: Wait) -> Until {
@@ -112,8 +130,9 @@ impl Core {
             return Ok(());
         }
         let end = self.now() + grace;
-        // Those who ask the store for others stop, and tell them.
-        self.lines.each(|line| line.changed.notify_one());
+        // Those who ask the store for others stop, and tell them; what is to be undone is undone now.
+        self.closing.notify_waiters();
+        self.background.hurry();
         self.quiet_by(end).await;
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);

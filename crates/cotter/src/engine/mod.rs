@@ -9,7 +9,8 @@
 //! | `slot` | one place in it |
 //! | `acquire` | what a newcomer finds, and its place in the queue |
 //! | `asking` | the first attempt, in the caller's task |
-//! | `place` | which connection carries a request |
+//! | `place`, `runtimes` | which connection carries a request; the connection of a runtime |
+//! | `pulse` | whether the store answers |
 //! | `serve` | waiting for the store, on the engine |
 //! | `release` | giving back, and passing on inside the process |
 //! | `recall` | passing on what a sleeping task does not take |
@@ -26,10 +27,12 @@ mod core;
 mod downgrade;
 mod hold;
 mod place;
+mod pulse;
 mod recall;
 mod release;
 mod renew;
 mod report;
+mod runtimes;
 mod serve;
 mod slot;
 mod thread;

@@ -1,33 +1,29 @@
-//! Which connection carries a request: what ends in one round trip goes out from the caller's own task.
+//! Which connection carries a request: what ends in one round trip goes out from the caller's own task, where its
+//! runtime has a connection; else over the engine's.
 
 use super::core::Core;
+use super::runtimes::Entry;
 use crate::backend::{Backend, Connect};
-use crate::{Error, ErrorKind, Result};
+use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::runtime::{Handle, Id};
-use tokio::sync::OnceCell;
 
 /// One connection per runtime that calls, for stores whose driver lives in a runtime.
 pub(crate) struct Connections {
     store: Arc<dyn Connect>,
-    by_runtime: Mutex<Vec<Entry>>,
+    by_runtime: Arc<Runtimes>,
 }
 
-struct Entry {
-    runtime: Id,
-    backend: Arc<OnceCell<Arc<dyn Backend>>>,
-}
-
-/// Connections that are kept; a runtime that has ended cannot be told from an idle one.
-const MOST: usize = 16;
+/// The runtimes that have called and not ended since.
+pub(super) type Runtimes = RwLock<Vec<Arc<Entry>>>;
 
 /// Where a request of the calling task goes out.
 pub(crate) enum Here {
     /// From this task, over this connection.
     Inline(Arc<dyn Backend>),
-    /// From the engine: no runtime that could drive it is around.
+    /// From the engine: the runtime around has no connection, or there is none.
     Engine,
 }
 
@@ -36,52 +32,55 @@ pub(crate) type Carrier = Arc<OnceLock<Arc<dyn Backend>>>;
 
 impl Connections {
     pub(crate) fn new(store: Arc<dyn Connect>) -> Self {
-        Self { store, by_runtime: Mutex::default() }
+        Self { store, by_runtime: Arc::default() }
     }
 
-    /// The place of this runtime's connection; the ones longest unused make room.
-    fn entry(&self, runtime: Id) -> (Arc<OnceCell<Arc<dyn Backend>>>, Option<Entry>) {
-        let mut entries = self.by_runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = entries.last().filter(|e| e.runtime == runtime) {
-            return (last.backend.clone(), None);
+    /// The connection of this runtime. Nobody waits for it: while it is being made, requests go out over the engine's.
+    fn of(&self, runtime: &Handle, clock: &Arc<dyn Clock>) -> Option<Arc<dyn Backend>> {
+        let entry = self.entry(runtime.id());
+        let backend = entry.backend();
+        if backend.is_none() && entry.wants_one(clock.now()) {
+            Entry::connect(&entry, &self.by_runtime, runtime, &self.store, clock);
         }
-        let at = entries.iter().position(|e| e.runtime == runtime);
-        let entry = match at {
-            Some(at) => entries.remove(at),
-            None => Entry { runtime, backend: Arc::default() },
-        };
-        let backend = entry.backend.clone();
-        entries.push(entry);
-        let surplus = (entries.len() > MOST).then(|| entries.remove(0));
-        (backend, surplus)
+        backend
+    }
+
+    fn entry(&self, runtime: Id) -> Arc<Entry> {
+        let known = |entries: &[Arc<Entry>]| entries.iter().find(|e| e.is_of(runtime)).cloned();
+        let read = self.by_runtime.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = known(&read) {
+            return entry;
+        }
+        drop(read);
+        let mut entries = self.by_runtime.write().unwrap_or_else(PoisonError::into_inner);
+        known(&entries).unwrap_or_else(|| {
+            let entry = Arc::new(Entry::new(runtime));
+            entries.push(entry.clone());
+            entry
+        })
     }
 
     pub(crate) fn drain(&self) -> Vec<Arc<dyn Backend>> {
-        let mut entries = self.by_runtime.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.drain(..).filter_map(|e| e.backend.get().cloned()).collect()
+        let mut entries = self.by_runtime.write().unwrap_or_else(PoisonError::into_inner);
+        entries.drain(..).filter_map(|e| e.backend()).collect()
     }
 }
 
 impl Core {
-    /// The connection for requests of the calling task; it is made at the first call from a runtime.
-    pub(crate) async fn here(&self) -> Result<Here> {
+    /// The way for requests of the calling task.
+    pub(crate) fn here(&self) -> Here {
         let capabilities = &self.backend.info().capabilities;
         if capabilities.immediate {
-            return Ok(Here::Inline(self.backend.clone()));
+            return Here::Inline(self.backend.clone());
         }
-        let Ok(runtime) = Handle::try_current() else { return Ok(Here::Engine) };
+        let Ok(runtime) = Handle::try_current() else { return Here::Engine };
         if runtime.id() == self.engine.runtime() {
-            return Ok(Here::Inline(self.backend.clone()));
+            return Here::Inline(self.backend.clone());
         }
         if !capabilities.per_runtime {
-            return Ok(Here::Engine);
+            return Here::Engine;
         }
-        let (cell, surplus) = self.connections.entry(runtime.id());
-        if let Some(old) = surplus.and_then(|e| e.backend.get().cloned()) {
-            self.engine.spawn(async move { old.close().await });
-        }
-        let backend = cell.get_or_try_init(|| self.connections.store.connect(self.clock())).await?;
-        Ok(Here::Inline(backend.clone()))
+        self.connections.of(&runtime, self.clock()).map_or(Here::Engine, Here::Inline)
     }
 
     /// Does something that asks the store where the engine's connection is driven.

@@ -4,7 +4,7 @@ use super::core::Core;
 use super::hold::Hold;
 use super::place::{Carrier, Here};
 use super::recall::watch;
-use super::report::{Event, report};
+use super::report::{Doing, Event, report};
 use super::serve::kick;
 use super::slot::Slot;
 use super::turns::can_pass;
@@ -247,13 +247,12 @@ impl Job {
     }
 
     async fn first(&self) -> Result<Release> {
-        match self.core().here().await {
-            Ok(Here::Inline(backend)) => self.tell(&*backend).await,
-            Ok(Here::Engine) => {
+        match self.core().here() {
+            Here::Inline(backend) => self.tell(&*backend).await,
+            Here::Engine => {
                 let (core, claim, leave) = (self.core().clone(), self.claim().clone(), self.leave);
                 self.core().on_engine(async move { core.backend.release(&claim, leave).await }).await
             }
-            Err(e) => Err(e),
         }
     }
 
@@ -286,13 +285,16 @@ impl Job {
         let mut pause = Duration::from_millis(10);
         let mut may_be_freed = error.outcome_unknown();
         let last = self.deadline.min(core.now() + core.settings.give_up);
+        let mut tried = false;
         loop {
-            report(Event::ReleaseFailed { name: self.claim().name.clone(), error: error.to_string() });
+            core.failed(Doing::Releasing, &self.claim().name, &error);
             let at = core.now() + pause;
-            if at >= last || !error.is_retryable() {
+            // The first try may have gone out over another connection than the engine's.
+            if at >= last || (tried && !error.is_retryable()) {
                 return Err(error.with_name(&self.claim().name));
             }
             core.clock().sleep_until(at).await;
+            tried = true;
             match core.backend.release(self.claim(), self.leave).await {
                 Ok(Release::NotHeld) if may_be_freed => return Ok(Release::Freed),
                 Ok(release) => return Ok(release),

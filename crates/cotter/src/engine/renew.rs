@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::hold::Hold;
-use super::report::{Event, report};
+use super::report::{Doing, Event, report};
 use crate::backend::{Extension, Grant};
 use crate::{Clock, Error, Moment, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -185,13 +185,13 @@ async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
 fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>) {
     match answer {
         Ok(Extension::Extended { as_of, ttl }) => {
+            hold.core.hear();
             hold.extended(as_of, ttl);
             agenda.moved(hold);
         }
         Ok(Extension::Lost) => hold.lose(crate::LossCause::Gone),
         Err(e) => {
-            let left = hold.deadline().map(|d| d.since(agenda.clock.now()));
-            report(Event::RenewalFailed { name: hold.name().clone(), error: e.to_string(), left });
+            hold.core.failed(Doing::Renewing, hold.name(), &e);
             agenda.reset(hold, hold.next_retry(agenda.clock.now()));
         }
     }

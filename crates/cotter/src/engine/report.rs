@@ -3,18 +3,53 @@
 //! A subscriber is user code and may block; the engine must not run it, or a slow log would lose locks.
 
 use crate::{LossCause, Name};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What the engine has to tell.
 pub(crate) enum Event {
-    Lost { name: Name, token: u64, cause: LossCause },
-    RenewalFailed { name: Name, error: String, left: Option<Duration> },
-    ReleaseFailed { name: Name, error: String },
-    StoreTrouble { name: Name, error: String },
+    Lost {
+        name: Name,
+        token: u64,
+        cause: LossCause,
+    },
+    /// The first failure of an outage.
+    Fails {
+        server: String,
+        doing: Doing,
+        name: Name,
+        error: String,
+    },
+    /// The end of an outage.
+    Answers {
+        server: String,
+        after: Duration,
+        failures: u64,
+    },
     Restarted,
+}
+
+/// What the engine was at when it failed. It tries again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Acquiring,
+    Renewing,
+    Releasing,
+    /// An attempt to acquire whose answer did not come.
+    Undoing,
+}
+
+impl Doing {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Acquiring => "acquiring",
+            Self::Renewing => "renewing",
+            Self::Releasing => "releasing",
+            Self::Undoing => "undoing an unanswered attempt",
+        }
+    }
 }
 
 /// Events that nobody has taken yet; more are dropped and counted.
@@ -22,19 +57,26 @@ const WAITING: usize = 1024;
 
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
+/// Where the thread that tells listens, and the process that it belongs to.
+type Channel = (u32, SyncSender<Event>);
+
 /// Queues an event; never blocks.
 pub(crate) fn report(event: Event) {
-    static CHANNEL: OnceLock<Option<SyncSender<Event>>> = OnceLock::new();
-    let Some(channel) = CHANNEL.get_or_init(start) else { return };
-    if channel.try_send(event).is_err() {
+    static CHANNEL: Mutex<Option<Channel>> = Mutex::new(None);
+    let mut channel = CHANNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    // A fork has none of the threads of its parent.
+    if channel.as_ref().is_none_or(|(pid, _)| *pid != std::process::id()) {
+        *channel = start();
+    }
+    if channel.as_ref().is_none_or(|(_, sender)| sender.try_send(event).is_err()) {
         DROPPED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn start() -> Option<SyncSender<Event>> {
+fn start() -> Option<Channel> {
     let (sender, receiver) = sync_channel(WAITING);
     let thread = std::thread::Builder::new().name("cotter-events".into());
-    thread.spawn(move || tell(&receiver)).ok().map(|_| sender)
+    thread.spawn(move || tell(&receiver)).ok().map(|_| (std::process::id(), sender))
 }
 
 fn tell(events: &Receiver<Event>) {
@@ -52,13 +94,13 @@ fn emit(event: Event) {
         Event::Lost { name, token, cause } => {
             tracing::warn!(%name, token, %cause, "lock lost");
         }
-        Event::RenewalFailed { name, error, left } => {
-            tracing::warn!(%name, error, left_ms = left.map(|d| d.as_millis() as u64), "renewal failed, will retry");
+        Event::Fails { server, doing, name, error } => {
+            tracing::warn!(server, %name, error, "the store fails while {}; will retry", doing.words());
         }
-        Event::ReleaseFailed { name, error } => {
-            tracing::warn!(%name, error, "release failed, will retry");
+        Event::Answers { server, after, failures } => {
+            let after_ms = after.as_millis() as u64;
+            tracing::warn!(server, after_ms, failures, "the store answers again");
         }
-        Event::StoreTrouble { name, error } => tracing::warn!(%name, error, "acquisition failed, will retry"),
         Event::Restarted => tracing::error!("the renewal loop panicked and was started again"),
     }
 }

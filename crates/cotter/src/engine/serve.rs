@@ -5,12 +5,13 @@ use super::core::Core;
 use super::hold::Hold;
 use super::place::Carrier;
 use super::recall::watch;
-use super::report::{Event, report};
+use super::report::Doing;
 use super::slot::Slot;
 use super::turns::{Line, Phase};
 use super::undo::{in_background, undo};
 use crate::backend::{Backend, Claim, Extension, Grant, Until};
 use crate::{Error, ErrorKind, Guard, Moment, Result};
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
@@ -88,6 +89,10 @@ pub(super) struct Server {
     tries: u32,
 }
 
+/// How often a store that says nothing is asked whether it lives.
+const SHORTEST_BEAT: Duration = Duration::from_millis(100);
+const LONGEST_BEAT: Duration = Duration::from_secs(5);
+
 /// One question to the store.
 struct Round {
     head: Arc<Slot>,
@@ -129,7 +134,9 @@ impl Server {
     async fn took(&mut self, outcome: Outcome, head: &Arc<Slot>, claim: &Claim) -> bool {
         match outcome {
             Outcome::Granted(grant) => return self.deliver(grant, head),
-            Outcome::Busy | Outcome::Moot => self.answered(),
+            Outcome::Busy => self.answered(),
+            // The store has not said anything.
+            Outcome::Moot => {}
             Outcome::Failed(e) => self.failed(e, head, claim).await,
         }
         false
@@ -160,16 +167,18 @@ impl Server {
         // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
         // the end of the store's queue.
         let mut asked = pin!(ask_on(&self.core, &*self.core.backend, claim, Until::Forever));
+        let mut minding = pin!(self.mind_the_store());
         let answer = loop {
             tokio::select! {
                 biased;
                 answer = &mut asked => break answer,
-                () = self.line.changed.notified() => {
-                    if self.is_moot(claim, &round.head) {
-                        undo(&self.core, claim.clone(), &Carrier::default(), false);
-                        return Outcome::Moot;
-                    }
-                }
+                () = self.line.changed.notified() => {}
+                () = self.core.closing() => {}
+                never = &mut minding => match never {},
+            }
+            if self.is_moot(claim, &round.head) {
+                undo(&self.core, claim.clone(), &Carrier::default(), false);
+                return Outcome::Moot;
             }
         };
         self.outcome(answer, claim, &Carrier::default())
@@ -239,30 +248,55 @@ impl Server {
     fn answered(&mut self) {
         (self.down_since, self.tries) = (None, 0);
         self.line.state().trouble = None;
+        self.core.hear();
+    }
+
+    /// A question that waits for its turn in the store says nothing while it waits, whether the store lives or not.
+    async fn mind_the_store(&self) -> Infallible {
+        let core = &self.core;
+        if core.is_immediate() {
+            return std::future::pending().await;
+        }
+        let beat = (core.settings.give_up / 6).clamp(SHORTEST_BEAT, LONGEST_BEAT);
+        let mut down_since = None;
+        loop {
+            let before = core.now();
+            core.clock().sleep_until(before + beat).await;
+            let asked = core.now();
+            match core.answers_since(before, asked + LONGEST_BEAT).await {
+                Ok(()) if down_since.take().is_some() => self.line.state().trouble = None,
+                Ok(()) => {}
+                Err(e) => {
+                    self.in_trouble(&e.with_name(&self.line.name), *down_since.get_or_insert(asked));
+                    self.line.changed.notify_one();
+                }
+            }
+        }
     }
 
     /// Retryable: tell those who have waited too long, and pause. Otherwise: tell all.
     async fn failed(&mut self, error: Error, head: &Arc<Slot>, claim: &Claim) {
-        let error = error.with_name(&self.line.name);
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
-        report(Event::StoreTrouble { name: self.line.name.clone(), error: error.to_string() });
-        let hopeless = !error.is_retryable();
-        let too_long = now.since(since) >= self.core.settings.give_up;
-        {
-            let mut state = self.line.state();
-            state.trouble = Some(error.clone());
-            state.waiters.retain(|w| {
-                let fails = hopeless || (too_long && w.last == Moment::NEVER);
-                if fails {
-                    w.fail(error.clone());
-                }
-                !fails
-            });
-        }
-        if !hopeless {
+        self.in_trouble(&error.clone().with_name(&self.line.name), since);
+        if error.is_retryable() {
             self.pause(head, claim).await;
         }
+    }
+
+    fn in_trouble(&self, error: &Error, since: Moment) {
+        self.core.failed(Doing::Acquiring, &self.line.name, error);
+        let hopeless = !error.is_retryable();
+        let too_long = self.core.now().since(since) >= self.core.settings.give_up;
+        let mut state = self.line.state();
+        state.trouble = Some(error.clone());
+        state.waiters.retain(|w| {
+            let fails = hopeless || (too_long && w.last == Moment::NEVER);
+            if fails {
+                w.fail(error.clone());
+            }
+            !fails
+        });
     }
 
     /// 10 ms to 1 s, with jitter; shorter when the queue changes in a way that matters.
@@ -274,11 +308,11 @@ impl Server {
         loop {
             tokio::select! {
                 () = &mut sleep => return,
-                () = self.line.changed.notified() => {
-                    if self.is_moot(claim, head) {
-                        return;
-                    }
-                }
+                () = self.line.changed.notified() => {}
+                () = self.core.closing() => {}
+            }
+            if self.is_moot(claim, head) {
+                return;
             }
         }
     }

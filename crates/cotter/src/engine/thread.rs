@@ -6,7 +6,7 @@ use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use tokio::runtime::{Builder, EnterGuard, Handle, Id};
+use tokio::runtime::{Builder, EnterGuard, Handle, Id, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -22,10 +22,24 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// The engine of this process, started at the first call.
+    /// The engine of this process, started at the first call. A fork has another one than its parent, whose thread it
+    /// does not have.
     pub(crate) fn process() -> Result<Arc<Self>> {
-        static PROCESS: OnceLock<Result<Arc<Engine>>> = OnceLock::new();
-        PROCESS.get_or_init(|| start_thread(None)).clone()
+        static PROCESS: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
+        let process = || PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = |engine: &Option<Arc<Self>>| engine.clone().filter(|e| !e.is_forked());
+        if let Some(engine) = ours(&process()) {
+            return Ok(engine);
+        }
+        // Not under the lock, so that a fork hardly ever finds it taken.
+        let started = start_thread(None)?;
+        let mut process = process();
+        if let Some(engine) = ours(&process) {
+            return Ok(engine);
+        }
+        // What the parent's engine has in hand is not ours to end.
+        std::mem::forget(process.replace(started.clone()));
+        Ok(started)
     }
 
     /// An engine on a thread of its own that keeps this time.
@@ -94,42 +108,59 @@ fn start_thread(clock: Option<Arc<dyn Clock>>) -> Result<Arc<Engine>> {
             .with_source(e)
     };
     let idle = Arc::new(IdleState::default());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let theirs = idle.clone();
+    // What cannot be built is dropped there as well: a runtime must not be dropped in a task.
+    std::thread::Builder::new()
+        .name("cotter-engine".into())
+        .spawn(move || match build(clock, &theirs) {
+            Ok((runtime, clock)) => {
+                let _ = tell.send(Ok((runtime.handle().clone(), clock)));
+                run(runtime, stopped, &theirs);
+            }
+            Err(e) => _ = tell.send(Err(e)),
+        })
+        .map_err(failed)?;
+    let ended = |_| Err(std::io::Error::other("its thread has ended"));
+    let (handle, clock) = told.recv().unwrap_or_else(ended).map_err(failed)?;
+    clock.attach(Idle(Arc::downgrade(&idle)));
+    Ok(Engine::start(handle, clock, Some(stop)))
+}
+
+fn build(clock: Option<Arc<dyn Clock>>, idle: &Arc<IdleState>) -> std::io::Result<(Runtime, Arc<dyn Clock>)> {
     let mut builder = Builder::new_current_thread();
     // Only a clock that a test moves waits for the thread to be idle; the others need not hear of it.
     if clock.is_some() {
         let (parked, unparked) = (idle.clone(), idle.clone());
         builder.on_thread_park(move || parked.set(true)).on_thread_unpark(move || unparked.set(false));
     }
-    let runtime = builder.enable_all().build().map_err(failed)?;
-    let handle = runtime.handle().clone();
-    idle.handle.set(handle.clone()).expect("set once");
+    let runtime = builder.enable_all().build()?;
+    idle.handle.set(runtime.handle().clone()).expect("set once");
     let clock = match clock {
         Some(clock) => clock,
-        None => system_clock(&handle).map_err(failed)?,
+        None => system_clock(runtime.handle())?,
     };
-    let (stop, stopped) = oneshot::channel::<()>();
-    clock.attach(Idle(Arc::downgrade(&idle)));
-    std::thread::Builder::new()
-        .name("cotter-engine".into())
-        .spawn(move || {
-            // What vendor crates say to `tracing` here must not run a subscriber of the user's.
-            let _mute = tracing::dispatcher::set_default(&tracing::Dispatch::none());
-            let _ = runtime.block_on(stopped);
-            // It may end without having parked once more: nobody must wait for that.
-            idle.set(true);
-            // A blocking pool or a stuck task must not keep the thread.
-            runtime.shutdown_background();
-        })
-        .map_err(failed)?;
-    Ok(Engine::start(handle, clock, Some(stop)))
+    Ok((runtime, clock))
+}
+
+fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, idle: &IdleState) {
+    // What vendor crates say to `tracing` here must not run a subscriber of the user's.
+    let _mute = tracing::dispatcher::set_default(&tracing::Dispatch::none());
+    let _ = runtime.block_on(stopped);
+    // It may end without having parked once more: nobody must wait for that.
+    idle.set(true);
+    // A blocking pool or a stuck task must not keep the thread.
+    runtime.shutdown_background();
 }
 
 fn system_clock(handle: &Handle) -> std::io::Result<Arc<dyn Clock>> {
     let timers = Arc::new(Timers::new()?);
-    let driver = timers.clone();
+    let _inside = handle.enter();
+    let (driver, ticks) = (timers.clone(), timers.ticks()?);
     handle.spawn(async move {
         // The descriptor is ours and stays open: an error here is a bug, and silence would lose every deadline.
-        driver.drive().await.expect("the timer descriptor can be read");
+        driver.drive(ticks).await.expect("the timer descriptor can be read");
     });
     Ok(Arc::new(SystemClock(timers)))
 }

@@ -196,6 +196,7 @@ impl Lines {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));

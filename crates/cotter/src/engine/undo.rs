@@ -2,8 +2,8 @@
 
 use super::core::Core;
 use super::place::Carrier;
-use super::report::{Event, report};
-use crate::backend::{Claim, Grant, Leave, Release};
+use super::report::Doing;
+use crate::backend::{Backend, Claim, Grant, Leave, Release};
 use crate::{Clock, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 pub(crate) struct Background {
     running: AtomicUsize,
     done: Notify,
+    hurry: Notify,
 }
 
 /// Counts one piece of work for as long as it lives, however it ends.
@@ -31,6 +32,11 @@ impl Drop for Running {
 }
 
 impl Background {
+    /// Clean-up that waits for its next try has it now.
+    pub(crate) fn hurry(&self) {
+        self.hurry.notify_waiters();
+    }
+
     /// False when there is still something to do at `end`.
     pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
         loop {
@@ -95,30 +101,48 @@ pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: b
 /// First on the connection that carried the claim, behind it; then on the engine's, in case that one is gone.
 async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, mut unknown: bool) {
     let clock = core.clock();
-    let start = clock.now();
-    let mut on = carrier.get().unwrap_or(&core.backend);
-    let mut repeats = REPEATS.iter();
-    loop {
-        match in_time(core, on.release(claim, Leave::default())).await {
-            Some(Ok(Release::Freed)) => return,
-            Some(Ok(Release::NotHeld)) if !unknown => return,
-            Some(Ok(Release::NotHeld | Release::Unsettled)) => {}
-            failed => {
-                unknown = true;
-                let error = failed.map_or_else(
-                    || "no answer".into(),
-                    |e| e.map_or_else(|e| e.to_string(), |_| String::new()),
-                );
-                report(Event::ReleaseFailed { name: claim.name.clone(), error });
-            }
-        }
-        on = &core.backend;
-        let Some(&pause) = repeats.next() else { return };
-        if clock.now() + pause > start + claim.ttl.max(REPEATS[0]) {
+    let end = clock.now() + claim.ttl.max(REPEATS[0]);
+    if is_settled(core, carrier.get().unwrap_or(&core.backend), claim, &mut unknown).await {
+        return;
+    }
+    for pause in REPEATS {
+        let at = clock.now() + pause;
+        if at > end {
             return;
         }
-        clock.sleep_until(clock.now() + pause).await;
+        loop {
+            tokio::select! {
+                () = clock.sleep_until(at) => break,
+                // One more than the others: what lands late is undone by those that are still to come.
+                () = core.background.hurry.notified() => {
+                    if is_settled(core, &core.backend, claim, &mut unknown).await {
+                        return;
+                    }
+                }
+            }
+        }
+        if is_settled(core, &core.backend, claim, &mut unknown).await {
+            return;
+        }
     }
+}
+
+/// Releases once; true when nothing is left to do.
+async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, unknown: &mut bool) -> bool {
+    let failed = match in_time(core, on.release(claim, Leave::default())).await {
+        Some(Ok(release)) => {
+            core.hear();
+            // A client that is being closed asks no more: its connections end, and with them what is on its way.
+            return core.is_closed()
+                || release == Release::Freed
+                || (release == Release::NotHeld && !*unknown);
+        }
+        Some(Err(e)) => e,
+        None => core.silence(),
+    };
+    *unknown = true;
+    core.failed(Doing::Undoing, &claim.name, &failed);
+    false
 }
 
 /// `None` when it takes so long that its driver must be dead.

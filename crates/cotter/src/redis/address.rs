@@ -1,12 +1,11 @@
 //! Where a server is, from a URL.
 
+use super::socket::{Server, Way};
+use super::tls::Certificates;
+use crate::Result;
 use crate::url::config;
-use crate::{Error, Result};
-use redis::{
-    ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates,
-};
+use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The parts of a URL before the question mark.
 #[derive(Default)]
@@ -18,14 +17,6 @@ pub(super) struct Address {
     user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) db: i64,
-}
-
-/// The files of `ca=`, `cert=` and `key=`, read.
-#[derive(Default)]
-pub(super) struct Certificates {
-    pub(super) ca: Option<Vec<u8>>,
-    pub(super) cert: Option<Vec<u8>>,
-    pub(super) key: Option<Vec<u8>>,
 }
 
 const PORT: u16 = 6379;
@@ -63,29 +54,21 @@ impl Address {
         Ok(Self { path, ..Self::default() })
     }
 
-    /// What the driver needs. Nothing is sent.
-    pub(super) fn client(&self, certificates: Certificates) -> Result<redis::Client> {
-        let addr = match &self.host {
-            None => ConnectionAddr::Unix(self.path.clone()),
-            Some((host, port)) if self.tls => {
-                ConnectionAddr::TcpTls { host: host.clone(), port: *port, insecure: false, tls_params: None }
-            }
-            Some((host, port)) => ConnectionAddr::Tcp(host.clone(), *port),
+    /// Where to connect, and as whom. Nothing is sent.
+    pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
+        let way = match &self.host {
+            None => Way::Unix(self.path.clone()),
+            Some((host, port)) if self.tls => Way::Tls(host.clone(), *port, certificates.config()?),
+            Some((host, port)) => Way::Tcp(host.clone(), *port),
         };
-        let mut settings = RedisConnectionInfo::default().set_db(self.db).set_skip_set_lib_name();
+        let mut login = RedisConnectionInfo::default().set_db(self.db);
         if let Some(user) = &self.user {
-            settings = settings.set_username(user);
+            login = login.set_username(user);
         }
         if let Some(password) = &self.password {
-            settings = settings.set_password(password);
+            login = login.set_password(password);
         }
-        let tcp = redis::io::tcp::TcpSettings::default().set_nodelay(true).set_user_timeout(USER_TIMEOUT);
-        let info = addr.into_connection_info().map_err(unusable)?;
-        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
-        if !self.tls {
-            return redis::Client::open(info).map_err(unusable);
-        }
-        with_tls(info, certificates)
+        Ok(Server { way, login: login.set_skip_set_lib_name() })
     }
 
     pub(super) fn instance(&self) -> String {
@@ -99,28 +82,16 @@ impl Address {
     }
 }
 
-/// Longer than any answer is waited for; what the kernel still has not got acknowledged then never will be.
-const USER_TIMEOUT: Duration = Duration::from_secs(10);
-
-fn with_tls(info: ConnectionInfo, certificates: Certificates) -> Result<redis::Client> {
-    // The driver panics when the process has no provider. If there is one already it is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client_tls = match (certificates.cert, certificates.key) {
-        (Some(client_cert), Some(client_key)) => Some(ClientTlsConfig { client_cert, client_key }),
-        (None, None) => None,
-        _ => return Err(config("cert= and key= go together")),
+/// The server of a client of the `redis` crate, for people; without credentials.
+pub(super) fn instance(client: &redis::Client) -> String {
+    let info = client.get_connection_info();
+    let (path, host) = match info.addr() {
+        ConnectionAddr::Unix(path) => (path.clone(), None),
+        ConnectionAddr::Tcp(host, port) => (PathBuf::new(), Some((host.clone(), *port))),
+        ConnectionAddr::TcpTls { host, port, .. } => (PathBuf::new(), Some((host.clone(), *port))),
+        other => return other.to_string(),
     };
-    let certificates = TlsCertificates { client_tls, root_cert: certificates.ca };
-    redis::Client::build_with_tls(info, certificates).map_err(unusable)
-}
-
-fn unusable(e: redis::RedisError) -> Error {
-    config(format!("the address or its certificates cannot be used: {e}"))
-}
-
-/// For people; without credentials.
-pub(super) fn instance(info: &ConnectionInfo) -> String {
-    format!("{}/{}", info.addr(), info.redis_settings().db())
+    Address { host, path, db: info.redis_settings().db(), ..Address::default() }.instance()
 }
 
 fn host_and_port(text: &str) -> Result<(String, u16)> {

@@ -1,6 +1,7 @@
 //! What an error of the server or of the way to it means.
 
 use super::SCHEME;
+use super::socket::is_never_sent;
 use crate::{Error, ErrorKind};
 use redis::{RedisError, ServerErrorKind};
 
@@ -33,6 +34,7 @@ const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
 
 /// The error to answer with.
 pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
+    let sent = if is_never_sent(&e) { Sent::No } else { sent };
     let error = match e.code() {
         Some(code) => by_code(code, &e),
         None => by_kind(&e, sent),

@@ -9,6 +9,8 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address` | what a URL says |
+//! | `socket`, `tls` | the way to the server, and knowing that it was closed |
+//! | `maker` | how a connection is made |
 //! | `connection` | one connection, and knowing when it was replaced |
 //! | `faults` | what an error of the server means |
 //! | `script` | the atomic steps in `lua/` |
@@ -31,6 +33,7 @@ mod doctor;
 mod faults;
 mod getset;
 mod keys;
+mod maker;
 mod notes;
 mod options;
 mod pace;
@@ -38,7 +41,9 @@ mod plain;
 mod polling;
 mod queue;
 mod script;
+mod socket;
 mod state;
+mod tls;
 mod wake;
 
 pub use options::Mode;
@@ -61,7 +66,7 @@ pub struct Store(Arc<Shared>);
 
 /// What all connections of one store share.
 struct Shared {
-    client: redis::Client,
+    server: socket::Server,
     options: Options,
     desk: Arc<desk::Desk>,
     sold: plain::Sold,
@@ -93,39 +98,40 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part that is wrong and never repeats the password.
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
-        let (client, options) = options::parse(url.as_ref())?;
-        Ok(Self::new(client, options))
+        let (server, options) = options::parse(url.as_ref())?;
+        Ok(Self::new(server, options))
     }
 
     /// The store of a client of the `redis` crate, in native mode with the defaults of [`from_url`](Self::from_url).
-    /// Only its address and credentials are used: timeouts, retries and connections are cotter's own.
+    /// Only its address and credentials are used: timeouts, retries and connections are cotter's own. One that was made
+    /// for TLS needs a rustls provider that the application has installed for its process.
     ///
     /// This is the one place where that crate shows: its next major version will change this signature.
     pub fn from_client(client: redis::Client) -> Self {
-        let instance = address::instance(client.get_connection_info());
-        Self::new(client, Options::new(instance))
+        let instance = address::instance(&client);
+        Self::new(socket::Server::of(client), Options::new(instance))
     }
 
     /// The same store, spoken to in another way.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
-        let Shared { client, options, .. } = &*self.0;
-        Self::new(client.clone(), Options { mode, ..options.clone() })
+        let Shared { server, options, .. } = &*self.0;
+        Self::new(server.clone(), Options { mode, ..options.clone() })
     }
 
-    fn new(client: redis::Client, options: Options) -> Self {
+    fn new(server: socket::Server, options: Options) -> Self {
         if options.mode == Mode::GetSet {
             getset::warn(&options.instance);
         }
         let (desk, sold) = (Arc::default(), plain::Sold::default());
-        Self(Arc::new(Shared { client, options, desk, sold }))
+        Self(Arc::new(Shared { server, options, desk, sold }))
     }
 }
 
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
-        let link = connection::Link::open(&self.0.client, &self.0.options, clock).await?;
+        let link = connection::Link::open(&self.0.server, &self.0.options, clock).await?;
         Ok(match self.0.options.mode {
             Mode::Native => Arc::new(backend::Native::new(link, self.0.clone(), clock.clone())),
             Mode::Plain => Arc::new(plain::Plain::new(link, self.0.clone(), clock.clone())),

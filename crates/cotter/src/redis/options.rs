@@ -1,6 +1,8 @@
 //! What a URL says, and what holds when it says nothing.
 
-use super::address::{Address, Certificates, database, decode};
+use super::address::{Address, database, decode};
+use super::socket::Server;
+use super::tls::Certificates;
 use crate::Result;
 use crate::url::config;
 use std::time::Duration;
@@ -59,7 +61,7 @@ impl Options {
 }
 
 /// Takes a URL apart. Reads the files that it names.
-pub(super) fn parse(url: &str) -> Result<(redis::Client, Options)> {
+pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     let Some((scheme, rest)) = url.split_once(':') else {
         return Err(config("the store URL has no scheme"));
     };
@@ -82,13 +84,11 @@ pub(super) fn parse(url: &str) -> Result<(redis::Client, Options)> {
     if options.request_id.is_some() && options.mode != Mode::Plain {
         return Err(config("request_id= is for mode=plain only"));
     }
-    if !address.tls
-        && (certificates.ca.is_some() || certificates.cert.is_some() || certificates.key.is_some())
-    {
+    if !address.tls && !certificates.is_empty() {
         return Err(config("ca=, cert= and key= are for rediss: only"));
     }
     options.instance = address.instance();
-    Ok((address.client(certificates)?, options))
+    Ok((address.server(&certificates)?, options))
 }
 
 impl Options {

@@ -16,6 +16,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 const SHORTEST: Duration = Duration::from_millis(20);
 /// After a question that was not answered.
 const AFTER_TROUBLE: Duration = Duration::from_millis(100);
+/// How often one asks that no message can reach.
+const DEAF: Duration = Duration::from_millis(500);
 /// So many at the head of the queue ask when the holder's lease ends; the others would only be told to go on waiting.
 const WATCHERS: u64 = 4;
 
@@ -37,6 +39,8 @@ pub(super) struct Place<'a> {
     _waiting: Waiting,
     /// The last question that was answered with a place.
     last: Option<Question>,
+    /// Whether anything was asked.
+    asked: bool,
     period: Duration,
 }
 
@@ -50,7 +54,15 @@ struct Question {
 impl<'a> Place<'a> {
     pub(super) fn new(native: &'a Native, claim: &'a Claim) -> Self {
         let seat = native.desk().wait(claim.id);
-        Self { native, claim, seat, _waiting: native.wake().enter(), last: None, period: LONGEST }
+        Self {
+            native,
+            claim,
+            seat,
+            _waiting: native.wake().enter(),
+            last: None,
+            asked: false,
+            period: LONGEST,
+        }
     }
 
     /// A grant that came by message: only for the ticket of the last answered question, and as of its sending. Another
@@ -64,6 +76,12 @@ impl<'a> Place<'a> {
     fn granted(&self, block: Block, as_of: Moment) -> Grant {
         self.seat.hold();
         Native::grant(self.claim, block, as_of)
+    }
+
+    /// Whether a message would be heard. Only before the first question it is worth some time.
+    async fn listens(&mut self) -> bool {
+        let wake = self.native.wake();
+        if std::mem::replace(&mut self.asked, true) { wake.is_open() } else { wake.opens().await }
     }
 
     fn queued(&mut self, question: Question, left: Duration, position: u64) {
@@ -94,14 +112,18 @@ impl Attempt for Place<'_> {
         if let Some(grant) = self.by_message() {
             return Ok(Some(grant));
         }
-        if self.last.is_none() {
-            self.native.wake().ready().await?;
-        }
-        match self.native.ask(self.claim, true, self.last.is_some()).await {
+        let again = self.last.is_some();
+        // Without anybody who listens it asks all the same, but for no place.
+        let joins = again || self.listens().await;
+        match self.native.ask(self.claim, joins, again).await {
             Ok((Answer::Granted(block), sent)) => Ok(Some(self.granted(block, sent))),
             Ok((Answer::Queued { ticket, left, position }, sent)) => {
                 self.queued(Question { ticket, sent }, left, position);
                 Ok(self.by_message())
+            }
+            Ok((Answer::Busy, _)) if !joins => {
+                self.period = period(self.claim).min(DEAF);
+                Ok(None)
             }
             Ok((Answer::Busy, _)) => Err(super::faults::garbled("busy to one who joins")),
             Err(e) => self.trouble(e),

@@ -3,7 +3,7 @@
 use super::connection::Live;
 use super::faults::is_no_script;
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, RedisResult, Value};
+use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use std::sync::LazyLock;
 
 /// One atomic step.
@@ -133,35 +133,45 @@ fn assemble(source: &str) -> String {
     body
 }
 
-/// Makes all steps known to the server. True when it is too old for script flags.
-pub(super) async fn load_all(wire: &MultiplexedConnection) -> RedisResult<bool> {
-    let mut legacy = false;
-    for script in all() {
-        match load(wire, &script.text(legacy).body).await {
-            Err(e) if !legacy && is_too_old(&e) => {
-                legacy = true;
-                load(wire, &script.bare.body).await.or_else(forbidden)?;
-            }
-            Err(e) => forbidden(e)?,
-            Ok(()) => {}
-        }
+/// Says who we are and makes all steps known to the server, in one round trip. True when it is too old for script flags.
+pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<bool> {
+    let legacy = refusals(wire, name, false).await?.iter().any(is_too_old);
+    if legacy {
+        refusals(wire, name, true).await?;
     }
     Ok(legacy)
 }
 
-async fn load(wire: &MultiplexedConnection, body: &str) -> RedisResult<()> {
-    let cmd = redis::cmd("SCRIPT").arg("LOAD").arg(body).to_owned();
-    cmd.query_async::<Value>(&mut wire.clone()).await.map(|_| ())
+/// What the server does not do of it. The name is cosmetic, and an ACL may forbid it; loading may be forbidden too, or
+/// not possible just now: each step is then sent whole when it is needed.
+async fn refusals(wire: &MultiplexedConnection, name: &str, legacy: bool) -> RedisResult<Vec<RedisError>> {
+    let mut pipeline = introduction(name, legacy);
+    let answers: Vec<RedisResult<Value>> = pipeline.ignore_errors().query_async(&mut wire.clone()).await?;
+    let mut refused = Vec::new();
+    for answer in answers {
+        match answer {
+            Err(e) if matches!(e.code(), Some("NOAUTH" | "WRONGPASS")) || e.code().is_none() => {
+                return Err(e);
+            }
+            Err(e) => refused.push(e),
+            Ok(_) => {}
+        }
+    }
+    Ok(refused)
+}
+
+fn introduction(name: &str, legacy: bool) -> Pipeline {
+    let mut pipeline = redis::pipe();
+    pipeline.cmd("CLIENT").arg("SETNAME").arg(name);
+    for script in all() {
+        pipeline.cmd("SCRIPT").arg("LOAD").arg(&script.text(legacy).body);
+    }
+    pipeline
 }
 
 /// The first line is what an old server's compiler stumbles over.
 fn is_too_old(e: &RedisError) -> bool {
     e.detail().is_some_and(|d| d.contains("unexpected symbol near '#'"))
-}
-
-/// Loading may be forbidden, or not possible just now; each step is then sent whole when it is needed.
-fn forbidden(e: RedisError) -> RedisResult<()> {
-    if matches!(e.code(), Some("NOAUTH" | "WRONGPASS")) || e.code().is_none() { Err(e) } else { Ok(()) }
 }
 
 #[cfg(test)]

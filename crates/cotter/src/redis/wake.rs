@@ -4,7 +4,6 @@ use super::connection::Link;
 use super::desk::{Addressee, Desk};
 use super::script;
 use super::state::Message;
-use crate::{Error, Result};
 use redis::aio::{PubSubSink, PubSubStream};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -35,16 +34,18 @@ struct Ears {
     waited: AtomicU64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// Nobody listens yet, or just now; the reader sees to it.
     Opening,
     Open,
-    Failed(Error),
     Closed,
 }
 
 /// Without anybody who waits for so long, the subscription is closed.
 const IDLE: Duration = Duration::from_secs(60);
+/// How long who waits waits for the subscription before it asks without.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// How often a silent subscription is tried.
 const PING: Duration = Duration::from_secs(5);
 
@@ -73,21 +74,29 @@ impl Wake {
         Waiting(self.ears.clone())
     }
 
-    /// Completes when somebody listens. Who joins a queue before that would be passed over.
-    pub(super) async fn ready(&self) -> Result<()> {
-        let mut state = self.ears.state.subscribe();
+    /// Sees to it that somebody listens. Who joins a queue before that would be passed over.
+    pub(super) fn is_open(&self) -> bool {
         self.start();
-        let decided = state.wait_for(|s| matches!(s, State::Open | State::Failed(_))).await;
-        match decided.as_deref() {
-            Ok(State::Failed(e)) => Err(e.clone()),
-            _ => Ok(()),
+        *self.ears.state.borrow() == State::Open
+    }
+
+    /// The same, with a moment's patience. Where there is no subscription to be had, nobody has to wait for it.
+    pub(super) async fn opens(&self) -> bool {
+        if self.is_open() {
+            return true;
+        }
+        let (mut state, link) = (self.ears.state.subscribe(), &self.ears.link);
+        tokio::select! {
+            biased;
+            open = state.wait_for(|s| *s == State::Open) => open.is_ok(),
+            () = link.clock().sleep_until(link.now() + PATIENCE) => false,
         }
     }
 
     fn start(&self) {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         // Decided under the lock that the reader's end is judged by: it says that it is closed before it ends.
-        let closed = matches!(*self.ears.state.borrow(), State::Closed | State::Failed(_));
+        let closed = *self.ears.state.borrow() == State::Closed;
         if closed || reader.as_ref().is_none_or(JoinHandle::is_finished) {
             self.ears.state.send_replace(State::Opening);
             *reader = Some(tokio::spawn(self.ears.clone().read()));
@@ -128,30 +137,19 @@ impl Ears {
     /// that all who wait ask again.
     async fn read(self: Arc<Self>) {
         let mut pause = Duration::from_millis(10);
-        let mut opened = false;
         loop {
-            match self.link.subscribe(&self.channel).await {
-                Ok(subscription) => {
-                    (opened, pause) = (true, Duration::from_millis(10));
-                    self.state.send_replace(State::Open);
-                    self.desk.wake_all();
-                    let (sink, stream) = subscription.split();
-                    if let End::Idle = self.listen(sink, stream).await {
-                        break;
-                    }
+            if let Ok(subscription) = self.link.subscribe(&self.channel).await {
+                pause = Duration::from_millis(10);
+                self.state.send_replace(State::Open);
+                self.desk.wake_all();
+                let (sink, stream) = subscription.split();
+                if let End::Idle = self.listen(sink, stream).await {
+                    break;
                 }
-                Err(e) if !opened || !e.is_retryable() => {
-                    self.state.send_replace(State::Failed(e));
-                    return;
-                }
-                Err(_) if self.waiting.load(Ordering::Acquire) == 0 => break,
-                Err(_) => {}
+            } else if self.waiting.load(Ordering::Acquire) == 0 {
+                break;
             }
-            self.state.send_if_modified(|s| {
-                let open = matches!(s, State::Open);
-                *s = State::Opening;
-                open
-            });
+            self.state.send_replace(State::Opening);
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(1));
         }

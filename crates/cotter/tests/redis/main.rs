@@ -7,6 +7,7 @@ mod lost;
 mod many;
 mod older;
 mod oracle;
+mod outages;
 mod renewal;
 mod runtimes;
 mod setup;

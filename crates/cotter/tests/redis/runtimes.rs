@@ -2,6 +2,7 @@
 
 use crate::setup::server;
 use cotter::{Client, Guard, Lease};
+use cotter_testkit::servers::Redis;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -71,4 +72,84 @@ fn an_acquire_of_a_runtime_that_stands_still_leaves_nothing() {
     // The question arrives now, and is undone.
     still.block_on(async { tokio::time::sleep(Duration::from_millis(50)).await });
     is_free_within(Duration::from_secs(15), &other, "a");
+}
+
+/// Takes and gives back for a while on each of so many runtimes; answers with how often, and with how many connections
+/// the server had at most.
+fn churn(server: &Redis, client: &Client, runtimes: usize) -> (usize, usize) {
+    let end = Instant::now() + Duration::from_secs(3);
+    let threads: Vec<_> = (0..runtimes)
+        .map(|i| {
+            let client = client.clone();
+            std::thread::spawn(move || {
+                runtime().block_on(async {
+                    let mut pairs = 0;
+                    while Instant::now() < end {
+                        let mutex = client.mutex(format!("{runtimes} {i} {}", pairs % 7));
+                        mutex.lock().await.unwrap().release().await.unwrap();
+                        pairs += 1;
+                    }
+                    pairs
+                })
+            })
+        })
+        .collect();
+    let mut connections = 0;
+    while threads.iter().any(|t| !t.is_finished()) {
+        connections = connections.max(connected(server));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (threads.into_iter().map(|t| t.join().unwrap()).sum(), connections)
+}
+
+/// Connections of clients of cotter.
+fn connected(server: &Redis) -> usize {
+    server.command(&["CLIENT", "LIST"]).lines().filter(|l| l.contains(" name=cotter ")).count()
+}
+
+#[test]
+fn many_runtimes_do_as_well_as_few_and_leave_nothing() {
+    let server = server!();
+    let client = client(&server.url(""));
+    let (few, _) = churn(&server, &client, 8);
+    let (many, connections) = churn(&server, &client, 32);
+    assert!(connections <= 32 + 1, "{connections} connections");
+    assert!(many * 2 >= few, "{many} pairs on 32 runtimes, {few} on 8");
+    // The connections go with their runtimes; that of the engine stays.
+    let start = Instant::now();
+    while connected(&server) > 1 {
+        assert!(start.elapsed() < Duration::from_secs(5), "{} are left", connected(&server));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let other = self::client(&server.url(""));
+    for i in 0..32 {
+        for n in 0..7 {
+            let name = format!("32 {i} {n}");
+            assert!(other.mutex(&name).try_lock().wait().unwrap().is_some(), "{name} is still held");
+        }
+    }
+}
+
+/// Such a runtime cannot drive a connection.
+#[test]
+fn runtimes_without_timers_or_sockets_work() {
+    let server = server!();
+    let client = client(&server.url(""));
+    let plain = |client| self::client(&server.url(client));
+    let mut builders = [(); 3].map(|()| Builder::new_current_thread());
+    builders[1].enable_time();
+    builders[2].enable_io();
+    for client in [client, plain("mode=plain")] {
+        for runtime in builders.iter_mut().map(|b| b.build().unwrap()) {
+            for i in 0..10 {
+                let guard = runtime.block_on(client.mutex(format!("a {}", i % 3)).try_lock()).unwrap();
+                runtime.block_on(guard.expect("it is free").release()).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let guard = runtime.block_on(client.mutex("b").lock()).unwrap();
+            let busy = runtime.block_on(client.mutex("b").try_lock_for(Duration::from_millis(50))).unwrap();
+            assert!(busy.is_none());
+            drop(guard);
+        }
+    }
 }

@@ -119,6 +119,31 @@ async fn a_server_may_ask_for_a_certificate() {
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
 }
 
+/// Which provider its process has is the application's to choose, before the first connection or after it.
+#[tokio::test]
+async fn the_provider_of_the_process_is_left_to_the_application() {
+    let authority = Authority::new();
+    let Some(secure) = serve(&authority, "127.0.0.1", false) else { return };
+    let address = redis::ConnectionAddr::TcpTls {
+        host: "127.0.0.1".into(),
+        port: secure.port,
+        insecure: false,
+        tls_params: None,
+    };
+    let info = redis::IntoConnectionInfo::into_connection_info(address).unwrap();
+    let theirs = || cotter::redis::Store::from_client(redis::Client::open(info.clone()).unwrap());
+    let url = secure.url(&authority.ca());
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    // The driver would panic without one.
+    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    assert!(error.to_string().contains("install_default"), "{error}");
+    rustls::crypto::ring::default_provider().install_default().expect("nobody has installed one");
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "the system does not trust this server: {error}");
+}
+
 #[tokio::test]
 async fn a_file_that_is_not_there_is_named() {
     let error = Client::connect("rediss://127.0.0.1:1?ca=/nowhere/ca.pem").await.unwrap_err();

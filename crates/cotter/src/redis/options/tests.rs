@@ -13,9 +13,8 @@ fn addresses() {
     assert_eq!(instance("redis://me:secret@db.example:7000/3"), "db.example:7000/3");
     assert_eq!(instance("rediss://[::1]:7000"), "[::1]:7000");
     assert_eq!(instance("unix:///run/redis.sock?db=2"), "/run/redis.sock/2");
-    let (client, _) = parse("redis://u%40x:p%3A%40@h").expect("percent-encoded");
-    let settings = client.get_connection_info().redis_settings();
-    assert_eq!((settings.username(), settings.password()), (Some("u@x"), Some("p:@")));
+    let (server, _) = parse("redis://u%40x:p%3A%40@h").expect("percent-encoded");
+    assert_eq!((server.login.username(), server.login.password()), (Some("u@x"), Some("p:@")));
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! The connection of one runtime: made in the background, in a task that lives as long as the runtime does.
+
+use super::place::Runtimes;
+use crate::backend::{Backend, Connect};
+use crate::{Clock, Moment};
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::runtime::{Handle, Id};
+use tokio::sync::oneshot;
+
+/// One runtime that calls.
+pub(super) struct Entry {
+    runtime: Id,
+    requests: AtomicU32,
+    backend: OnceLock<Arc<dyn Backend>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// Nobody connects; nobody tries before that moment.
+    Apart(Moment),
+    /// A task on that runtime connects, or has connected. It ends when the sender is dropped.
+    Tied(#[allow(dead_code, reason = "its end is what counts")] oneshot::Sender<()>),
+    /// That runtime has no timers, or no sockets.
+    Unfit,
+}
+
+/// A runtime gets a connection with so many requests: one lock that is taken and given back is not worth it.
+const WORTH_IT: u32 = 3;
+/// So long after a failure nobody tries again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Entry {
+    pub(super) fn new(runtime: Id) -> Self {
+        Self {
+            runtime,
+            requests: AtomicU32::new(0),
+            backend: OnceLock::new(),
+            state: Mutex::new(State::Apart(Moment::ZERO)),
+        }
+    }
+
+    pub(super) fn is_of(&self, runtime: Id) -> bool {
+        self.runtime == runtime
+    }
+
+    pub(super) fn backend(&self) -> Option<Arc<dyn Backend>> {
+        self.backend.get().cloned()
+    }
+
+    /// Counts a request; true when it is time to connect.
+    pub(super) fn wants_one(&self, now: Moment) -> bool {
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1 >= WORTH_IT
+            && matches!(*self.state(), State::Apart(until) if now >= until)
+    }
+
+    /// Begins to connect, unless somebody else has begun.
+    pub(super) fn connect(
+        entry: &Arc<Self>,
+        all: &Arc<Runtimes>,
+        runtime: &Handle,
+        store: &Arc<dyn Connect>,
+        clock: &Arc<dyn Clock>,
+    ) {
+        let (tied, untied) = oneshot::channel();
+        {
+            let mut state = entry.state();
+            if !matches!(*state, State::Apart(_)) {
+                return;
+            }
+            *state = State::Tied(tied);
+        }
+        let tie = Tie { entry: Arc::downgrade(entry), all: Arc::downgrade(all) };
+        let (store, clock, runtime) = (store.clone(), clock.clone(), runtime.clone());
+        let begin = move || {
+            if !is_fit(&runtime) {
+                return tie.let_go(State::Unfit);
+            }
+            runtime.spawn(async move {
+                match store.connect(&clock).await {
+                    Ok(backend) => tie.made(backend),
+                    Err(_) => return tie.let_go(State::Apart(clock.now() + PAUSE)),
+                }
+                // The entry goes with its client, and this task with its runtime.
+                let _ = untied.await;
+            });
+        };
+        // A thread of its own: what a runtime cannot do is told by a panic, which must not be that of a caller.
+        // Where there can be none, the entry goes, and the next requests try again.
+        let _ = thread::Builder::new().name("cotter-probe".into()).spawn(begin);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a driver can live there. tokio has no question for that.
+fn is_fit(runtime: &Handle) -> bool {
+    let _inside = runtime.enter();
+    catch_unwind(|| {
+        drop(tokio::time::sleep(Duration::ZERO));
+        drop(UnixStream::pair());
+    })
+    .is_ok()
+}
+
+/// What the task of a runtime has in hand. Dropped with the runtime, it takes the entry out.
+struct Tie {
+    entry: Weak<Entry>,
+    all: Weak<Runtimes>,
+}
+
+impl Tie {
+    fn made(&self, backend: Arc<dyn Backend>) {
+        if let Some(entry) = self.entry.upgrade() {
+            let _ = entry.backend.set(backend);
+        }
+    }
+
+    /// The runtime goes on, without a connection for now.
+    fn let_go(mut self, state: State) {
+        if let Some(entry) = std::mem::take(&mut self.entry).upgrade() {
+            *entry.state() = state;
+        }
+    }
+}
+
+impl Drop for Tie {
+    fn drop(&mut self) {
+        let (Some(entry), Some(all)) = (self.entry.upgrade(), self.all.upgrade()) else { return };
+        if thread::panicking() {
+            *entry.state() = State::Unfit;
+            return;
+        }
+        let mut entries = all.write().unwrap_or_else(PoisonError::into_inner);
+        let gone = entries.iter().position(|e| Arc::ptr_eq(e, &entry)).map(|at| entries.swap_remove(at));
+        // Not under the lock: it may be the end of a connection.
+        drop(entries);
+        drop(gone);
+    }
+}

@@ -1,0 +1,68 @@
+//! TLS: whom to trust, and who we are.
+
+use crate::url::config;
+use crate::{Error, Result};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use std::fmt;
+use std::sync::Arc;
+
+/// The files of `ca=`, `cert=` and `key=`, read.
+#[derive(Default)]
+pub(super) struct Certificates {
+    pub(super) ca: Option<Vec<u8>>,
+    pub(super) cert: Option<Vec<u8>>,
+    pub(super) key: Option<Vec<u8>>,
+}
+
+impl Certificates {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ca.is_none() && self.cert.is_none() && self.key.is_none()
+    }
+
+    /// With the provider that the application has installed. Where it has installed none, ring is used, for these
+    /// connections only: which one a process has is the application's to choose, at any time.
+    pub(super) fn config(&self) -> Result<Arc<ClientConfig>> {
+        let provider =
+            CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.map_err(unusable)?.with_root_certificates(self.authorities()?);
+        let config = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => {
+                let chain: Vec<_> = CertificateDer::pem_slice_iter(cert)
+                    .collect::<Result<_, _>>()
+                    .map_err(|e| config(format!("the file of cert= is not PEM: {e}")))?;
+                let key = PrivateKeyDer::from_pem_slice(key)
+                    .map_err(|e| config(format!("the file of key= holds no PEM key: {e}")))?;
+                builder.with_client_auth_cert(chain, key).map_err(unusable)?
+            }
+            (None, None) => builder.with_no_client_auth(),
+            _ => return Err(config("cert= and key= go together")),
+        };
+        Ok(Arc::new(config))
+    }
+
+    fn authorities(&self) -> Result<RootCertStore> {
+        let mut store = RootCertStore::empty();
+        let Some(ca) = &self.ca else {
+            // Some that cannot be read do not spoil the others.
+            let native = rustls_native_certs::load_native_certs();
+            store.add_parsable_certificates(native.certs);
+            return Ok(store);
+        };
+        for certificate in CertificateDer::pem_slice_iter(ca) {
+            let certificate = certificate.map_err(|e| config(format!("the file of ca= is not PEM: {e}")))?;
+            store.add(certificate).map_err(unusable)?;
+        }
+        if store.is_empty() {
+            return Err(config("the file of ca= holds no certificate"));
+        }
+        Ok(store)
+    }
+}
+
+fn unusable(e: impl fmt::Display) -> Error {
+    config(format!("the certificates cannot be used: {e}"))
+}
