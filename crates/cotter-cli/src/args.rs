@@ -40,6 +40,32 @@ Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.
   url = \"redis://redis.example\"
   password_file = \"/run/secrets/redis\"";
 
+/// The part of it that is used most, and so often that making the rest would be felt.
+#[derive(Debug, Parser)]
+#[command(name = "cotter", disable_help_subcommand = true)]
+struct Short {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: ShortCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ShortCommand {
+    Run(Run),
+}
+
+/// Reads the command line of this process.
+pub(crate) fn read() -> Result<Cli, clap::Error> {
+    if std::env::args_os().nth(1).is_some_and(|word| word == "run")
+        && let Ok(Short { global, command: ShortCommand::Run(run) }) = Short::try_parse()
+    {
+        return Ok(Cli { global, command: Command::Run(run) });
+    }
+    // What is wrong, or asks for help, is answered by the whole.
+    Cli::try_parse()
+}
+
 /// With the options of every command in the help of each command in their short form: `cotter --help` has the long one.
 pub(crate) fn with_short_globals() -> clap::Command {
     let cotter = Cli::command();
@@ -90,4 +116,21 @@ pub(crate) struct Completions {
 pub(crate) struct Man {
     /// The page of this command
     pub(crate) command: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_reads_what_the_whole_reads() {
+        for line in ["run a true", "run -q -s --url memory: a -- sh -c x -- y", "run -w 5s --json a b -v"] {
+            let words: Vec<_> = std::iter::once("cotter").chain(line.split(' ')).collect();
+            let short = Short::try_parse_from(&words).unwrap();
+            let whole = Cli::try_parse_from(&words).unwrap();
+            let ShortCommand::Run(run) = short.command;
+            let short = Cli { global: short.global, command: Command::Run(run) };
+            assert_eq!(format!("{short:?}"), format!("{whole:?}"));
+        }
+    }
 }

@@ -30,10 +30,13 @@ pub(crate) fn parse_positive(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// In words, in the two largest units: `42 s`, `3 min 5 s`, `2 h 10 min`, `5 d 3 h`.
+/// In words, in the two largest units, and below ten seconds with tenths: `250 ms`, `1.2 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `5 d 3 h`.
 pub(crate) fn words(duration: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
-    let total = duration.as_secs();
+    let (total, tenths) = (duration.as_secs(), duration.subsec_millis() / 100);
+    if (1..10).contains(&total) && tenths > 0 {
+        return format!("{total}.{tenths} s");
+    }
     let Some(first) = UNITS.iter().position(|(seconds, _)| total >= *seconds) else {
         return format!("{} ms", duration.as_millis());
     };
@@ -99,6 +102,10 @@ mod tests {
         ] {
             assert_eq!(words(Duration::from_secs(seconds)), text);
         }
-        assert_eq!(words(Duration::from_millis(250)), "250 ms");
+        for (millis, text) in
+            [(250, "250 ms"), (1_000, "1 s"), (1_290, "1.2 s"), (9_999, "9.9 s"), (10_900, "10 s")]
+        {
+            assert_eq!(words(Duration::from_millis(millis)), text);
+        }
     }
 }

@@ -30,7 +30,6 @@ mod table;
 mod usage;
 
 use args::{Cli, Command};
-use clap::Parser;
 use exit::Exit;
 use output::{Console, Failure};
 use std::process::ExitCode;
@@ -39,7 +38,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == command::shim::WORD) {
         return command::shim::main();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error).into(),
     };

@@ -2,7 +2,16 @@
 
 use nix::unistd::{getpgrp, getsid};
 use rustix::process::{Pid, getpid};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file of `/proc` in as few calls as it takes: they tell no size, and are asked for none.
+pub(crate) fn text(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut text = String::with_capacity(4096);
+    File::open(path)?.take(u64::MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
 
 /// A process, as far as it matters for ending it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +25,7 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn read(pid: Pid) -> Option<Self> {
-        Self::parse(pid, &fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
+        Self::parse(pid, &text(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?)
     }
 
     /// `pid (any text) state ppid pgrp session …`
@@ -36,7 +45,7 @@ impl Process {
 
 /// When a process began, in ticks since the machine did: with its number it is the same process.
 pub(crate) fn start_of(pid: Pid) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    let stat = text(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
 }
 
@@ -78,8 +87,8 @@ fn children_of(parent: Pid) -> Option<Vec<Pid>> {
     let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())).ok()?;
     let mut children = Vec::new();
     for task in tasks.flatten() {
-        let text = fs::read_to_string(task.path().join("children")).ok()?;
-        children.extend(text.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
+        let found = text(task.path().join("children")).ok()?;
+        children.extend(found.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)));
     }
     Some(children)
 }

@@ -59,7 +59,10 @@ impl Shim {
     /// Nobody takes it for an orphan: it is known before anybody can look.
     pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
         let mut brood = brood();
-        brood.reap(None);
+        // Before the first one there is nothing of ours to bury.
+        if !brood.shims.is_empty() {
+            brood.reap(None);
+        }
         let shim = Pid::from_child(&command.spawn()?);
         brood.shims.push(Entry { shim, command: None, is_left: false });
         Ok(Self(shim))

@@ -1,9 +1,9 @@
 //! The signals that are meant for the command, or end the wait for the lock.
 
+use super::proc;
 use crate::exit::Exit;
 use crate::output::Failure;
 use rustix::process::Signal;
-use std::fs;
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
@@ -69,7 +69,7 @@ pub(super) fn hear_all() -> io::Result<()> {
 /// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here
 /// and in the command: to listen for them would undo that.
 fn ignored() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = proc::text("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
