@@ -10,7 +10,7 @@ use super::slot::Slot;
 use super::turns::{Line, Phase};
 use super::undo::{abandon, in_background};
 use crate::backend::{Backend, Claim, Grant, Until};
-use crate::{Moment, Result};
+use crate::{Lease, Moment, Result};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,7 +54,8 @@ pub(super) struct Asking {
 impl Asking {
     pub(super) fn start(core: &Arc<Core>, line: &Arc<Line>, claim: Claim, slot: Arc<Slot>) -> Self {
         let carrier = Carrier::default();
-        let answering = Box::pin(ask(core.clone(), claim.clone(), carrier.clone()));
+        let asked = ask(core.clone(), claim.clone(), carrier.clone(), slot.want.lease);
+        let answering = Box::pin(asked);
         let attempt =
             Arc::new(Attempt { claim, carrier, slot, state: Mutex::new(State::Asking(answering, None)) });
         line.state().asking = Some(attempt.clone());
@@ -62,15 +63,15 @@ impl Asking {
     }
 }
 
-async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier) -> Result<Option<Grant>> {
+async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier, lease: Lease) -> Result<Option<Grant>> {
     match core.here() {
         Here::Inline(backend) => {
             let backend = carrier.get_or_init(|| backend);
-            ask_on(&core, &**backend, &claim, Until::Now).await
+            ask_on(&core, &**backend, &claim, lease, Until::Now).await
         }
         Here::Engine => {
             let asked = core.clone();
-            let ask = async move { ask_on(&asked, &*asked.backend, &claim, Until::Now).await };
+            let ask = async move { ask_on(&asked, &*asked.backend, &claim, lease, Until::Now).await };
             // Boxed, or every attempt would carry the room for it.
             Box::pin(core.on_engine(ask)).await
         }
@@ -82,10 +83,11 @@ pub(super) async fn ask_on(
     core: &Core,
     on: &dyn Backend,
     claim: &Claim,
+    lease: Lease,
     until: Until,
 ) -> Result<Option<Grant>> {
     match on.acquire(claim, until).await? {
-        Some(grant) if is_stale(core, &grant) => Box::pin(freshen(on, grant)).await.map(Some),
+        Some(grant) if is_stale(core, &grant, lease) => Box::pin(freshen(on, grant)).await.map(Some),
         granted => Ok(granted),
     }
 }

@@ -60,6 +60,9 @@ struct Listener {
 /// Other processes get their turn after this long.
 const SLICE: Duration = Duration::from_millis(5);
 
+/// A grant for less than the ttl is for a start: who holds for longer than this asks for the rest.
+const CONFIRM: Duration = Duration::from_millis(100);
+
 /// The serial of a guard and the token it carries.
 pub(crate) type Turn = (u32, FencingToken);
 
@@ -72,7 +75,10 @@ impl Hold {
         if !lease.renewed && grant.ttl.is_none() {
             ends = ends.min(now + lease.ttl);
         }
-        let renew_at = renew_at(grant.as_of, &lease, grant.ttl);
+        let mut renew_at = renew_at(grant.as_of, &lease, grant.ttl);
+        if lease.renewed && grant.ttl.is_some_and(|ttl| ttl < lease.ttl) {
+            renew_at = renew_at.min(now + CONFIRM);
+        }
         Arc::new(Self {
             core: core.clone(),
             line: line.clone(),
@@ -287,7 +293,8 @@ impl Hold {
 
     /// Whether at least half of the lease is left, so that a local successor gets something worth having.
     pub(crate) fn half_left(&self, now: Moment) -> bool {
-        self.deadline().is_none_or(|end| end.since(now) >= self.lease.ttl / 2)
+        let whole = self.grant.ttl.unwrap_or(self.lease.ttl).min(self.lease.ttl);
+        self.deadline().is_none_or(|end| end.since(now) >= whole / 2)
     }
 
     pub(crate) fn next_note(&self) -> u64 {

@@ -10,7 +10,7 @@ use super::slot::Slot;
 use super::turns::{Line, Phase};
 use super::undo::{in_background, undo};
 use crate::backend::{Backend, Claim, Extension, Grant, Until};
-use crate::{Error, ErrorKind, Guard, Moment, Result};
+use crate::{Error, ErrorKind, Guard, Lease, Moment, Result};
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
@@ -60,9 +60,14 @@ pub(super) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
     core.lines.retire(line);
 }
 
-/// Whether it has arrived with less than half of its time left.
-pub(super) fn is_stale(core: &Core, grant: &Grant) -> bool {
-    grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < grant.claim.ttl / 2)
+/// With so much left a lease that is renewed anyway can be used at once.
+const ENOUGH: Duration = Duration::from_secs(1);
+
+/// Whether it has arrived with too little left: less than half of its time, or than will do until its first renewal.
+pub(super) fn is_stale(core: &Core, grant: &Grant, lease: Lease) -> bool {
+    let half = grant.claim.ttl / 2;
+    let least = if lease.renewed { half.min(ENOUGH) } else { half };
+    grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < least)
 }
 
 /// Such a grant is renewed first: given back, it would lose its place.
@@ -166,7 +171,8 @@ impl Server {
         let claim = &round.claim;
         // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
         // the end of the store's queue.
-        let mut asked = pin!(ask_on(&self.core, &*self.core.backend, claim, Until::Forever));
+        let (backend, lease) = (&*self.core.backend, round.head.want.lease);
+        let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
         let mut minding = pin!(self.mind_the_store());
         let answer = loop {
             tokio::select! {

@@ -39,7 +39,7 @@ impl Admin for Native {
         let token = order.token.map(|t| t.to_string()).unwrap_or_default();
         let now = if order.now { "now" } else { "" };
         let args = [&*token, now, &*self.retain].map(str::as_bytes);
-        let evicted = self.step(&script::EVICT, &[&self.keys.lock(name)], &args).await;
+        let evicted = self.step(&script::EVICT, &self.keys.of(name).all(), &args).await;
         let evicted = evicted.map_err(|e| e.with_name(name))?;
         if evicted.is_empty() {
             return Ok(Eviction::NotHeld);
@@ -121,7 +121,7 @@ impl Native {
     }
 
     async fn waiters(&self, name: &Name) -> Result<u32> {
-        let count = redis::cmd("ZCARD").arg(format!("{}:q", self.keys.lock(name))).to_owned();
+        let count = redis::cmd("ZCARD").arg(self.keys.of(name).queue()).to_owned();
         match self.link.ask(&count).await?.0 {
             Value::Int(n) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
             other => Err(garbled(&format!("{other:?}"))),

@@ -4,7 +4,7 @@ use super::connection::{Link, Live};
 use super::desk::Desk;
 use super::faults::{Sent, explain};
 use super::keys::Keys;
-use super::queue::{Place, silence};
+use super::queue::{Place, UNCONFIRMED, period, silence};
 use super::script::{self, Script};
 use super::state::{Answer, Block, digits, extended, micros, text, turns};
 use super::wake::Wake;
@@ -30,6 +30,8 @@ pub(super) struct Native {
     info: Info,
     /// How long a free name is remembered, in milliseconds, as the scripts take it.
     pub(super) retain: String,
+    /// How long the key of a lock stays that is handed over by message, in milliseconds.
+    passed_px: String,
 }
 
 /// What the lock of a dead holder stays beyond its lease, so that its queue and its token are not forgotten.
@@ -54,7 +56,8 @@ impl Native {
         let retain = options.retain.as_millis().to_string();
         let channel = format!("{}:wake:{}", options.prefix, ClaimId::random());
         let wake = Wake::new(&link, &shared.desk, channel, retain.clone());
-        Self { keys: Keys::new(options), wake, info, retain, link, shared }
+        let passed_px = px(UNCONFIRMED, options.retain);
+        Self { keys: Keys::new(options), wake, info, retain, passed_px, link, shared }
     }
 
     pub(super) fn desk(&self) -> &Arc<Desk> {
@@ -83,23 +86,34 @@ impl Native {
 
     /// How long the key of a lock with this lease stays, in milliseconds.
     fn px(&self, ttl: Duration) -> String {
-        let whole = (ttl + GRACE + self.shared.options.retain).as_millis();
-        u64::try_from(whole).unwrap_or(u64::MAX).to_string()
+        px(ttl, self.shared.options.retain)
     }
 
     /// One question for the lock, and when it was sent. `join`: get in line. `again`: it stands there already.
     pub(super) async fn ask(&self, claim: &Claim, join: bool, again: bool) -> Result<(Answer, Moment)> {
         let live = self.link.live().await?;
-        let (id, ttl, turns) = (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)));
-        let (px, silence) = (self.px(claim.ttl), micros(silence(claim)));
-        let channel = if join { self.wake.channel() } else { "" };
+        let (id, ttl, turns, px) =
+            (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)), self.px(claim.ttl));
+        let (silence, period) = (micros(silence(claim)), micros(period(claim)));
         let (label, retain) = (claim.label.as_bytes(), self.retain.as_bytes());
-        let args: [&[u8]; 8] =
-            [&id, &ttl, &turns, label, px.as_bytes(), retain, channel.as_bytes(), &silence];
+        let known: &[u8] = if again { b"1" } else { b"" };
+        let args: [&[u8]; 10] = [
+            &id,
+            &ttl,
+            &turns,
+            label,
+            px.as_bytes(),
+            retain,
+            self.wake.channel().as_bytes(),
+            &silence,
+            &period,
+            known,
+        ];
+        let args = if join { &args[..] } else { &args[..6] };
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
         let sent = self.now();
         self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
-        let answer = script.run(&live, &[&self.keys.lock(&claim.name)], &args).await;
+        let answer = script.run(&live, &self.keys.of(&claim.name).all(), args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             self.desk().answered(claim.id, live.number);
@@ -131,8 +145,9 @@ impl Native {
 
     async fn let_go(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
-        let args: [&[u8]; 4] = [&id, &used, self.retain.as_bytes(), rest.as_ref().map_or(&[], |rest| rest)];
-        let answer = script::RELEASE.run(live, &[&self.keys.lock(&claim.name)], &args).await;
+        let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.passed_px.as_bytes()];
+        args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
+        let answer = script::RELEASE.run(live, &self.keys.of(&claim.name).all(), &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
         match answer.map_err(|e| e.with_name(&claim.name))?.as_str() {
             "f" => Ok(Release::Freed),
@@ -160,6 +175,11 @@ impl Native {
             Ok(fields) => grants.iter().enumerate().map(|(i, g)| extension(g, &fields, i, as_of)).collect(),
         }
     }
+}
+
+fn px(ttl: Duration, retain: Duration) -> String {
+    let whole = (ttl + GRACE + retain).as_millis();
+    u64::try_from(whole).unwrap_or(u64::MAX).to_string()
 }
 
 /// Claim id and token, as they are compared with what stands in the server.
@@ -210,7 +230,7 @@ impl Backend for Native {
         }
         match self.ask(claim, false, false).await? {
             (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
-            (Answer::Busy, _) => Ok(None),
+            (Answer::Busy { .. }, _) => Ok(None),
             (Answer::Queued { .. }, _) => Err(super::faults::garbled("a place to one who does not join")),
         }
     }

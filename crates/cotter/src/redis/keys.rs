@@ -4,6 +4,39 @@ use super::options::Options;
 use crate::Name;
 use std::fmt::Write;
 
+/// The keys of a lock: itself, its queue, and what is known of those who wait.
+#[derive(Debug)]
+pub(super) struct LockKeys {
+    queue: String,
+    waiters: String,
+}
+
+impl LockKeys {
+    pub(super) fn new(lock: &str) -> Self {
+        Self { queue: format(lock, QUEUE), waiters: format(lock, WAITERS) }
+    }
+
+    /// In the order in which the scripts take them.
+    pub(super) fn all(&self) -> [&str; 3] {
+        [&self.queue[..self.queue.len() - QUEUE.len()], &self.queue, &self.waiters]
+    }
+
+    pub(super) fn queue(&self) -> &str {
+        &self.queue
+    }
+}
+
+const QUEUE: &str = ":q";
+const WAITERS: &str = ":w";
+
+/// Without a formatter: every request has some.
+fn format(lock: &str, tail: &str) -> String {
+    let mut key = String::with_capacity(lock.len() + tail.len());
+    key.push_str(lock);
+    key.push_str(tail);
+    key
+}
+
 /// How names become keys.
 #[derive(Debug)]
 pub(super) struct Keys {
@@ -22,6 +55,11 @@ impl Keys {
         encode(name, &mut key);
         key.push('}');
         key
+    }
+
+    /// All keys of the lock on a name.
+    pub(super) fn of(&self, name: &str) -> LockKeys {
+        LockKeys::new(&self.lock(name))
     }
 
     pub(super) fn note(&self, name: &Name, note: &str) -> String {
@@ -86,6 +124,7 @@ mod tests {
             assert_eq!(keys.name(key.as_bytes()), Some(name));
         }
         assert_eq!(keys.name(b"cotter:{a}:q"), None);
+        assert_eq!(keys.of("a").all(), ["cotter:{a}", "cotter:{a}:q", "cotter:{a}:w"]);
         assert_eq!(keys.name(b"other:{a}"), None);
         assert_eq!(keys.pattern("a*b"), "cotter:{a\\*b*}");
     }

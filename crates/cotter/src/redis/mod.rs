@@ -82,7 +82,7 @@ impl Store {
     /// |---|---|---|
     /// | `mode` | `native`, `plain` or `getset` | `native` |
     /// | `prefix` | what native keys and channels begin with | `cotter` |
-    /// | `retain` | how long a free name is remembered | `10m` |
+    /// | `retain` | how long a free name is remembered | `1m` |
     /// | `retry` | how often `plain` and `getset` ask after a second of waiting; before, up to ten times as often | `50ms`, `10ms` |
     /// | `connect_timeout` | for one connection | `2s` |
     /// | `timeout` | for one answer | `2s` |

@@ -50,7 +50,7 @@ impl Options {
             mode: Mode::Native,
             instance,
             prefix: "cotter".into(),
-            retain: Duration::from_secs(600),
+            retain: Duration::from_secs(60),
             retry: None,
             connect_timeout: Duration::from_secs(2),
             timeout: Duration::from_secs(2),

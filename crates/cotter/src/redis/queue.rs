@@ -12,6 +12,12 @@ use std::time::Duration;
 
 /// A waiter asks at least this often; a lost message costs no more.
 const LONGEST: Duration = Duration::from_secs(5);
+/// Nor more often than this, however short its lease is: the message wakes it.
+const UNHURRIED: Duration = Duration::from_millis(500);
+/// Who is granted the lock by message has it for so long at first (`lua/hand_over.lua`): if it does not come for it, the
+/// next in line are to see that.
+pub(super) const UNCONFIRMED: Duration = Duration::from_secs(2);
+const NEXT: u64 = 2;
 /// No more often than this because of a lease that should have ended.
 const SHORTEST: Duration = Duration::from_millis(20);
 /// After a question that was not answered.
@@ -21,9 +27,12 @@ const DEAF: Duration = Duration::from_millis(500);
 /// So many at the head of the queue ask when the holder's lease ends; the others would only be told to go on waiting.
 const WATCHERS: u64 = 4;
 
+/// So long unanswered questions are borne: a server that stands still ends nobody's place.
+const PATIENCE: Duration = Duration::from_secs(15);
+
 /// How often a waiter asks at the latest.
 pub(super) fn period(claim: &Claim) -> Duration {
-    (claim.ttl / 3).min(LONGEST)
+    (claim.ttl / 3).clamp(UNHURRIED, LONGEST)
 }
 
 /// How long a waiter may be silent before it loses its place.
@@ -87,6 +96,9 @@ impl<'a> Place<'a> {
     fn queued(&mut self, question: Question, left: Duration, position: u64) {
         self.last = Some(question);
         self.period = period(self.claim);
+        if position < NEXT {
+            self.period = self.period.min(UNCONFIRMED);
+        }
         if position < WATCHERS {
             let watch = left + SHORTEST * (position as u32 + 1);
             self.period = self.period.min(watch);
@@ -96,7 +108,7 @@ impl<'a> Place<'a> {
     /// An unanswered question does not cost the place, as long as there is one.
     fn trouble(&mut self, e: Error) -> Result<Option<Grant>> {
         let Some(last) = self.last else { return Err(e) };
-        let alive = self.native.now().since(last.sent) < silence(self.claim);
+        let alive = self.native.now().since(last.sent) < silence(self.claim).max(PATIENCE);
         if e.is_retryable() && alive {
             self.period = AFTER_TROUBLE;
             return Ok(self.by_message());
@@ -121,11 +133,11 @@ impl Attempt for Place<'_> {
                 self.queued(Question { ticket, sent }, left, position);
                 Ok(self.by_message())
             }
-            Ok((Answer::Busy, _)) if !joins => {
+            Ok((Answer::Busy { .. }, _)) if !joins => {
                 self.period = period(self.claim).min(DEAF);
                 Ok(None)
             }
-            Ok((Answer::Busy, _)) => Err(super::faults::garbled("busy to one who joins")),
+            Ok((Answer::Busy { .. }, _)) => Err(super::faults::garbled("busy to one who joins")),
             Err(e) => self.trouble(e),
         }
     }

@@ -64,8 +64,14 @@ scripts! {
 /// Parts that several steps include.
 const PARTS: &[(&str, &str)] = &[
     ("now", include_str!("lua/now.lua")),
+    ("lease", include_str!("lua/lease.lua")),
     ("state", include_str!("lua/state.lua")),
     ("reserve", include_str!("lua/reserve.lua")),
+    ("queue", include_str!("lua/queue.lua")),
+    ("silence", include_str!("lua/silence.lua")),
+    ("line", include_str!("lua/line.lua")),
+    ("join", include_str!("lua/join.lua")),
+    ("hand_over", include_str!("lua/hand_over.lua")),
     ("pass_on", include_str!("lua/pass_on.lua")),
 ];
 

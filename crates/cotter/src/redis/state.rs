@@ -10,8 +10,16 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     Granted(Block),
-    Queued { ticket: u64, left: Duration, position: u64 },
-    Busy,
+    /// In the queue, behind so many; the lock is taken for so long.
+    Queued {
+        ticket: u64,
+        left: Duration,
+        position: u64,
+    },
+    /// Taken for so long.
+    Busy {
+        left: Duration,
+    },
 }
 
 /// A granted block of tokens, and how long it is held.
@@ -81,6 +89,12 @@ fn number<T: std::str::FromStr>(text: &str, from: usize, len: usize) -> Option<T
     text.get(from..from + len)?.parse().ok()
 }
 
+/// What is left of a lease: 16 digits since when, 14 for how long, 16 now.
+fn left(text: &str, at: usize) -> Option<Duration> {
+    let end = number::<u64>(text, at, 16)? + number::<u64>(text, at + 16, 14)?;
+    Some(Duration::from_micros(end.saturating_sub(number(text, at + 30, 16)?)))
+}
+
 impl Answer {
     pub(super) fn parse(value: Value) -> Result<Self> {
         let text = text(value)?;
@@ -92,10 +106,10 @@ impl Answer {
             b'g' => Block::from_digits(text.get(1..)?).map(Self::Granted),
             b'q' => Some(Self::Queued {
                 ticket: number(text, 1, 16)?,
-                left: Duration::from_micros(number(text, 17, 14)?),
-                position: text.get(31..)?.parse().ok()?,
+                left: left(text, 17)?,
+                position: text.get(63..)?.parse().ok()?,
             }),
-            b'b' => Some(Self::Busy),
+            b'b' => Some(Self::Busy { left: left(text, 1)? }),
             _ => None,
         }
     }
@@ -179,10 +193,12 @@ mod tests {
         let granted = Answer::from_text("g17637553481234560000100000030000000").unwrap();
         let block = Block { number: 1_763_755_348_123_456, turns: 1, ttl: Duration::from_secs(30) };
         assert_eq!(granted, Answer::Granted(block));
-        let queued = Answer::from_text("q17637553481234560000003000000012").unwrap();
-        let left = Duration::from_secs(30);
+        let lease = "1763755348123456000000300000001763755349123456";
+        let queued = Answer::from_text(&format!("q1763755348123456{lease}12")).unwrap();
+        let left = Duration::from_secs(29);
         assert_eq!(queued, Answer::Queued { ticket: 1_763_755_348_123_456, left, position: 12 });
-        for bad in ["", "g", "x", "g1", "g176375534812345600001000000300000001"] {
+        assert_eq!(Answer::from_text(&format!("b{lease}")), Some(Answer::Busy { left }));
+        for bad in ["", "g", "b", "q1763755348123456", "x", "g1", "g176375534812345600001000000300000001"] {
             assert_eq!(Answer::from_text(bad), None, "{bad}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::connection::Link;
 use super::desk::{Addressee, Desk};
+use super::keys::LockKeys;
 use super::script;
 use super::state::Message;
 use redis::aio::{PubSubSink, PubSubStream};
@@ -193,8 +194,8 @@ impl Ears {
         if self.desk.deliver(message) == Addressee::Unknown
             && let Ok(live) = self.link.live().await
         {
-            let args: [&[u8]; 4] = [id.as_bytes(), b"00000", self.retain.as_bytes(), b""];
-            script::RELEASE.tell(&live, &[&key], &args).await;
+            let args: [&[u8]; 3] = [id.as_bytes(), b"00000", self.retain.as_bytes()];
+            script::RELEASE.tell(&live, &LockKeys::new(&key).all(), &args).await;
         }
     }
 }

@@ -183,7 +183,7 @@ async fn the_doctor_sees_eviction_and_copes_with_a_small_acl() {
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));
     let rights = "on >pw ~cotter:* &cotter:* -@all +eval +evalsha +script|load +get +set +del +pexpire +time \
-        +zadd +zrem +zrange +zrank +zcard +hget +hset +hdel +hmget +hincrby +publish +pubsub|numsub +subscribe +unsubscribe +ping";
+        +zadd +zrem +zrange +zrank +zcard +zscore +hget +hset +hdel +hmget +hlen +hgetall +hincrby +publish +pubsub|numsub +subscribe +unsubscribe +ping";
     let mut words = vec!["ACL", "SETUSER", "small"];
     words.extend(rights.split_whitespace());
     assert_eq!(server.command(&words), "OK");

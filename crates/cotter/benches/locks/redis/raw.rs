@@ -64,22 +64,23 @@ impl Scripts {
         }
     }
 
-    fn call(sha: &str, key: &str, id: &str) -> Cmd {
+    fn call(sha: &str, keys: &[&str], id: &str) -> Cmd {
         let mut cmd = redis::cmd("EVALSHA");
-        cmd.arg(sha).arg(1).arg(key).arg(id);
+        cmd.arg(sha).arg(keys.len()).arg(keys).arg(id);
         cmd
     }
 
     /// The two scripts of the native lock.
     pub(super) async fn native(&self, wire: &mut MultiplexedConnection) {
         let (key, id) = (format!("cotter:{{{}}}", fresh()), id());
-        let mut acquire = Self::call(&self.acquire, &key, &id);
-        acquire.arg("00000030000000").arg("00001").arg("host/1");
-        acquire.arg("4230000").arg("600000").arg("").arg("00000015000000");
+        let (queue, waiters) = (format!("{key}:q"), format!("{key}:w"));
+        let keys = [&*key, &queue, &waiters];
+        let mut acquire = Self::call(&self.acquire, &keys, &id);
+        acquire.arg("00000030000000").arg("00001").arg("host/1").arg("3690000").arg("60000");
         let answer: String = acquire.query_async(wire).await.unwrap();
         assert!(answer.starts_with('g'));
-        let mut release = Self::call(&self.release, &key, &id);
-        release.arg("00001").arg("600000").arg("");
+        let mut release = Self::call(&self.release, &keys, &id);
+        release.arg("00001").arg("60000").arg("3662000");
         assert_eq!(release.query_async::<String>(wire).await.unwrap(), "f");
     }
 
@@ -89,11 +90,11 @@ impl Scripts {
         let mut set = redis::cmd("SET");
         set.arg(&key).arg(&id).arg("NX").arg("PX").arg(30_000);
         let () = set.query_async(wire).await.unwrap();
-        assert_eq!(Self::call(&self.delete, &key, &id).query_async::<u64>(wire).await.unwrap(), 1);
+        assert_eq!(Self::call(&self.delete, &[&key], &id).query_async::<u64>(wire).await.unwrap(), 1);
     }
 
     /// `SET NX PX` in a script.
     pub(super) async fn set(&self, wire: &mut MultiplexedConnection) {
-        let () = Self::call(&self.set, &fresh(), &id()).arg(30_000).query_async(wire).await.unwrap();
+        let () = Self::call(&self.set, &[&fresh()], &id()).arg(30_000).query_async(wire).await.unwrap();
     }
 }

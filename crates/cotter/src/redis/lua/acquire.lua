@@ -1,17 +1,19 @@
 -- One question: the lock now, or a place in its queue.
 --
--- KEYS  1 the lock
+-- KEYS  1 the lock   2 its queue   3 its waiters
 -- ARGV  1 claim id   2 ttl (14 digits, us)   3 turns (5 digits)   4 label   5 px of a held lock (ms)   6 retain (ms)
---       7 channel to be woken on, or '' to join no queue   8 silence that ends a place (14 digits, us)
+--       to join the queue as well: 7 channel to be woken on   8 silence that ends a place (14 digits, us)
+--       9 it asks again within so long (14 digits, us)   10 '1' when it was given a place before, else ''
 -- Returns one string:
---   g first(16) turns(5) left(14)                  granted
---   q ticket(16) left(14) position                 in the queue; left: of the holder's lease
---   b left(14)                                     busy
+--   g first(16) turns(5) left(14)                          granted
+--   q ticket(16) granted(16) ttl(14) now(16) position      in the queue; how long the holder's lease is, since when
+--   b granted(16) ttl(14) now(16)                          busy
 local state = redis.call('GET', KEYS[1])
 --@include now
 local id = ARGV[1]
 local FREE = '--------------------------------'
-if not state or string.sub(state, 1, 37) == '1--- --------------------------------' then
+if state and string.sub(state, 1, 37) == '1--- --------------------------------'
+  or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
   local number, turns = now, ARGV[3]
   if state then
     local last = tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1
@@ -20,40 +22,28 @@ if not state or string.sub(state, 1, 37) == '1--- ------------------------------
     elseif turns ~= '00001' and tonumber(turns) > nown - last then
       turns = string.format('%05d', nown - last)
     end
+    if ARGV[10] == '1' then
+      -- It was set aside while nobody listened for it.
+      redis.call('ZREM', KEYS[2], id, '~' .. id)
+      redis.call('HDEL', KEYS[3], id)
+    end
   end
   redis.call('SET', KEYS[1], '1--- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' '
     .. ARGV[2] .. ' ' .. ARGV[4], 'PX', ARGV[5])
   return 'g' .. number .. turns .. ARGV[2]
 end
---@include state
+--@include lease
 if held and holder == id then
   return 'g' .. string.sub(state, 39, 54) .. string.sub(state, 90, 94) .. string.format('%014.0f', left)
 end
-local retain = tonumber(ARGV[6])
-local queue, waiters, ticket = KEYS[1] .. ':q', KEYS[1] .. ':w', nil
-if ARGV[7] ~= '' then
-  local entry = redis.call('HGET', waiters, id)
-  if entry then
-    ticket = string.sub(entry, 18, 33)
-  else
-    ticket = now
-    local tail = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-    if tail[2] and tonumber(tail[2]) >= nown then
-      ticket = string.format('%016.0f', tonumber(tail[2]) + 1)
-    end
-    redis.call('ZADD', queue, ticket, id)
-  end
-  redis.call('HSET', waiters, id, now .. ' ' .. ticket .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[8] .. ' '
-    .. ARGV[7] .. ' ' .. ARGV[4])
-  redis.call('PEXPIRE', queue, 86400000)
-  redis.call('PEXPIRE', waiters, 86400000)
-  if not waited then
-    state = '1w' .. string.sub(state, 3)
-    redis.call('SET', KEYS[1], state, 'KEEPTTL')
-  end
+local ticket
+if ARGV[7] then
+  --@include join
 end
+local lease = held and string.sub(state, 56, 71) .. string.sub(state, 96, 109) or now .. '00000000000000'
 if not held then
-  local last = first + reserved - 1
+  local px = tonumber(ARGV[6]) + 3602000
+  local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1 or 0
   --@include reserve
   --@include pass_on
   local winner, grant, queued, whole = pass_on(last, ticket and id)
@@ -61,7 +51,7 @@ if not held then
     return 'g' .. grant
   end
   if winner then
-    left = tonumber(string.sub(grant, 22))
+    lease = now .. string.sub(grant, 22)
   elseif not ticket and whole then
     -- Those who are left in the queue do not listen: they keep their places and block nobody.
     local number, turns = reserve(last, ARGV[3])
@@ -70,8 +60,7 @@ if not held then
     return 'g' .. number .. turns .. ARGV[2]
   end
 end
-if left < 0 then left = 0 end
 if ticket then
-  return 'q' .. ticket .. string.format('%014.0f', left) .. redis.call('ZRANK', queue, id)
+  return 'q' .. ticket .. lease .. now .. (redis.call('ZRANK', KEYS[2], id) or 0)
 end
-return 'b' .. string.format('%014.0f', left)
+return 'b' .. lease .. now

@@ -1,6 +1,6 @@
 -- Takes the lock away from its holder: marks it, or frees it at once.
 --
--- KEYS  1 the lock
+-- KEYS  1 the lock   2 its queue   3 its waiters
 -- ARGV  1 token of the holder that is meant, or ''   2 'now' or ''   3 retain (ms)
 -- Returns the first token (16 digits) of the evicted holder, or '' when nobody (or not that one) holds it
 local state = redis.call('GET', KEYS[1])
@@ -15,6 +15,7 @@ if ARGV[2] == '' then
   return number
 end
 local retain = tonumber(ARGV[3])
+local px = retain + 3602000
 local last = first + reserved - 1
 --@include reserve
 --@include pass_on

@@ -1,54 +1,36 @@
--- Included: gives a free lock to the first in the queue that can take it.
+-- Included: gives a free lock to the first in line that can take it.
 --
--- An entry of KEYS[1]:w:  seen(16) ticket(16) ttl(14) turns(5) silence(14) channel label
 -- A waiter that has been silent for too long loses its place; one that nobody listens for keeps it and is passed over.
 -- `asker` is the one that asks just now: it needs no ear.
 -- Returns the claim id that has it now (nil: nobody), and the digits of first token, turns and ttl of its grant; for
--- nobody, whether anybody is left in the queue and whether the walk has seen all of it.
+-- nobody, whether anybody is left in line and whether the walk has seen all of it.
+--@include hand_over
 local function pass_on(last, asker)
-  local queue, waiters = KEYS[1] .. ':q', KEYS[1] .. ':w'
-  local heard, from, walked, whole = {}, 0, 0, false
-  while walked < 1024 do
-    local ids = redis.call('ZRANGE', queue, from, walked == 0 and 0 or from + 63)
-    if #ids == 0 then
-      whole = true
-      break
-    end
-    for _, id in ipairs(ids) do
-      walked = walked + 1
-      local entry = redis.call('HGET', waiters, id)
-      if entry and tonumber(string.sub(entry, 1, 16)) > nown then
-        -- The clock was stepped back: written down, or its silence would begin only when the clock has caught up.
-        entry = now .. string.sub(entry, 17)
-        redis.call('HSET', waiters, id, entry)
-      end
-      if entry and nown - tonumber(string.sub(entry, 1, 16)) <= tonumber(string.sub(entry, 56, 69)) then
-        local ends = string.find(entry, ' ', 71, true)
-        local channel = string.sub(entry, 71, ends - 1)
-        if heard[channel] == nil then
-          heard[channel] = id == asker or redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0
-        end
-        if heard[channel] or id == asker then
-          local number, turns = reserve(last, string.sub(entry, 50, 54))
-          local life = string.sub(entry, 35, 48)
-          redis.call('ZREM', queue, id)
-          redis.call('HDEL', waiters, id)
-          redis.call('SET', KEYS[1], '1w-- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns
-            .. ' ' .. life .. ' ' .. string.sub(entry, ends + 1),
-            'PX', string.format('%.0f', math.ceil(tonumber(life) / 1000) + 3600000 + retain))
-          if id ~= asker then
-            -- Last, and guarded: a refused write must not leave a message without a grant.
-            redis.pcall('PUBLISH', channel, 'granted ' .. id .. ' ' .. string.sub(entry, 18, 33) .. ' '
-              .. number .. ' ' .. turns .. ' ' .. life .. ' ' .. KEYS[1])
-          end
-          return id, number .. turns .. life
-        end
-        from = from + 1
-      else
-        redis.call('ZREM', queue, id)
-        redis.call('HDEL', waiters, id)
-      end
+  -- Nearly always the first one can take it.
+  local id = redis.call('ZRANGE', KEYS[2], '0', '0')[1]
+  local entry = id and redis.call('HGET', KEYS[3], id)
+  if entry then
+    local ends = string.find(entry, ' ', 71, true)
+    local age = nown - tonumber(string.sub(entry, 1, 16))
+    if id == asker or age >= 0 and age <= tonumber(string.sub(entry, 56, 69))
+      and redis.call('PUBSUB', 'NUMSUB', string.sub(entry, 71, ends - 1))[2] > 0 then
+      return hand_over(id, entry, ends, last, id == asker)
     end
   end
-  return nil, nil, from > 0, whole
+  --@include line
+  local heard, kept, walked = {}, 0, 0
+  while walked < 8192 do
+    local ids = in_line(kept)
+    walked = walked + #ids + 1
+    if #ids > 0 then
+      -- So many that nobody listens for stay in line.
+      local found, deaf = look(ids, asker, heard, 64 - kept)
+      if found and string.sub(found[2], 71, 72) == '? ' then return nil, nil, true, false end
+      if found then return hand_over(found[1], found[2], found[3], last, found[1] == asker) end
+      kept = kept + deaf
+    elseif not end_of_line(kept) then
+      return nil, nil, kept > 0, true
+    end
+  end
+  return nil, nil, true, false
 end

@@ -1,12 +1,13 @@
 -- Undoes whatever a claim has: the grant, or the place in the queue.
 --
--- KEYS  1 the lock
--- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 ttl to leave behind, held by nobody (14 digits, us), or ''
+-- KEYS  1 the lock   2 its queue   3 its waiters
+-- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 px of a lock that is handed over (ms; if it is at hand)
+--       5 ttl to leave behind, held by nobody (14 digits, us), or nothing
 -- Returns  f freed   n there was nothing of this claim
 local state = redis.call('GET', KEYS[1])
 local id = ARGV[1]
 local FREE = '--------------------------------'
-if state and ARGV[4] == '' and string.sub(state, 1, 37) == '1--- ' .. id then
+if state and not ARGV[5] and string.sub(state, 1, 37) == '1--- ' .. id then
   local used = ARGV[2]
   if used > string.sub(state, 90, 94) then used = string.sub(state, 90, 94) end
   redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 89) .. used
@@ -14,28 +15,31 @@ if state and ARGV[4] == '' and string.sub(state, 1, 37) == '1--- ' .. id then
   return 'f'
 end
 --@include now
---@include state
+--@include lease
 local retain = tonumber(ARGV[3])
+local px = ARGV[4] or retain + 3602000
 local ours = holder == id
+local answer = 'f'
 if not ours then
-  if redis.call('ZREM', KEYS[1] .. ':q', id) == 0 then return 'n' end
-  redis.call('HDEL', KEYS[1] .. ':w', id)
-  if held then return 'f' end
+  local places = redis.call('ZREM', KEYS[2], id, '~' .. id) + redis.call('HDEL', KEYS[3], id)
+  if places == 0 then answer = 'n' end
+  -- Without a state the lock was deleted: the next in line has nobody else who hands it over.
+  if held or state and not waited then return answer end
 end
 local used = string.sub(state or '', 90, 94)
 if ours and ARGV[2] < used then used = ARGV[2] end
-if ours and ARGV[4] ~= '' then
+if ours and ARGV[5] then
   redis.call('SET', KEYS[1], '1' .. (waited and 'w' or '-') .. '-- ++++++++++++++++++++++++++++++++ '
-    .. string.sub(state, 39, 55) .. now .. string.sub(state, 72, 89) .. used .. ' ' .. ARGV[4] .. string.sub(state, 110),
-    'PX', string.format('%.0f', math.ceil(tonumber(ARGV[4]) / 1000) + 3600000 + retain))
+    .. string.sub(state, 39, 55) .. now .. string.sub(state, 72, 89) .. used .. ' ' .. ARGV[5] .. string.sub(state, 110),
+    'PX', math.ceil(tonumber(ARGV[5]) / 1000) + 3600000 + retain)
   return 'f'
 end
-local last = first + (tonumber(used) or 0) - 1
+local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(used) - 1 or 0
 --@include reserve
 --@include pass_on
 local winner, _, queued = pass_on(last)
 if not winner and state then
   redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. FREE .. string.sub(state, 38, 89) .. used
-    .. string.sub(state, 95, 110), 'PX', string.format('%.0f', retain + (queued and 3600000 or 0)))
+    .. string.sub(state, 95, 110), 'PX', retain + (queued and 3600000 or 0))
 end
-return 'f'
+return answer

@@ -1,0 +1,18 @@
+-- Included: writes the grant of a waiter and tells it, unless it is the one that asks. Who has it by message has it for
+-- SHORT at first: if its process stands still, nobody waits for a whole ttl.
+local SHORT = '00000002000000'
+local function hand_over(id, entry, ends, last, asks)
+  local number, turns = reserve(last, string.sub(entry, 50, 54))
+  local life = string.sub(entry, 35, 48)
+  if not asks and life > SHORT then life = SHORT end
+  redis.call('SET', KEYS[1], '1w-- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' ' .. life
+    .. ' ' .. string.sub(entry, ends + 1), 'PX', asks and ARGV[5] or px)
+  redis.call('ZREM', KEYS[2], id)
+  redis.call('HDEL', KEYS[3], id)
+  if not asks then
+    -- Last, and guarded: a refused write must not leave a message without a grant.
+    redis.pcall('PUBLISH', string.sub(entry, 71, ends - 1), 'granted ' .. id .. ' ' .. string.sub(entry, 18, 33) .. ' '
+      .. number .. ' ' .. turns .. ' ' .. life .. ' ' .. KEYS[1])
+  end
+  return id, number .. turns .. life
+end
