@@ -126,7 +126,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("64", "wrong usage, a bad name, not supported by this store"),
     ("65", "the name is used in another way"),
     ("69", "the store cannot be reached"),
-    ("74", "the lock was lost while CMD ran; CMD was stopped"),
+    ("74", "the lock was lost while CMD ran; CMD was stopped, if it had not ended"),
     ("75 (-E N)", "not acquired in time"),
     ("76", "the store gave an answer that makes no sense"),
     ("77", "not permitted"),

@@ -27,7 +27,7 @@ use crate::command::{Child, End, Grace, Launch, Step, Watch, reap_as_init, stop}
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
-use cotter::{Client, Guard, Lease, Lost, Name};
+use cotter::{Client, Guard, Lease, Lost, Name, Op, Released};
 use held::Held;
 use job::Job;
 use report::Report;
@@ -175,23 +175,33 @@ fn conclude(end: End, lost: Option<Lost>, name: &Name) -> Result<Exit, Failure> 
             Err(Failure::new(Exit::MaxHold, why))
         }
         (End::Exited { .. } | End::NoShim(_), Some(lost)) => {
-            lost_so(format!("{lost}; the command had just ended or was stopped"))
+            lost_so(format!("{lost}; the command had ended by then, another holder may have run beside it"))
         }
         (End::Exited { status, .. } | End::NoShim(Some(status)), None) => Ok(Exit::of_child(status)),
         (End::NoShim(None), None) => Ok(Exit::KILLED),
     }
 }
 
-/// Releases. A store that does not answer is only a warning: the command is done, the lease runs out by itself.
+/// Releases; how the lock was lost, if it was, also when only the store knew. A store that does not answer is only a
+/// warning: the command is done, the lease runs out by itself.
 async fn give_back(guard: Guard, console: &Console) -> Option<Lost> {
-    let lost = guard.check().err();
-    let name = guard.name().clone();
-    match timeout(RELEASE, guard.release()).await {
+    part(guard, Guard::release, "given back", console).await
+}
+
+async fn part(
+    guard: Guard,
+    how: impl FnOnce(Guard) -> Op<Released>,
+    done: &str,
+    console: &Console,
+) -> Option<Lost> {
+    let (lost, name, signal) = (guard.check().err(), guard.name().clone(), guard.lost());
+    match timeout(RELEASE, how(guard)).await {
+        Ok(Ok(Released::AlreadyLost)) if lost.is_none() => return Some(signal.await),
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
-            console.warning(&format!("the lock was not given back, its lease runs out: {error}"))
+            console.warning(&format!("the lock was not {done}, its lease runs out: {error}"))
         }
-        Err(_) => console.warning(&format!("{name:?} was not given back within 5 s, its lease runs out")),
+        Err(_) => console.warning(&format!("{name:?} was not {done} within 5 s, its lease runs out")),
     }
     lost
 }

@@ -1,14 +1,14 @@
 //! `--at-least`: others are kept out for longer than the command runs.
 
 use super::args::Run;
-use super::{RELEASE, give_back};
+use super::{give_back, part};
 use crate::command::End;
 use crate::command::signals::Signals;
 use crate::duration::words;
 use crate::output::Console;
 use cotter::{Client, Guard, Lost};
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// What is left of the time.
 pub(super) struct Rest {
@@ -45,14 +45,6 @@ impl Rest {
             }
             return give_back(guard, console).await;
         }
-        let lost = guard.check().err();
-        match timeout(RELEASE, guard.leave_for(self.left)).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => {
-                console.warning(&format!("the lock was not left behind, its lease runs out: {error}"))
-            }
-            Err(_) => console.warning("the lock was not left behind within 5 s, its lease runs out"),
-        }
-        lost
+        part(guard, |guard| guard.leave_for(self.left), "left behind", console).await
     }
 }

@@ -111,3 +111,49 @@ fn on_redis_the_next_command_never_runs_beside_one_that_lost_its_lock() {
         proxy.freeze(false);
     }
 }
+
+/// Shorter than a third of the lease, so that no renewal tells it: the first to ask is the release.
+#[test]
+fn a_lock_that_had_gone_when_the_command_ended_is_74_and_stands_in_the_report() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let report = env.path("report.json");
+    let thefts: [(&str, &[&str]); 5] = [
+        ("", &["DEL", "cotter:{a}"]),
+        ("", &["FLUSHALL"]),
+        ("mode=plain", &["SET", "a", "somebody else's"]),
+        ("mode=plain", &["DEL", "a"]),
+        ("mode=getset", &["DEL", "a"]),
+    ];
+    for (options, theft) in thefts {
+        let url = redis.url(options);
+        for rest in [&[][..], &["--at-least", "20s"]] {
+            redis.command(&["FLUSHALL"]);
+            let args = ["run", "-q", "--report", report.to_str().unwrap()];
+            let command = ["a", "--", "sh", "-c", "echo held; read line; exit 3"];
+            let mut run = env.cotter([&args[..], rest, &command[..]].concat());
+            let mut run = Running::start(run.env("COTTER_URL", &url));
+            assert_eq!(run.line(), "held");
+            redis.command(theft);
+            let said = ["\"a\"", "token", "not held any more", "the command had ended by then"];
+            run.let_go().code(74).one_line(&said);
+            let told: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+            assert_eq!((&told["outcome"], &told["code"]), (&"lost".into(), &74.into()), "{options} {theft:?}");
+            assert!(told["error"].as_str().unwrap().contains("not held any more"), "{told}");
+        }
+    }
+}
+
+/// Two run at once, and the first one says so in the end.
+#[test]
+fn an_eviction_that_the_holder_has_not_heard_of_is_74() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let mut run = env.cotter(["run", "a", "--", "sh", "-c", "echo held; read line"]);
+    let mut run = Running::start(run.env("COTTER_URL", redis.url("")));
+    assert_eq!(run.line(), "held");
+    for args in [&["evict", "--now", "a"][..], &["run", "-n", "a", "--", "true"]] {
+        Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
+    }
+    run.let_go().code(74).one_line(&["\"a\"", "not held any more", "another holder may have run beside it"]);
+}
