@@ -223,7 +223,7 @@ async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
     assert_eq!(one.release(&claim, USED).await.unwrap(), Release::Freed);
     let second = take(&one, &claim).await;
     let answers = one.extend(&[&first, &second], TTL).await;
-    let told = matches!(&answers[..], [Ok(Extension::Lost), Ok(Extension::Extended { .. })]);
+    let told = matches!(&answers[..], [Ok(Extension::Lost(_)), Ok(Extension::Extended { .. })]);
     demand(told, Kind::TokenOrder, format!("a holder goes on with a token that is stale: {answers:?}"));
     let at = |grant: &Grant| NoteAt { key: "k", token: grant.number, sequence: 1 };
     let notes = one.notes().unwrap();

@@ -21,7 +21,7 @@
 
 pub use crate::record::Page;
 use crate::record::{Eviction, Finding};
-use crate::{Clock, Error, Filter, Moment, Name, Note, Result, Session};
+use crate::{Clock, Error, Filter, LossCause, Moment, Name, Note, Result, Session};
 use async_trait::async_trait;
 use std::fmt::{self, Debug};
 use std::os::fd::OwnedFd;
@@ -122,7 +122,8 @@ pub trait Notes: Send + Sync {
     /// The store did not answer.
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>>;
 
-    /// Writes under (token, sequence), only for a current holder and only over a smaller pair. `Ok(None)` = stale.
+    /// Writes under (token, sequence), only for a current holder that is not evicted, and only over a smaller pair.
+    /// `Ok(None)` = stale.
     ///
     /// # Errors
     /// The store did not answer.
@@ -340,8 +341,9 @@ pub enum Extension {
         /// The time that was given.
         ttl: Option<Duration>,
     },
-    /// The claim holds nothing any more.
-    Lost,
+    /// The claim holds nothing any more, and why: [`Gone`](LossCause::Gone), or [`Evicted`](LossCause::Evicted) where the
+    /// store knows that.
+    Lost(LossCause),
 }
 
 /// What a holder leaves behind.
@@ -360,6 +362,8 @@ pub enum Release {
     Freed,
     /// There was nothing of this claim.
     NotHeld,
+    /// There was nothing of this claim any more, because somebody had taken the lock away from it.
+    Evicted,
     /// Nothing of this claim is left, but an earlier `acquire` of it may still arrive: it has to be released again.
     Unsettled,
 }

@@ -169,9 +169,15 @@ impl Error {
         self.0.backend
     }
 
-    /// How the lock was lost, for [`ErrorKind::Lost`].
+    /// How the lock was lost, if it was: for [`ErrorKind::Lost`], and for a release that found the lock to be another's.
     pub fn lost(&self) -> Option<&Lost> {
         self.0.lost.as_ref()
+    }
+
+    /// Says that the lock is lost, whatever kind of error tells it.
+    pub(crate) fn with_lost(mut self, lost: Lost) -> Self {
+        self.0.lost = Some(lost);
+        self
     }
 
     pub(crate) fn unsupported(what: &str, scheme: &str) -> Self {

@@ -307,8 +307,8 @@ async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()> {
             hold.extended(as_of, given);
             Ok(())
         }
-        Some(Ok(Extension::Lost)) => {
-            hold.lose(LossCause::Gone);
+        Some(Ok(Extension::Lost(cause))) => {
+            hold.lose(cause);
             Ok(())
         }
         Some(Err(e)) => Err(e.with_name(hold.name())),
@@ -331,6 +331,9 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec
     match core.on_engine(store).await? {
         Some(_) => Ok(()),
         None => {
+            // The store knows why, where it knows it.
+            let shortest = core.backend.info().capabilities.min_ttl;
+            let _ = ask_to_extend(hold, shortest).await;
             hold.lose(LossCause::Gone);
             hold.check(token)?;
             Err(Error::not_ours(hold.grant.claim.id).with_name(hold.name()))

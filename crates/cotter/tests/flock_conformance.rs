@@ -1,7 +1,7 @@
 //! The lock of flock(1) against the contract: all of it but what one lock for all names and a race of waiters cannot be.
 
 use cotter::conformance::{CASES, Fixture, run};
-use cotter::{Client, ErrorKind, Filter, LossCause, Released, file};
+use cotter::{Client, ErrorKind, Filter, LossCause, Name, Released, file};
 use std::thread;
 use tempfile::TempDir;
 
@@ -31,7 +31,9 @@ fn every_case_but_those_of_names_and_of_order() {
     let running: Vec<_> = here
         .map(|case| {
             let place = place();
-            let fixture = move || Fixture::keeping(store(&place), place);
+            let path = place.path().join("lock");
+            let remove = move |_: &Name| std::fs::remove_file(&path).expect("it stands there");
+            let fixture = move || Fixture::keeping(store(&place), place).removing(remove);
             (case, thread::spawn(move || run(case, fixture())))
         })
         .collect();

@@ -192,7 +192,13 @@ fn an_evicted_holder_is_told_at_its_next_renewal() {
     other.evict("a").wait().unwrap();
     assert!(guard.is_valid());
     clock.advance(S * 3);
-    assert_eq!(guard.check().unwrap_err().cause, LossCause::Gone);
+    assert_eq!(guard.check().unwrap_err().cause, LossCause::Evicted);
+    let guard = one.mutex("b").lease(Lease::fixed(S * 9)).lock().wait().unwrap();
+    guard.put_note("in time").wait().unwrap();
+    other.evict("b").wait().unwrap();
+    let error = guard.put_note("late").wait().unwrap_err();
+    assert_eq!(error.lost().unwrap().cause, LossCause::Evicted);
+    assert_eq!(other.note("b").wait().unwrap().unwrap().bytes, b"in time");
 }
 
 const NOW: EvictOrder = EvictOrder { token: None, now: true };
@@ -208,7 +214,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     assert!(guard.is_valid(), "nothing has been asked yet");
     assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
     let lost = before.wait_for(S).expect("told with the release");
-    assert_ne!(lost.cause, LossCause::Released);
+    assert_eq!(lost.cause, LossCause::Evicted);
     assert_eq!((lost.token, lost.name.as_str()), (token, "a"));
     assert!(next.is_valid() && one.mutex("a").try_lock().wait().unwrap().is_none());
     next.release().wait().unwrap();
@@ -225,7 +231,7 @@ fn a_dropped_guard_tells_its_signals_what_the_release_found() {
     let signal = guard.lost();
     other.evict_with("a", NOW).wait().unwrap();
     drop(guard);
-    assert_ne!(signal.wait_for(S).expect("told").cause, LossCause::Released);
+    assert_eq!(signal.wait_for(S).expect("told").cause, LossCause::Evicted);
     let guard = one.mutex("a").lock().wait().unwrap();
     let signal = guard.lost();
     drop(guard);

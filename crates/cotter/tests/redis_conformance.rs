@@ -1,15 +1,23 @@
 //! The Redis store against the contract, in all three modes.
 
 use cotter::conformance::{self, Fixture};
+use cotter::Name;
 use cotter::redis::Store;
 use cotter_testkit::servers::Redis;
+use std::sync::Arc;
 
 /// A store on a server of its own. Without a server the memory store stands in, after that was said aloud.
 fn fixture(options: &str) -> Fixture {
     match Redis::start() {
         Some(server) => {
             let store = Store::from_url(server.url(options)).expect("a good URL");
-            Fixture::keeping(store, server)
+            let native = !options.contains("mode=");
+            let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };
+            let server = Arc::new(server);
+            let removing = server.clone();
+            Fixture::keeping(store, server).removing(move |name| {
+                assert_eq!(removing.command(&["DEL", &key(name)]), "1");
+            })
         }
         None => Fixture::sharing(cotter::memory::Store::new()),
     }
@@ -21,7 +29,11 @@ cotter::conformance_tests!(native, fixture(""));
 const ABOUT_ORDER: &[&str] = &["order_of_arrival", "newcomer_does_not_pass_a_waiter"];
 
 fn all_but_order(options: &str) {
-    for case in conformance::CASES.iter().filter(|c| !ABOUT_ORDER.contains(c)) {
+    all_but(ABOUT_ORDER, options);
+}
+
+fn all_but(otherwise: &[&str], options: &str) {
+    for case in conformance::CASES.iter().filter(|c| !otherwise.contains(c)) {
         conformance::run(case, fixture(options));
     }
 }
@@ -29,6 +41,13 @@ fn all_but_order(options: &str) {
 #[test]
 fn plain_keeps_every_rule_but_order() {
     all_but_order("mode=plain&retry=5ms");
+}
+
+/// All claims store the same value: whoever has the lock by now cannot be told from who had it before.
+#[test]
+fn plain_with_a_request_id_keeps_every_rule_but_order() {
+    let otherwise = [ABOUT_ORDER, &["a_lock_that_another_has_by_now_is_not_given_back"]].concat();
+    all_but(&otherwise, "mode=plain&retry=5ms&request_id=job42");
 }
 
 #[test]

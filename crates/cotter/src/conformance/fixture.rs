@@ -1,8 +1,8 @@
 //! A store under test.
 
-use crate::backend::{Backend, Claim, ClaimId, Connect, Grant, Leave, Mode, Until};
+use crate::backend::{Backend, Claim, ClaimId, Connect, EvictOrder, Grant, Leave, Mode, Until};
 use crate::engine::Engine;
-use crate::{Clock, Moment, Name};
+use crate::{Clock, Eviction, Moment, Name};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub struct Fixture {
     /// Keeps what the store's temporary folder or server lives with.
     _keep: Box<dyn std::any::Any>,
     prefix: String,
+    remove: Option<Box<dyn Fn(&Name)>>,
 }
 
 /// Long enough for any store on a busy machine.
@@ -38,7 +39,26 @@ impl Fixture {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let clock = Engine::process().expect("the engine starts").clock().clone();
         let prefix = format!("c{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Self { store: Arc::new(store), clock, _keep: Box::new(keep), prefix }
+        Self { store: Arc::new(store), clock, _keep: Box::new(keep), prefix, remove: None }
+    }
+
+    /// How to take a lock out of the store behind its holder's back, as an operator's `DEL` or `rm` would. Without it the
+    /// cases about that evict, where the store can.
+    #[must_use]
+    pub fn removing(mut self, remove: impl Fn(&Name) + 'static) -> Self {
+        self.remove = Some(Box::new(remove));
+        self
+    }
+
+    /// Takes a lock away without a word to its holder; false where that cannot be done.
+    pub(super) async fn remove(&self, by: &Arc<dyn Backend>, name: &Name) -> bool {
+        if let Some(remove) = &self.remove {
+            remove(name);
+            return true;
+        }
+        let Some(admin) = by.admin() else { return false };
+        let order = EvictOrder { token: None, now: true };
+        matches!(admin.evict(name, order).await.expect("answers"), Eviction::Evicted { .. })
     }
 
     pub(super) fn block_on(self, case: impl AsyncFnOnce(&Self)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Long enough that a busy machine does not end it early, short enough to wait for.
 const SHORT: Duration = Duration::from_millis(300);
 
-async fn extend(backend: &Arc<dyn Backend>, grant: &Grant, ttl: Duration) -> Extension {
+pub(super) async fn extend(backend: &Arc<dyn Backend>, grant: &Grant, ttl: Duration) -> Extension {
     let mut answers = backend.extend(&[grant], ttl).await;
     assert_eq!(answers.len(), 1);
     answers.remove(0).expect("answers")
@@ -47,7 +47,7 @@ pub(super) async fn a_lease_ends(f: &Fixture) {
         return is_busy(&other, &f.claim("a")).await;
     }
     take(&other, &f.claim("a")).await;
-    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost));
+    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost(_)));
 }
 
 pub(super) async fn an_ended_lease_wakes_the_waiter(f: &Fixture) {
@@ -91,7 +91,7 @@ pub(super) async fn extend_never_creates(f: &Fixture) {
     let claim = f.claim("a");
     let grant = take(&one, &claim).await;
     give(&one, &claim).await;
-    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost));
+    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost(_)));
     take(&other, &f.claim("a")).await;
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn extend_does_not_touch_others(f: &Fixture) {
     let mut next = f.claim("a");
     next.ttl = SHORT;
     let held = take(&other, &next).await;
-    assert!(matches!(extend(&one, &old, TTL).await, Extension::Lost));
+    assert!(matches!(extend(&one, &old, TTL).await, Extension::Lost(_)));
     if lives_with_process(&other, &held) {
         return;
     }
@@ -126,7 +126,7 @@ pub(super) async fn extend_answers_for_each_of_many(f: &Fixture) {
     let answers = backend.extend(&all, TTL * 2).await;
     assert_eq!(answers.len(), all.len());
     for (i, answer) in answers.into_iter().enumerate() {
-        let lost = matches!(answer.expect("answers"), Extension::Lost);
+        let lost = matches!(answer.expect("answers"), Extension::Lost(_));
         assert_eq!(lost, gone(i), "number {i}");
     }
 }
@@ -141,7 +141,7 @@ pub(super) async fn kept_lease_stays_busy_for_the_rest(f: &Fixture) {
     let leave = Leave { used: 1, keep_for: Some(SHORT) };
     one.release(&claim, leave).await.expect("answers");
     is_busy(&other, &f.claim("a")).await;
-    assert!(matches!(extend(&one, &first, TTL).await, Extension::Lost));
+    assert!(matches!(extend(&one, &first, TTL).await, Extension::Lost(_)));
     let next = other.acquire(&f.claim("a"), f.soon()).await.expect("answers").expect("free after the rest");
     assert!(next.number > first.number);
 }
@@ -156,7 +156,7 @@ pub(super) async fn adopt_hands_over_once(f: &Fixture) {
     let adopted = other.adopt(&from, &to).await.expect("answers").expect("it was held");
     assert_eq!(adopted.number, grant.number);
     assert!(other.adopt(&from, &late).await.expect("answers").is_none());
-    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost));
+    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost(_)));
     give(&other, &to).await;
 }
 

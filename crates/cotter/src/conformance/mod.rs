@@ -10,6 +10,7 @@
 //! [`Unsupported`](crate::ErrorKind::Unsupported), which is then the case.
 
 mod admin;
+mod answers;
 mod exclusion;
 mod fixture;
 mod leases;
@@ -85,6 +86,12 @@ cases! {
         kept_lease_stays_busy_for_the_rest
         adopt_hands_over_once
         an_old_claim_answers_the_time_that_is_left;
+    answers:
+        a_lock_that_vanished_is_not_given_back
+        a_lock_that_another_has_by_now_is_not_given_back
+        a_busy_claim_frees_nobody
+        an_evicted_holder_is_told_so
+        an_evicted_holder_writes_no_notes;
     tokens:
         tokens_rise
         tokens_rise_over_clients

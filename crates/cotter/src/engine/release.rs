@@ -217,10 +217,13 @@ impl Job {
         let answer = self.first().await;
         self.settle();
         let release = match answer {
-            Ok(release) => release,
-            Err(e) => self.retry(e).await?,
+            Ok(release) => Ok(release),
+            Err(e) => self.retry(e).await,
         };
-        Ok(self.conclude(release))
+        if let Some(lost) = release.as_ref().err().and_then(Error::lost) {
+            self.tell(lost.cause);
+        }
+        Ok(self.conclude(release?))
     }
 
     /// What the store found is what the guard was worth. What may still come of the claim is undone behind the caller's
@@ -229,6 +232,7 @@ impl Job {
         match release {
             Release::Freed => Released::Yes,
             Release::NotHeld => self.missing(LossCause::Gone),
+            Release::Evicted => self.missing(LossCause::Evicted),
             Release::Unsettled => {
                 undo(self.core(), self.claim().clone(), &Carrier::default(), false);
                 Released::Yes
@@ -238,17 +242,20 @@ impl Job {
 
     /// Nobody here knew that it was lost: those who still listen are told now.
     fn missing(&self, cause: LossCause) -> Released {
-        let overdue = self.core().now() >= self.deadline;
-        let cause = if overdue { LossCause::Expired } else { cause };
+        let overdue = cause == LossCause::Gone && self.core().now() >= self.deadline;
+        self.tell(if overdue { LossCause::Expired } else { cause });
+        Released::AlreadyLost
+    }
+
+    fn tell(&self, cause: LossCause) {
         if self.hold.parted(Some(cause)) {
             report(Event::Lost { name: self.claim().name.clone(), token: self.hold.grant.number, cause });
         }
-        Released::AlreadyLost
     }
 
     async fn first(&self) -> Result<Release> {
         match self.core().here() {
-            Here::Inline(backend) => self.tell(&*backend).await,
+            Here::Inline(backend) => self.ask(&*backend).await,
             Here::Engine => {
                 let (core, claim, leave) = (self.core().clone(), self.claim().clone(), self.leave);
                 self.core().on_engine(async move { core.backend.release(&claim, leave).await }).await
@@ -256,7 +263,7 @@ impl Job {
         }
     }
 
-    async fn tell(&self, on: &dyn Backend) -> Result<Release> {
+    async fn ask(&self, on: &dyn Backend) -> Result<Release> {
         let told = in_time_if_left(self.core(), on.release(self.claim(), self.leave)).await;
         told.unwrap_or_else(|| {
             let why = "the store did not answer a release";

@@ -189,7 +189,7 @@ fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>) 
             hold.extended(as_of, ttl);
             agenda.moved(hold);
         }
-        Ok(Extension::Lost) => hold.lose(crate::LossCause::Gone),
+        Ok(Extension::Lost(cause)) => hold.lose(cause),
         Err(e) => {
             hold.core.failed(Doing::Renewing, hold.name(), &e);
             agenda.reset(hold, hold.next_retry(agenda.clock.now()));

@@ -79,7 +79,7 @@ pub(super) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant>
             (grant.as_of, grant.ttl) = (as_of, ttl);
             Ok(grant)
         }
-        Some(Ok(Extension::Lost)) => Err(unknown("the grant had ended before its answer arrived")),
+        Some(Ok(Extension::Lost(_))) => Err(unknown("the grant had ended before its answer arrived")),
         Some(Err(e)) => Err(e.with_outcome_unknown()),
         None => Err(unknown("the store answered fewer extensions than were asked for")),
     }

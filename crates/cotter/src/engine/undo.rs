@@ -135,7 +135,7 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, unkn
             // A client that is being closed asks no more: its connections end, and with them what is on its way.
             return core.is_closed()
                 || release == Release::Freed
-                || (release == Release::NotHeld && !*unknown);
+                || (matches!(release, Release::NotHeld | Release::Evicted) && !*unknown);
         }
         Some(Err(e)) => e,
         None => core.silence(),

@@ -13,7 +13,7 @@ use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
 };
 use crate::clock::unix_micros;
-use crate::{Clock, Error, ErrorKind, Moment, Name, Result, Session, poll};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session, poll};
 use async_trait::async_trait;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ impl Backend for Files {
         let extend = |grant: &&Grant| {
             let as_of = self.clock.now();
             let good = self.holds.is_good(grant.claim.id);
-            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost })
+            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost(LossCause::Gone) })
         };
         grants.iter().map(extend).collect()
     }

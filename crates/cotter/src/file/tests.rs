@@ -97,7 +97,7 @@ async fn without_events_a_loss_is_noticed_at_the_renewal() {
     assert!(matches!(good, Extension::Extended { ttl: None, .. }));
     std::fs::remove_file(place.path().join("locks/a.lock")).unwrap();
     let gone = one.extend(&[&grant], Duration::from_secs(1)).await.pop().unwrap().unwrap();
-    assert!(matches!(gone, Extension::Lost));
+    assert!(matches!(gone, Extension::Lost(_)));
     assert!(grant.session.unwrap().lost().is_some());
 }
 

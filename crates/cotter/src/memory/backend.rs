@@ -137,7 +137,7 @@ impl Backend for Memory {
             let left = self
                 .shared
                 .with_at(&grant.claim.name, now, |lock, now| lock.extend(grant.claim.id, ttl, now));
-            Ok(left.map_or(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
+            Ok(left.map_or_else(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
         };
         grants.iter().map(extend).collect()
     }

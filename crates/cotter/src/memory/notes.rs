@@ -65,7 +65,7 @@ impl Notes for Memory {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let claim = &grant.claim;
-        if !self.shared.with(&claim.name, |lock, _| lock.held(claim.id).is_some()) {
+        if !self.shared.with(&claim.name, |lock, _| lock.is_good(claim.id)) {
             return Ok(None);
         }
         let by = (at.token, at.sequence);

@@ -2,7 +2,7 @@
 
 use super::Now;
 use crate::backend::{Claim, ClaimId, Leave, Mode, Release};
-use crate::{Error, ErrorKind, Moment, Result};
+use crate::{Error, ErrorKind, LossCause, Moment, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,8 @@ pub(super) struct Lock {
     last: u64,
     pub(super) holders: Vec<Held>,
     queue: VecDeque<Queued>,
+    /// The last claim that was evicted at once, as long as its lease would have run: so that it is told the cause.
+    evicted: Option<(ClaimId, Moment)>,
 }
 
 /// A grant as the store sees it.
@@ -39,6 +41,7 @@ impl Lock {
     /// Drops what has expired and gives to those who wait what has come free.
     pub(super) fn advance(&mut self, now: Now) {
         self.holders.retain(|h| h.ends > now.at);
+        self.evicted = self.evicted.filter(|(_, ends)| *ends > now.at);
         while let Some(head) = self.queue.front() {
             if !self.admits(head.claim.mode) {
                 break;
@@ -133,16 +136,32 @@ impl Lock {
         self.holders.iter_mut().find(|h| h.claim.id == id)
     }
 
-    /// The time left, at least `ttl`; `None` when the claim holds nothing.
-    pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Option<Duration> {
-        let held = self.held_mut(id).filter(|h| !h.evicted)?;
+    /// The time left, at least `ttl`; why, when the claim holds nothing any more.
+    pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Result<Duration, LossCause> {
+        if self.is_evicted(id) {
+            return Err(LossCause::Evicted);
+        }
+        let held = self.held_mut(id).ok_or(LossCause::Gone)?;
         held.ends = held.ends.max(now.at + ttl);
-        Some(held.ends.since(now.at))
+        Ok(held.ends.since(now.at))
+    }
+
+    fn is_evicted(&self, id: ClaimId) -> bool {
+        self.held(id).map_or_else(|| self.evicted.is_some_and(|(evicted, _)| evicted == id), |h| h.evicted)
+    }
+
+    /// Whether the claim holds and may go on: its notes count.
+    pub(super) fn is_good(&self, id: ClaimId) -> bool {
+        self.held(id).is_some() && !self.is_evicted(id)
     }
 
     pub(super) fn release(&mut self, id: ClaimId, leave: Leave, now: Now) -> Release {
         let Some(at) = self.holders.iter().position(|h| h.claim.id == id) else {
-            return if self.leave_queue(id, now) { Release::Freed } else { Release::NotHeld };
+            return match self.leave_queue(id, now) {
+                true => Release::Freed,
+                false if self.is_evicted(id) => Release::Evicted,
+                false => Release::NotHeld,
+            };
         };
         let mut held = self.holders.swap_remove(at);
         if self.last == held.number + u64::from(held.turns) - 1 {
@@ -188,7 +207,8 @@ impl Lock {
         let at = self.holders.iter().position(fits)?;
         let number = self.holders[at].number;
         if at_once {
-            self.holders.swap_remove(at);
+            let Held { claim, ends, .. } = self.holders.swap_remove(at);
+            self.evicted = Some((claim.id, ends));
             self.advance(now);
         } else {
             self.holders[at].evicted = true;
@@ -231,7 +251,8 @@ impl Lock {
 
     /// A free name can be forgotten once the clock has passed its last token.
     pub(super) fn is_forgettable(&self, now: Now) -> bool {
-        self.holders.is_empty() && self.queue.is_empty() && self.last < now.micros
+        let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_none());
+        !is_used && self.last < now.micros
     }
 }
 

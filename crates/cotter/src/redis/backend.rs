@@ -152,6 +152,7 @@ impl Native {
         match answer.map_err(|e| e.with_name(&claim.name))?.as_str() {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
+            "e" => Ok(Release::Evicted),
             other => Err(super::faults::garbled(other)),
         }
     }
@@ -195,7 +196,7 @@ fn extension(grant: &Grant, fields: &str, i: usize, as_of: Moment) -> Result<Ext
     let field =
         fields.get(i * 14..(i + 1) * 14).ok_or_else(|| super::faults::garbled("too few extensions"))?;
     let left = extended(field).map_err(|e| e.with_name(&grant.claim.name))?;
-    Ok(left.map_or(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
+    Ok(left.map_or_else(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
 }
 
 /// Polls all of them until all are done.

@@ -8,14 +8,14 @@ use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until};
 use crate::clock::unix_micros;
-use crate::{Clock, Error, ErrorKind, Moment, Result};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Result};
 use async_trait::async_trait;
 use redis::{Cmd, Value};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// One connection that speaks the getset protocol.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct GetSet {
     link: Arc<Link>,
     shared: Arc<Shared>,
@@ -27,8 +27,8 @@ const RETRY: Duration = Duration::from_millis(10);
 
 /// Said once for each client.
 const CAUTION: &str = "mode=getset has three flaws that cannot be mended from one side: expiry is judged by the clocks of \
-    the clients, losers overwrite it, and a late release may free somebody else's lock; use it only beside code that \
-    does the same, until that is replaced";
+    the clients, losers overwrite it, and a late release of the other code may free somebody else's lock; use it only \
+    beside code that does the same, until that is replaced";
 
 pub(super) fn warn(instance: &str) {
     tracing::warn!(target: "cotter", instance, "{CAUTION}");
@@ -61,15 +61,11 @@ impl GetSet {
         self.wall_millis() + millis(ttl) + 1
     }
 
-    fn sale(&self, claim: &Claim, expiry: u64, block: Option<(u64, u16)>) {
-        self.shared.sold.set(claim.id, Sale { name: claim.name.clone(), value: expiry.to_string(), block });
-    }
-
     /// The same grant once more, while it lasts.
     fn still_held(&self, claim: &Claim) -> Option<Grant> {
-        let Sale { value, block, .. } = self.shared.sold.get(claim.id)?;
+        let Sale { values, block, .. } = self.shared.sold.get(claim.id)?;
         let as_of = self.link.now();
-        let left = value.parse::<u64>().ok()?.checked_sub(self.wall_millis() + 1).filter(|ms| *ms > 0)?;
+        let left = millis_of(values.first()?).checked_sub(self.wall_millis() + 1).filter(|ms| *ms > 0)?;
         Some(grant(claim, block?, as_of, Duration::from_millis(left)))
     }
 
@@ -87,8 +83,60 @@ impl GetSet {
         }
         // Whoever reads back what it saw was first. The others have overwritten it all the same.
         let old = ask(redis::cmd("GETSET").arg(key).arg(expiry)).await?;
-        Ok(if old == seen || old == Value::Nil { Step::Got } else { Step::Taken(expiry) })
+        match old {
+            Value::BulkString(theirs) if old_differs(&seen, &theirs) => {
+                self.put_back(key, &theirs, expiry).await;
+                Ok(Step::Taken(expiry))
+            }
+            _ => Ok(Step::Got),
+        }
     }
+
+    /// Undoes the damage of a lost race as far as one loser can: what it has overwritten comes back if nobody else has
+    /// written meanwhile. The protocol does not ask for it, so whether it works is nobody's business.
+    async fn put_back(&self, key: &str, theirs: &[u8], ours: u64) {
+        if let Ok(live) = self.link.live().await {
+            let ours = ours.to_string();
+            let args = [theirs, b"1", ours.as_bytes()];
+            let _ = script::GETSET_EXTEND.run(&live, &[key], &args).await;
+        }
+    }
+
+    async fn ask(self, claim: Claim) -> Result<Tried> {
+        if let Some(held) = self.still_held(&claim) {
+            return Ok(Tried::Granted(held));
+        }
+        let (as_of, sold) = (self.link.now(), &self.shared.sold);
+        let expiry = self.expiry(claim.ttl);
+        let got = async {
+            match self.steps(&claim, expiry).await? {
+                // Once more; if that fails, somebody else was as quick.
+                Step::JustFreed => self.steps(&claim, expiry).await,
+                step => Ok(step),
+            }
+        };
+        let got = got.await.map_err(|e| e.with_name(&claim.name));
+        if got.as_ref().is_err_and(Error::outcome_unknown) {
+            sold.doubt(claim.id, self.link.stray_until(as_of) + claim.ttl, self.link.now());
+        }
+        match got? {
+            Step::Got => {}
+            Step::Taken(until) => return Ok(Tried::Taken(until)),
+            Step::JustFreed => return Ok(Tried::Taken(0)),
+        }
+        let block = sold.reserve(claim.turns, self.link.clock().wall());
+        let until = as_of + claim.ttl;
+        sold.set(claim.id, Sale { values: vec![expiry.to_string()], block: Some(block), until });
+        Ok(Tried::Granted(grant(&claim, block, as_of, claim.ttl)))
+    }
+}
+
+fn old_differs(seen: &Value, old: &[u8]) -> bool {
+    !matches!(seen, Value::BulkString(seen) if seen == old)
+}
+
+fn millis_of(expiry: &str) -> u64 {
+    expiry.parse().unwrap_or_default()
 }
 
 /// How far the protocol got.
@@ -111,35 +159,10 @@ fn parse(value: &Value) -> Result<Option<u64>> {
 }
 
 impl Once for GetSet {
+    /// Two claims may write the same millisecond, so none is undone by it: the answer is waited for instead.
     async fn once(&self, claim: &Claim) -> Result<Tried> {
-        if let Some(held) = self.still_held(claim) {
-            return Ok(Tried::Granted(held));
-        }
-        let carrier = self.link.live().await?.number;
-        let as_of: Moment = self.link.now();
-        let expiry = self.expiry(claim.ttl);
-        self.sale(claim, expiry, None);
-        self.shared.desk.asks(claim.id, carrier, self.link.stray_until(as_of));
-        let got = async {
-            match self.steps(claim, expiry).await? {
-                // Once more; if that fails, somebody else was as quick.
-                Step::JustFreed => self.steps(claim, expiry).await,
-                step => Ok(step),
-            }
-        };
-        let got = got.await.map_err(|e| e.with_name(&claim.name));
-        if !got.as_ref().is_err_and(Error::outcome_unknown) {
-            self.shared.desk.answered(claim.id, carrier);
-            self.shared.sold.forget(claim.id);
-        }
-        match got? {
-            Step::Got => {}
-            Step::Taken(until) => return Ok(Tried::Taken(until)),
-            Step::JustFreed => return Ok(Tried::Taken(0)),
-        }
-        let block = self.shared.sold.reserve(claim.turns, self.link.clock().wall());
-        self.sale(claim, expiry, Some(block));
-        Ok(Tried::Granted(grant(claim, block, as_of, claim.ttl)))
+        let asking = Box::pin(self.clone().ask(claim.clone()));
+        self.shared.sold.calls.ask(claim.id, asking).await
     }
 
     async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
@@ -165,26 +188,23 @@ impl Backend for GetSet {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        let Some(sale) = self.shared.sold.get(claim.id) else { return Ok(Release::NotHeld) };
-        if sale.block.is_none() && self.shared.sold.is_held_by_another(claim.id, &sale) {
-            return Ok(Release::NotHeld);
+        let sold = &self.shared.sold;
+        sold.calls.land(claim.id).await;
+        if let Some(release) = sold.untouched(claim.id, self.link.now()) {
+            return Ok(release);
         }
-        let live = self.link.live().await?;
-        // One that was never told that it holds has no right beyond its own value.
-        let now = if sale.block.is_some() { self.wall_millis().to_string() } else { sale.value.clone() };
+        let Some(sale) = sold.get(claim.id) else { return Ok(Release::NotHeld) };
         let rest = leave.keep_for.map(|d| self.expiry(d).to_string()).unwrap_or_default();
-        let args = [&*sale.value, &*now, &*rest].map(str::as_bytes);
+        let mut args = vec![rest.as_bytes()];
+        args.extend(sale.values.iter().map(String::as_bytes));
+        let live = self.link.live().await?;
         let answer = script::GETSET_RELEASE.run(&live, &[&claim.name], &args).await;
         let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
-        let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
-        if answer != "f" && strays {
-            return Ok(Release::Unsettled);
-        }
-        self.shared.sold.forget(claim.id);
+        sold.forget(claim.id);
         if answer != "f" {
             return Ok(Release::NotHeld);
         }
-        self.shared.sold.rests.freed(&claim.name, self.link.now());
+        sold.rests.freed(&claim.name, self.link.now());
         Ok(Release::Freed)
     }
 
@@ -201,49 +221,53 @@ impl GetSet {
     async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Result<Extension>>> {
         let live = self.link.live().await?;
         let (as_of, now, expiry) = (self.link.now(), self.wall_millis(), self.expiry(ttl));
-        let plans: Vec<Plan> = grants.iter().map(|grant| self.plan(&grant.claim, now, expiry)).collect();
-        let (mut keys, mut args) = (Vec::new(), vec![now.to_string()]);
+        let plans: Vec<Plan> = grants.iter().map(|grant| self.plan(&grant.claim, expiry)).collect();
+        let (mut keys, mut args) = (Vec::new(), Vec::new());
         for (grant, plan) in grants.iter().zip(&plans) {
-            if let Plan::Ask(sale) = plan {
-                keys.push(&*grant.claim.name);
-                args.extend([sale.value.clone(), expiry.to_string()]);
-            }
+            keys.push(&*grant.claim.name);
+            args.extend([plan.expiry.to_string(), plan.ours.len().to_string()]);
+            args.extend_from_slice(&plan.ours);
         }
         let args: Vec<&[u8]> = args.iter().map(|argument| argument.as_bytes()).collect();
-        let answer = match keys.is_empty() {
-            true => String::new(),
-            false => {
-                let answer = script::GETSET_EXTEND.run(&live, &keys, &args).await;
-                text(answer.map_err(|e| explain(e, Sent::Yes))?)?
+        let answer = script::GETSET_EXTEND.run(&live, &keys, &args).await;
+        let answer = text(answer.map_err(|e| explain(e, Sent::Yes))?)?;
+        let extension = |((grant, plan), moved): ((&&Grant, Plan), char)| match moved {
+            'f' => {
+                let left = Duration::from_millis((plan.expiry - 1).saturating_sub(now));
+                self.arrived(&grant.claim, &plan.expiry.to_string(), as_of + left);
+                Ok(Extension::Extended { as_of, ttl: Some(left) })
             }
+            'n' => Ok(Extension::Lost(LossCause::Gone)),
+            _ => Err(garbled(&answer)),
         };
-        let mut answers = answer.chars();
-        let mut extension = |claim: &Claim, plan| match plan {
-            Plan::Lost => Ok(Extension::Lost),
-            Plan::Lasts(left) => Ok(Extension::Extended { as_of, ttl: Some(left) }),
-            Plan::Ask(sale) => match answers.next() {
-                Some('f') => {
-                    self.sale(claim, expiry, sale.block);
-                    Ok(Extension::Extended { as_of, ttl: Some(ttl) })
-                }
-                Some('n') => Ok(Extension::Lost),
-                _ => Err(garbled(&answer)),
-            },
-        };
-        Ok(grants.iter().zip(plans).map(|(grant, plan)| extension(&grant.claim, plan)).collect())
+        Ok(grants.iter().zip(plans).zip(answer.chars()).map(extension).collect())
     }
 
-    fn plan(&self, claim: &Claim, now: u64, expiry: u64) -> Plan {
-        let Some(sale) = self.shared.sold.get(claim.id) else { return Plan::Lost };
-        let ours: u64 = sale.value.parse().unwrap_or_default();
-        if ours > expiry { Plan::Lasts(Duration::from_millis(ours - now - 1)) } else { Plan::Ask(sale) }
+    /// What to write, never less than before, and what may stand there. Noted before it leaves: if no answer comes,
+    /// either may be there.
+    fn plan(&self, claim: &Claim, expiry: u64) -> Plan {
+        let ours = self.shared.sold.get(claim.id).map(|sale| sale.values).unwrap_or_default();
+        let expiry = ours.iter().map(|before| millis_of(before)).fold(expiry, u64::max);
+        let new = expiry.to_string();
+        if !ours.contains(&new) {
+            self.shared.sold.change(claim.id, |sale| sale.values.push(new));
+        }
+        Plan { expiry, ours }
+    }
+
+    /// What was written before it does not stand there any more.
+    fn arrived(&self, claim: &Claim, expiry: &str, until: Moment) {
+        self.shared.sold.change(claim.id, |sale| {
+            let known = sale.values.iter().position(|value| value == expiry).unwrap_or_default();
+            sale.values.drain(..known);
+            sale.until = sale.until.max(until);
+        });
     }
 }
 
-/// What to do about one grant that is to be extended.
-enum Plan {
-    Lost,
-    /// It lasts longer as it is.
-    Lasts(Duration),
-    Ask(Sale),
+/// How one grant is extended.
+struct Plan {
+    expiry: u64,
+    /// Nothing for a claim that holds nothing: then it is lost, whatever stands there.
+    ours: Vec<String>,
 }

@@ -16,7 +16,7 @@
 //! | `script` | the atomic steps in `lua/` |
 //! | `keys`, `state` | names as keys; strings of the store taken apart |
 //! | `desk` | claims that wait, hold, or were not answered |
-//! | `claims` | maps by claim id |
+//! | `claims`, `calls` | maps by claim id; questions that outlive whoever asked |
 //! | `wake` | the subscription that wakes those who wait |
 //! | `backend`, `queue` | the contract in native mode, and waiting |
 //! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
@@ -26,6 +26,7 @@
 mod address;
 mod admin;
 mod backend;
+mod calls;
 mod claims;
 mod connection;
 mod desk;
@@ -89,7 +90,7 @@ impl Store {
     /// | `ca` | a PEM file of the authorities to trust, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
     /// | `client_name` | what `CLIENT LIST` shows | `cotter` |
-    /// | `request_id` | with `plain`: the value to store, instead of a new one for every attempt | |
+    /// | `request_id` | with `plain`: the value to store, instead of a new one for every attempt; claims of several clients are not told apart then | |
     /// | `password_file` | a file with the password, instead of one in the URL | |
     /// | `db` | the database, for `unix:` | `0` |
     ///

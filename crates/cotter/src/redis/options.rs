@@ -23,8 +23,8 @@ pub enum Mode {
     ///
     /// 1. The expiry is written and judged by the clocks of the clients: where they differ, a lock is taken too early.
     /// 2. Who loses the race for an expired lock has already overwritten the winner's expiry.
-    /// 3. The value does not say whose it is, so a late release frees somebody else's lock. (cotter deletes only what
-    ///    it still has a right to; others may not.)
+    /// 3. The value does not say whose it is, so a late release by hand frees somebody else's lock. (cotter releases and
+    ///    renews only what it has written itself.)
     ///
     /// Each client says so once, as a `tracing` warning.
     GetSet,

@@ -5,17 +5,17 @@ use super::faults::{Sent, explain, garbled};
 use super::pace::Pauses;
 pub(super) use super::polling::Sold;
 use super::polling::{self, Once, Sale, Tried, grant, millis};
-use super::state::text;
+use super::state::{bytes, text};
 use super::{SCHEME, Shared, doctor, script};
 use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
-use crate::{Clock, Error, ErrorKind, Result};
+use crate::{Clock, Error, ErrorKind, LossCause, Lost, Moment, Result};
 use async_trait::async_trait;
 use redis::{Cmd, Value};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// One connection that speaks the plain protocol.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Plain {
     link: Arc<Link>,
     shared: Arc<Shared>,
@@ -38,6 +38,11 @@ impl Plain {
             ..Capabilities::default()
         };
         Self { link, shared, info }
+    }
+
+    /// The caller chose the value: all claims of all who chose it store the same, so it proves nothing.
+    fn is_chosen(&self) -> bool {
+        self.shared.options.request_id.is_some()
     }
 
     /// What is stored: unique for every claim, unless the caller chose it.
@@ -63,25 +68,33 @@ impl Plain {
             _ if !answer.starts_with('o') => return Ok(Look::Taken(holder)),
             (Some(block), _) => block,
             (None, Some(_)) => return Ok(Look::Taken(holder)),
-            (None, None) => self.sell(claim, value),
+            (None, None) => self.sell(claim, as_of),
         };
         let left = left.parse::<i64>().map_err(|_| garbled(left))?;
         Ok(Look::Ours(grant(claim, block, as_of, Duration::from_millis(left.max(0) as u64))))
     }
 
-    fn sell(&self, claim: &Claim, value: &str) -> (u64, u16) {
+    fn sell(&self, claim: &Claim, as_of: Moment) -> (u64, u16) {
         let block = self.shared.sold.reserve(claim.turns, self.link.clock().wall());
-        self.shared
-            .sold
-            .set(claim.id, Sale { name: claim.name.clone(), value: value.into(), block: Some(block) });
+        let until = as_of + claim.ttl;
+        self.shared.sold.set(claim.id, Sale { values: Vec::new(), block: Some(block), until });
         block
     }
 
     /// Whose lock it is now, for one who released with another value.
-    fn refused(&self, claim: &Claim, theirs: &str) -> Result<Release> {
+    fn refused(&self, claim: &Claim, number: u64, theirs: &[u8]) -> Result<Release> {
         let Some(ours) = &self.shared.options.request_id else { return Ok(Release::NotHeld) };
-        let why = format!("it is held under the request id {theirs:?}, not {ours:?}");
-        Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME).with_name(&claim.name))
+        let (name, theirs) = (&claim.name, String::from_utf8_lossy(theirs));
+        let why = format!("{name:?} is held under the request id {theirs:?}, not {ours:?}");
+        let lost = Lost { name: name.clone(), token: number.into(), cause: LossCause::Gone };
+        Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME).with_name(name).with_lost(lost))
+    }
+
+    /// The block of a claim that may free or extend by its value just now. A chosen one only while its lease runs: after
+    /// that it is the value of whoever came next.
+    fn block(&self, claim: &Claim) -> Option<(u64, u16)> {
+        let sale = self.shared.sold.get(claim.id)?;
+        sale.block.filter(|_| !self.is_chosen() || self.link.now() < sale.until)
     }
 }
 
@@ -106,10 +119,30 @@ impl Plain {
             self.shared.desk.answered(claim.id, live.number);
         }
         match answer? {
-            Value::Okay => Ok(Some(grant(claim, self.sell(claim, value), as_of, claim.ttl))),
+            Value::Okay => Ok(Some(grant(claim, self.sell(claim, as_of), as_of, claim.ttl))),
             Value::Nil => Ok(None),
             other => Err(garbled(&format!("{other:?}"))),
         }
+    }
+
+    async fn ask(&self, claim: &Claim) -> Result<Tried> {
+        let value = self.value(claim);
+        match self.set(claim, &value).await? {
+            Some(grant) => Ok(Tried::Granted(grant)),
+            // Boxed, or one try that succeeds would carry the room for it.
+            None => Box::pin(self.look_or_set(claim, &value)).await,
+        }
+    }
+
+    /// The same, for a value that cannot be undone: what came of it is known in the end, or known to be in doubt.
+    async fn ask_under_a_chosen_value(self, claim: Claim) -> Result<Tried> {
+        let as_of = self.link.now();
+        let answer = self.ask(&claim).await;
+        if answer.as_ref().is_err_and(Error::outcome_unknown) {
+            let until = self.link.stray_until(as_of) + claim.ttl;
+            self.shared.sold.doubt(claim.id, until, self.link.now());
+        }
+        answer
     }
 
     async fn look_or_set(&self, claim: &Claim, value: &str) -> Result<Tried> {
@@ -124,12 +157,11 @@ impl Plain {
 
 impl Once for Plain {
     async fn once(&self, claim: &Claim) -> Result<Tried> {
-        let value = self.value(claim);
-        match self.set(claim, &value).await? {
-            Some(grant) => Ok(Tried::Granted(grant)),
-            // Boxed, or one try that succeeds would carry the room for it.
-            None => Box::pin(self.look_or_set(claim, &value)).await,
+        if !self.is_chosen() {
+            return self.ask(claim).await;
         }
+        let asking = Box::pin(self.clone().ask_under_a_chosen_value(claim.clone()));
+        self.shared.sold.calls.ask(claim.id, asking).await
     }
 
     async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
@@ -157,23 +189,34 @@ impl Backend for Plain {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        if self.is_chosen() {
+            self.shared.sold.calls.land(claim.id).await;
+            if let Some(release) = self.shared.sold.untouched(claim.id, self.link.now()) {
+                return Ok(release);
+            }
+            if self.block(claim).is_none() {
+                self.shared.sold.forget(claim.id);
+                return Ok(Release::NotHeld);
+            }
+        }
         let live = self.link.live().await?;
         let value = self.value(claim);
         let rest = leave.keep_for.map(|d| millis(d).to_string()).unwrap_or_default();
         let args = [&*value, &*rest, "left behind"].map(str::as_bytes);
         let answer = script::PLAIN_RELEASE.run(&live, &[&claim.name], &args).await;
-        let answer = text(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
+        let answer = bytes(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
+        let number = self.block(claim).map_or(0, |(number, _)| number);
         self.shared.sold.forget(claim.id);
         let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
-        match answer.split_at_checked(1) {
-            Some(("f", _)) => {
+        match answer.split_first() {
+            Some((b'f', _)) => {
                 self.shared.sold.rests.freed(&claim.name, self.link.now());
                 Ok(Release::Freed)
             }
             _ if strays => Ok(Release::Unsettled),
-            Some(("o", theirs)) => self.refused(claim, theirs),
-            Some(("n", _)) => Ok(Release::NotHeld),
-            _ => Err(garbled(&answer)),
+            Some((b'o', theirs)) => self.refused(claim, number, theirs),
+            Some((b'n', _)) => Ok(Release::NotHeld),
+            _ => Err(garbled(&String::from_utf8_lossy(&answer))),
         }
     }
 
@@ -189,7 +232,12 @@ impl Backend for Plain {
 impl Plain {
     async fn extend_some(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Result<Extension>>> {
         let keys: Vec<&str> = grants.iter().map(|g| &*g.claim.name).collect();
-        let values: Vec<String> = grants.iter().map(|g| self.value(&g.claim)).collect();
+        // Where values are chosen nobody stores a claim id.
+        let value = |g: &&Grant| match self.is_chosen() && self.block(&g.claim).is_none() {
+            true => g.claim.id.to_string(),
+            false => self.value(&g.claim),
+        };
+        let values: Vec<String> = grants.iter().map(value).collect();
         let wanted = millis(ttl).to_string();
         let args: Vec<&[u8]> =
             std::iter::once(&wanted).chain(&values).map(|argument| argument.as_bytes()).collect();
@@ -197,11 +245,18 @@ impl Plain {
         let as_of = self.link.now();
         let answer = script::PLAIN_EXTEND.run(&live, &keys, &args).await;
         let answer = text(answer.map_err(|e| explain(e, Sent::Yes))?)?;
-        let extension = |left: &str| match left.parse() {
-            _ if left == "-" => Ok(Extension::Lost),
-            Ok(left) => Ok(Extension::Extended { as_of, ttl: Some(Duration::from_millis(left)) }),
+        let extension = |(left, grant): (&str, &&Grant)| match left.parse() {
+            _ if left == "-" => Ok(Extension::Lost(LossCause::Gone)),
+            Ok(left) => {
+                let left = Duration::from_millis(left);
+                if self.is_chosen() {
+                    let later = |sale: &mut Sale| sale.until = sale.until.max(as_of + left);
+                    self.shared.sold.change(grant.claim.id, later);
+                }
+                Ok(Extension::Extended { as_of, ttl: Some(left) })
+            }
             Err(_) => Err(garbled(left)),
         };
-        Ok(answer.split(' ').map(extension).collect())
+        Ok(answer.split(' ').zip(grants).map(extension).collect())
     }
 }

@@ -1,13 +1,14 @@
 //! What the two older protocols have in common: they poll, and their numbers are made here.
 
 use super::backend::{BATCH, all};
+use super::calls::Calls;
 use super::claims::ByClaim;
 use super::faults::garbled;
 use super::pace::{Pace, Pauses, Rests};
-use crate::backend::{Claim, ClaimId, Extension, Grant, Until};
+use crate::backend::{Claim, ClaimId, Extension, Grant, Release, Until};
 use crate::clock::unix_micros;
 use crate::poll::{self, Attempt};
-use crate::{Clock, Moment, Name, Result};
+use crate::{Clock, Moment, Result};
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,7 @@ pub(super) trait Once: Sync {
 }
 
 /// What came of a try.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Tried {
     Granted(Grant),
     /// Somebody has it; the number tells holders apart.
@@ -148,15 +149,19 @@ pub(super) struct Sold {
     last: Mutex<u64>,
     claims: Mutex<ByClaim<Sale>>,
     pub(super) rests: Rests,
+    /// Of claims whose value may be another's too.
+    pub(super) calls: Calls,
 }
 
-/// What a claim has, or has asked for.
+/// What a claim has, or may have.
 #[derive(Debug, Clone)]
 pub(super) struct Sale {
-    pub(super) name: Name,
-    pub(super) value: String,
-    /// First number and turns, once it was granted.
+    /// The expiries that it has written, in `getset`: the last that is known to have arrived, and those sent since.
+    pub(super) values: Vec<String>,
+    /// First number and turns; none as long as nobody knows whether it was granted.
     pub(super) block: Option<(u64, u16)>,
+    /// By then the store has let it go by itself.
+    pub(super) until: Moment,
 }
 
 impl Sold {
@@ -174,11 +179,32 @@ impl Sold {
         lock(&self.claims).get(&id).cloned()
     }
 
-    /// Whether another claim on the same name holds under the same value: two expiries may fall into one millisecond.
-    pub(super) fn is_held_by_another(&self, id: ClaimId, sale: &Sale) -> bool {
-        let same =
-            |other: &Sale| other.block.is_some() && other.name == sale.name && other.value == sale.value;
-        lock(&self.claims).iter().any(|(other, s)| *other != id && same(s))
+    /// Changes what is known of a claim.
+    pub(super) fn change(&self, id: ClaimId, change: impl FnOnce(&mut Sale)) {
+        if let Some(sale) = lock(&self.claims).get_mut(&id) {
+            change(sale);
+        }
+    }
+
+    /// Nobody knows whether it was granted: no answer has come.
+    pub(super) fn doubt(&self, id: ClaimId, until: Moment, now: Moment) {
+        let mut claims = lock(&self.claims);
+        claims.retain(|_, sale| sale.block.is_some() || sale.until > now);
+        claims.entry(id).or_insert(Sale { values: Vec::new(), block: None, until });
+    }
+
+    /// What the release of a claim has to answer without touching the store, because the value there may be another's
+    /// too. `None`: it was granted.
+    pub(super) fn untouched(&self, id: ClaimId, now: Moment) -> Option<Release> {
+        match self.get(id) {
+            Some(Sale { block: Some(_), .. }) => None,
+            // It runs out by itself, if it was granted at all.
+            Some(Sale { until, .. }) if now < until => Some(Release::Unsettled),
+            _ => {
+                self.forget(id);
+                Some(Release::NotHeld)
+            }
+        }
     }
 
     pub(super) fn set(&self, id: ClaimId, sale: Sale) {

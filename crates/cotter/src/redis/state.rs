@@ -2,7 +2,7 @@
 
 use super::faults::garbled;
 use crate::backend::ClaimId;
-use crate::{Error, Result};
+use crate::{LossCause, Result};
 use redis::Value;
 use std::time::Duration;
 
@@ -74,6 +74,15 @@ pub(super) fn micros(d: Duration) -> [u8; 14] {
 /// A number of turns as the scripts take it.
 pub(super) fn turns(turns: u16) -> [u8; 5] {
     digits(turns.into())
+}
+
+/// The bytes of an answer that may repeat what others have stored.
+pub(super) fn bytes(value: Value) -> Result<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Ok(bytes),
+        Value::SimpleString(text) => Ok(text.into_bytes()),
+        other => Err(garbled(&format!("{other:?}"))),
+    }
 }
 
 /// The text of an answer.
@@ -170,18 +179,13 @@ impl Stored {
     }
 }
 
-/// What one lock of an extension was answered with: the time that is left, or that it is lost.
-pub(super) fn extended(field: &str) -> Result<Option<Duration>> {
+/// What one lock of an extension was answered with: the time that is left, or why it is lost.
+pub(super) fn extended(field: &str) -> Result<Result<Duration, LossCause>> {
     match field.as_bytes().first() {
-        Some(b'-') => Ok(None),
-        Some(b'x') => Err(foreign()),
-        _ => field.parse().map(|us| Some(Duration::from_micros(us))).map_err(|_| garbled(field)),
+        Some(b'-') => Ok(Err(LossCause::Gone)),
+        Some(b'e') => Ok(Err(LossCause::Evicted)),
+        _ => field.parse().map(|us| Ok(Duration::from_micros(us))).map_err(|_| garbled(field)),
     }
-}
-
-fn foreign() -> Error {
-    Error::new(crate::ErrorKind::ForeignKey, "what stands at the key was not written by cotter in this mode")
-        .with_backend(super::SCHEME)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The Redis store on real servers: faults, waiting, tokens, the older protocols, and the memory store as its oracle.
 
+mod answers;
 mod contention;
 mod faults;
 mod interop;

@@ -50,7 +50,10 @@ impl Side {
             Step::Extend => {
                 let Some(grant) = self.grants.get(&claim.id) else { return "none".into() };
                 let answer = self.backend.extend(&[grant], TTL * 2).await.remove(0).unwrap();
-                if matches!(answer, Extension::Lost) { "lost".into() } else { "extended".into() }
+                match answer {
+                    Extension::Lost(cause) => format!("lost: {cause}"),
+                    Extension::Extended { .. } => "extended".into(),
+                }
             }
             Step::Release { used, keep } => {
                 let keep_for = keep.then_some(TTL);

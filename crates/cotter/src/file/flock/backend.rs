@@ -136,7 +136,7 @@ impl Backend for FlockFile {
         let extend = |grant: &&Grant| {
             let as_of = self.clock.now();
             let good = self.is_good(grant.claim.id);
-            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost })
+            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost(LossCause::Gone) })
         };
         grants.iter().map(extend).collect()
     }

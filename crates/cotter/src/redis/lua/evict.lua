@@ -14,6 +14,8 @@ if ARGV[2] == '' then
   redis.call('SET', KEYS[1], string.sub(state, 1, 2) .. 'e' .. string.sub(state, 4), 'KEEPTTL')
   return number
 end
+-- So that its holder is told why, for as long as it may ask.
+redis.call('SET', KEYS[1] .. ':e', holder, 'PX', string.format('%.0f', math.ceil(left / 1000) + 1000))
 local retain = tonumber(ARGV[3])
 local px = retain + 3602000
 local last = first + reserved - 1

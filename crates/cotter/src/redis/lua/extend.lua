@@ -3,15 +3,17 @@
 --
 -- KEYS  the locks
 -- ARGV  1 ttl (14 digits, us)   2 px of a held lock (ms)   3... their claim ids and numbers (32 + 1 + 16)
--- Returns 14 characters for each: the microseconds that are left, - lost, x not ours to read
+-- Returns 14 characters for each: the microseconds that are left, - lost (whatever stands there now), e evicted
 --@include now
 local answers = {}
 for i, key in ipairs(KEYS) do
   local state = redis.pcall('GET', key)
   local answer = '--------------'
-  if type(state) == 'table' or (state and (#state < 110 or string.sub(state, 1, 1) ~= '1')) then
-    answer = 'xxxxxxxxxxxxxx'
-  elseif state and string.sub(state, 3, 3) ~= 'e' and string.sub(state, 6, 54) == ARGV[i + 2] then
+  if type(state) ~= 'string' or string.sub(state, 1, 1) ~= '1' or string.sub(state, 6, 54) ~= ARGV[i + 2] then
+    if redis.call('GET', key .. ':e') == string.sub(ARGV[i + 2], 1, 32) then answer = 'eeeeeeeeeeeeee' end
+  elseif string.sub(state, 3, 3) == 'e' then
+    answer = 'eeeeeeeeeeeeee'
+  else
     local granted, ttl = tonumber(string.sub(state, 56, 71)), tonumber(string.sub(state, 96, 109))
     local left = math.min(granted, nown) + ttl - nown
     if left > tonumber(ARGV[1]) then

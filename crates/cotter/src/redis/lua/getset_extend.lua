@@ -1,16 +1,20 @@
--- Moves expiries on. While ours has not come, whatever stands there was written by one who lost the race.
+-- Moves expiries on, each only if it is still ours.
 --
 -- KEYS  the keys
--- ARGV  1 now   then our expiry and the new one of each key (all ms by the client's clock)
--- Returns for each key  f moved   n lost
-local answers = {}
+-- ARGV  for each key: the new expiry, a number, and so many that we may have written before
+-- Returns for each key  f moved   n not ours
+local answers, at = {}, 1
 for i, key in ipairs(KEYS) do
-  local ours, new = ARGV[2 * i], ARGV[2 * i + 1]
-  if redis.call('EXISTS', key) == 0 or tonumber(ours) <= tonumber(ARGV[1]) then
-    answers[i] = 'n'
-  else
-    redis.call('SET', key, new)
-    answers[i] = 'f'
+  local new, many = ARGV[at], tonumber(ARGV[at + 1])
+  local value = redis.pcall('GET', key)
+  answers[i] = 'n'
+  for j = at + 2, at + 1 + many do
+    if value == ARGV[j] then
+      redis.call('SET', key, new)
+      answers[i] = 'f'
+      break
+    end
   end
+  at = at + 2 + many
 end
 return table.concat(answers)

@@ -1,13 +1,17 @@
--- Deletes the key, or leaves another expiry, if it is still ours: our value, or any while our time has not passed.
+-- Deletes the key, or leaves another expiry, if it is still ours. Never by the time: whoever wrote another value may hold.
 --
 -- KEYS  1 the key
--- ARGV  1 our expiry   2 now (ms by the client's clock), or our expiry for a claim that was never answered   3 the expiry to leave behind, or ''
--- Returns  f freed   n not ours any more
-local value = redis.call('GET', KEYS[1])
-if not value or (value ~= ARGV[1] and tonumber(ARGV[1]) <= tonumber(ARGV[2])) then return 'n' end
-if ARGV[3] == '' then
-  redis.call('DEL', KEYS[1])
-else
-  redis.call('SET', KEYS[1], ARGV[3])
+-- ARGV  1 the expiry to leave behind, or ''   2... those that we may have written
+-- Returns  f freed   n not ours
+local value = redis.pcall('GET', KEYS[1])
+for i = 2, #ARGV do
+  if value == ARGV[i] then
+    if ARGV[1] == '' then
+      redis.call('DEL', KEYS[1])
+    else
+      redis.call('SET', KEYS[1], ARGV[1])
+    end
+    return 'f'
+  end
 end
-return 'f'
+return 'n'

@@ -1,4 +1,4 @@
--- Writes a note for a current holder, over a smaller (token, sequence) only.
+-- Writes a note for a current holder that was not evicted, over a smaller (token, sequence) only.
 --
 -- KEYS  1 the lock   2 the note
 -- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
@@ -7,7 +7,7 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include state
-if not held or holder ~= ARGV[1] or tonumber(ARGV[2]) < first then return '' end
+if not held or holder ~= ARGV[1] or string.sub(state, 3, 3) == 'e' or tonumber(ARGV[2]) < first then return '' end
 local by = ARGV[2] .. ' ' .. ARGV[3]
 local old = redis.call('HGET', KEYS[2], 'by')
 if old and by <= old then return '' end

@@ -3,16 +3,22 @@
 -- KEYS  1 the lock   2 its queue   3 its waiters
 -- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 px of a lock that is handed over (ms; if it is at hand)
 --       5 ttl to leave behind, held by nobody (14 digits, us), or nothing
--- Returns  f freed   n there was nothing of this claim
-local state = redis.call('GET', KEYS[1])
+-- Returns  f freed   n there was nothing of this claim   e nothing any more, it was evicted
+local state = redis.pcall('GET', KEYS[1])
 local id = ARGV[1]
 local FREE = '--------------------------------'
-if state and not ARGV[5] and string.sub(state, 1, 37) == '1--- ' .. id then
+if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37) == '1--- ' .. id then
   local used = ARGV[2]
   if used > string.sub(state, 90, 94) then used = string.sub(state, 90, 94) end
   redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 89) .. used
     .. string.sub(state, 95, 110), 'PX', ARGV[3])
   return 'f'
+end
+if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) ~= '1') then
+  -- Somebody else has written over it: nothing of ours is there.
+  redis.call('ZREM', KEYS[2], id, '~' .. id)
+  redis.call('HDEL', KEYS[3], id)
+  return 'n'
 end
 --@include now
 --@include lease
@@ -22,7 +28,7 @@ local ours = holder == id
 local answer = 'f'
 if not ours then
   local places = redis.call('ZREM', KEYS[2], id, '~' .. id) + redis.call('HDEL', KEYS[3], id)
-  if places == 0 then answer = 'n' end
+  if places == 0 then answer = redis.call('GET', KEYS[1] .. ':e') == id and 'e' or 'n' end
   -- Without a state the lock was deleted: the next in line has nobody else who hands it over.
   if held or state and not waited then return answer end
 end
