@@ -1,7 +1,7 @@
 //! The Redis store against the contract, in all three modes.
 
-use cotter::conformance::{self, Fixture};
 use cotter::Name;
+use cotter::conformance::{self, Fixture};
 use cotter::redis::Store;
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;

@@ -198,9 +198,7 @@ async fn part(
     match timeout(RELEASE, how(guard)).await {
         Ok(Ok(Released::AlreadyLost)) if lost.is_none() => return Some(signal.await),
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => {
-            console.warning(&format!("the lock was not {done}, its lease runs out: {error}"))
-        }
+        Ok(Err(error)) => console.warning(&format!("the lock was not {done}, its lease runs out: {error}")),
         Err(_) => console.warning(&format!("{name:?} was not {done} within 5 s, its lease runs out")),
     }
     lost

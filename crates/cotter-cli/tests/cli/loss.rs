@@ -138,7 +138,11 @@ fn a_lock_that_had_gone_when_the_command_ended_is_74_and_stands_in_the_report() 
             let said = ["\"a\"", "token", "not held any more", "the command had ended by then"];
             run.let_go().code(74).one_line(&said);
             let told: serde_json::Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
-            assert_eq!((&told["outcome"], &told["code"]), (&"lost".into(), &74.into()), "{options} {theft:?}");
+            assert_eq!(
+                (&told["outcome"], &told["code"]),
+                (&"lost".into(), &74.into()),
+                "{options} {theft:?}"
+            );
             assert!(told["error"].as_str().unwrap().contains("not held any more"), "{told}");
         }
     }

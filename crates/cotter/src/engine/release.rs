@@ -217,13 +217,15 @@ impl Job {
         let answer = self.first().await;
         self.settle();
         let release = match answer {
-            Ok(release) => Ok(release),
-            Err(e) => self.retry(e).await,
+            Ok(release) => release,
+            // An answer too, and more than "not held".
+            Err(e) if e.lost().is_some() => {
+                self.tell(e.lost().map_or(LossCause::Gone, |lost| lost.cause));
+                return Err(e);
+            }
+            Err(e) => self.retry(e).await?,
         };
-        if let Some(lost) = release.as_ref().err().and_then(Error::lost) {
-            self.tell(lost.cause);
-        }
-        Ok(self.conclude(release?))
+        Ok(self.conclude(release))
     }
 
     /// What the store found is what the guard was worth. What may still come of the claim is undone behind the caller's

@@ -110,7 +110,8 @@ async fn whatever_stands_at_the_key_is_not_ours() {
     for (options, key) in [("", "cotter:{a}"), ("mode=plain", "a"), ("mode=getset", "a")] {
         let client = client(&server.url(options), TTL).await;
         for theft in thefts {
-            let theft: Vec<&str> = theft.iter().map(|word| if *word == "KEY" { key } else { *word }).collect();
+            let theft: Vec<&str> =
+                theft.iter().map(|word| if *word == "KEY" { key } else { *word }).collect();
             let steal = || server.command(&theft);
             server.command(&["FLUSHALL"]);
             let guard = client.mutex("a").lock().await.unwrap();
