@@ -16,8 +16,11 @@ pub struct Fixture {
     /// Keeps what the store's temporary folder or server lives with.
     _keep: Box<dyn std::any::Any>,
     prefix: String,
-    remove: Option<Box<dyn Fn(&Name)>>,
+    remove: Option<Remove>,
 }
+
+/// Takes a lock out of the store.
+type Remove = Box<dyn Fn(&Name)>;
 
 /// Long enough for any store on a busy machine.
 pub(super) const SOON: Duration = Duration::from_secs(5);
