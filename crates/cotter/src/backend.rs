@@ -204,10 +204,15 @@ pub trait Member: Send + Sync {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClaimId(u128);
 
+/// Odd, so that no two processes have the same multiple.
+const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+
 impl ClaimId {
     /// A new one, from the system's random numbers.
     pub fn random() -> Self {
-        Self(rand::random())
+        // The generator of a thread goes on in a fork where it stands in its parent: both must not make the same ids.
+        let process = u128::from(std::process::id()).wrapping_mul(SPREAD);
+        Self(rand::random::<u128>() ^ process)
     }
 
     /// The bits.

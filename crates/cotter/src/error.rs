@@ -86,6 +86,7 @@ struct Inner {
     outcome_unknown: bool,
     name: Option<Name>,
     backend: Option<&'static str>,
+    server: Option<String>,
     lost: Option<Lost>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -102,6 +103,7 @@ impl Error {
             outcome_unknown: false,
             name: None,
             backend: None,
+            server: None,
             lost: None,
             source: None,
         }))
@@ -125,6 +127,12 @@ impl Error {
     #[must_use]
     pub fn with_backend(mut self, backend: &'static str) -> Self {
         self.0.backend.get_or_insert(backend);
+        self
+    }
+
+    /// Names the server that it was about, without credentials.
+    pub(crate) fn with_server(mut self, server: &str) -> Self {
+        self.0.server.get_or_insert_with(|| server.to_owned());
         self
     }
 
@@ -203,16 +211,18 @@ impl From<Lost> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, name, backend, outcome_unknown, lost, .. } = &*self.0;
-        if let Some(backend) = backend {
-            write!(f, "{backend}: ")?;
+        let Inner { kind, message, name, backend, server, outcome_unknown, lost, .. } = &*self.0;
+        match (backend, server) {
+            (Some(backend), Some(server)) => write!(f, "{backend} at {server}: ")?,
+            (Some(backend), None) => write!(f, "{backend}: ")?,
+            (None, _) => {}
         }
         if let (Some(name), None) = (name, lost) {
             write!(f, "{name:?}: ")?;
         }
         write!(f, "{kind}: {message}")?;
         if *outcome_unknown {
-            f.write_str(" (whether it was carried out is not known; it is being undone)")?;
+            f.write_str(" (whether it was carried out is not known)")?;
         }
         Ok(())
     }
@@ -220,7 +230,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, message, retryable, outcome_unknown, name, backend, source, .. } = &*self.0;
+        let Inner { kind, message, retryable, outcome_unknown, name, backend, server, source, .. } = &*self.0;
         f.debug_struct("Error")
             .field("kind", kind)
             .field("message", message)
@@ -228,13 +238,19 @@ impl fmt::Debug for Error {
             .field("outcome_unknown", outcome_unknown)
             .field("name", name)
             .field("backend", backend)
+            .field("server", server)
             .field("source", source)
             .finish()
     }
 }
 
 impl StdError for Error {
+    /// What caused it and is not in its own text already: whoever prints the whole chain reads everything once.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_ref().map(|s| &**s as &(dyn StdError + 'static))
+        let mut source: &(dyn StdError + 'static) = self.0.source.as_deref()?;
+        while self.0.message.contains(&source.to_string()) {
+            source = source.source()?;
+        }
+        Some(source)
     }
 }

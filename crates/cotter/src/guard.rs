@@ -311,7 +311,7 @@ async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()> {
             hold.lose(cause);
             Ok(())
         }
-        Some(Err(e)) => Err(e.with_name(hold.name())),
+        Some(Err(e)) => Err(hold.core.at_the_server(e).with_name(hold.name())),
         None => Err(Error::new(ErrorKind::Protocol, "no answer for the grant").with_name(hold.name())),
     }
 }

@@ -10,6 +10,7 @@ mod wire;
 pub use kept::Kept;
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};
+pub use skew::forking_library;
 pub use weather::Weather;
 pub use wire::Wire;
 

@@ -11,9 +11,22 @@ const SOURCE: &str = include_str!("skew.c");
 
 /// Makes the library and the file that it reads in this folder. `None`, after saying so, where there is no C compiler.
 pub(super) fn build(folder: &Path) -> io::Result<Option<PathBuf>> {
-    let (source, library) = (folder.join("skew.c"), folder.join("skew.so"));
-    std::fs::write(&source, SOURCE)?;
     step(folder, 0)?;
+    library(folder, "skew", SOURCE)
+}
+
+/// Makes a library that turns the question for the parent's process id into a fork, for tests in safe code.
+///
+/// # Errors
+/// It cannot be compiled.
+pub fn forking_library(folder: &Path) -> io::Result<Option<PathBuf>> {
+    library(folder, "fork", include_str!("fork.c"))
+}
+
+/// Compiles a library to be loaded in front of others. `None`, after saying so, where there is no C compiler.
+fn library(folder: &Path, name: &str, text: &str) -> io::Result<Option<PathBuf>> {
+    let (source, library) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.so")));
+    std::fs::write(&source, text)?;
     let mut compiler = Command::new("cc");
     match compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status() {
         Ok(status) if status.success() => Ok(Some(library)),

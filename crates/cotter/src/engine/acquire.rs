@@ -219,7 +219,7 @@ async fn wait_on(
     let hopeless = trouble.as_ref().is_some_and(|e| !e.is_retryable());
     if until == Until::Now || hopeless {
         leave_asking(core, line);
-        return trouble.map_or(Ok(None), |e| Err(e.with_name(&line.name)));
+        return trouble.map_or(Ok(None), |e| Err(core.at_the_server(e).with_name(&line.name)));
     }
     if trouble.is_none() {
         core.hear();
@@ -228,7 +228,7 @@ async fn wait_on(
     {
         let mut state = line.state();
         state.waiters.push_front(slot.clone());
-        state.trouble = trouble;
+        state.trouble = trouble.map(|e| core.at_the_server(e).with_name(&line.name));
     }
     let place = Place::new(core, line, slot);
     leave_asking(core, line);

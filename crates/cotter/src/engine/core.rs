@@ -84,6 +84,20 @@ impl Core {
         self.backend.info().capabilities.immediate
     }
 
+    /// An error of the store, and which server it was.
+    pub(crate) fn at_the_server(&self, error: Error) -> Error {
+        match error.backend() {
+            Some(_) if !self.is_immediate() => error.with_server(self.server()),
+            _ => error,
+        }
+    }
+
+    /// The server, for people. What else stands in the description is for those who ask for it.
+    pub(crate) fn server(&self) -> &str {
+        let instance = &self.backend.info().instance;
+        instance.split_once(" (").map_or(instance, |(server, _)| server)
+    }
+
     /// Refuses what cannot work, before any I/O.
     pub(crate) fn admit(&self, want: &Want) -> Result<()> {
         self.usable()?;

@@ -90,10 +90,11 @@ impl Core {
         T: Send + 'static,
     {
         let home = Handle::try_current().is_ok_and(|h| h.id() == self.engine.runtime());
-        if self.is_immediate() || home {
-            return work.await;
-        }
-        self.engine.spawn(work).await.unwrap_or_else(|e| Err(crashed(&e)))
+        let done = match self.is_immediate() || home {
+            true => work.await,
+            false => self.engine.spawn(work).await.unwrap_or_else(|e| Err(crashed(&e))),
+        };
+        done.map_err(|e| self.at_the_server(e))
     }
 }
 

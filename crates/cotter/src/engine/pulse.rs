@@ -49,7 +49,7 @@ impl Core {
         let over = lock(&self.pulse.outage).take_if(|o| now.since(o.last) >= CALM);
         if let Some(Outage { since, failures, .. }) = over {
             self.pulse.down.store(false, Ordering::Relaxed);
-            let server = self.backend.info().instance.clone();
+            let server = self.server().to_owned();
             report(Event::Answers { server, after: now.since(since), failures });
         }
     }
@@ -70,7 +70,7 @@ impl Core {
         };
         if first {
             self.pulse.down.store(true, Ordering::Relaxed);
-            let server = self.backend.info().instance.clone();
+            let server = self.server().to_owned();
             report(Event::Fails { server, doing, name: name.clone(), error: error.to_string() });
         }
     }
@@ -116,7 +116,7 @@ impl Core {
         let core = self.clone();
         self.engine.spawn(async move {
             let answer = match core.backend.time().await {
-                Err(e) if e.kind() == ErrorKind::Unavailable => Err(e),
+                Err(e) if e.kind() == ErrorKind::Unavailable => Err(core.at_the_server(e)),
                 _ => {
                     core.hear();
                     Ok(())
@@ -129,8 +129,8 @@ impl Core {
 
     /// Nothing has come in time.
     pub(crate) fn silence(&self) -> Error {
-        Error::new(ErrorKind::Unavailable, "the store did not answer in time")
-            .with_backend(self.backend.info().scheme)
+        let silence = Error::new(ErrorKind::Unavailable, "the store did not answer in time");
+        self.at_the_server(silence.with_backend(self.backend.info().scheme))
     }
 }
 

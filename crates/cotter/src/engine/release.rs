@@ -300,7 +300,7 @@ impl Job {
             let at = core.now() + pause;
             // The first try may have gone out over another connection than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
-                return Err(error.with_name(&self.claim().name));
+                return Err(core.at_the_server(error).with_name(&self.claim().name));
             }
             core.clock().sleep_until(at).await;
             tried = true;

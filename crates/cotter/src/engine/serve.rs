@@ -284,7 +284,8 @@ impl Server {
     async fn failed(&mut self, error: Error, head: &Arc<Slot>, claim: &Claim) {
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
-        self.in_trouble(&error.clone().with_name(&self.line.name), since);
+        let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
+        self.in_trouble(&told, since);
         if error.is_retryable() {
             self.pause(head, claim).await;
         }

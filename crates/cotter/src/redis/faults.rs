@@ -39,7 +39,9 @@ pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
         Some(code) => by_code(code, &e),
         None => by_kind(&e, sent),
     };
-    error.with_backend(SCHEME).with_source(e)
+    // What the server says stands in the message, in the driver's words only what it does not.
+    let error = error.with_backend(SCHEME);
+    if e.code().is_some() { error } else { error.with_source(e) }
 }
 
 fn by_code(code: &str, e: &RedisError) -> Error {

@@ -132,8 +132,10 @@ impl Store {
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
-        let link = connection::Link::open(&self.0.server, &self.0.options, clock).await?;
-        Ok(match self.0.options.mode {
+        let Shared { server, options, .. } = &*self.0;
+        let link = connection::Link::open(server, options, clock).await;
+        let link = link.map_err(|e| e.with_server(&options.instance))?;
+        Ok(match options.mode {
             Mode::Native => Arc::new(backend::Native::new(link, self.0.clone(), clock.clone())),
             Mode::Plain => Arc::new(plain::Plain::new(link, self.0.clone(), clock.clone())),
             Mode::GetSet => Arc::new(getset::GetSet::new(link, self.0.clone(), clock.clone())),

@@ -10,6 +10,7 @@ mod missing;
 mod older;
 mod oracle;
 mod outages;
+mod process;
 mod renewal;
 mod runtimes;
 mod setup;

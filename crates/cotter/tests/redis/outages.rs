@@ -1,14 +1,17 @@
 //! A server that hangs, is gone, or has cut the connection: everybody is told in time, and told the truth.
 
 use crate::setup::{eventually, queued, server};
-use cotter::{Client, ErrorKind, Lease, Mutex, Released};
+use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::{Proxy, Redis};
+use std::fmt::{Debug, Write};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Mutex;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
+use tracing::span;
 
 const TTL: Duration = Duration::from_secs(30);
 /// What a caller is ready to wait, and what its answer may take on a busy machine.
@@ -27,12 +30,13 @@ async fn client(url: &str, give_up: Duration) -> Client {
 }
 
 /// It ends soon, and says that the store is not there.
-async fn is_told_soon(mutex: Mutex) {
+async fn is_told_soon(mutex: cotter::Mutex) {
     let start = Instant::now();
     let answer = mutex.try_lock_for(WAIT).await;
     assert!(start.elapsed() < SOON, "{:?}: {answer:?}", start.elapsed());
     let error = answer.expect_err("nobody can know whether it is busy");
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    assert!(error.to_string().contains("redis at 127.0.0.1:"), "which server? {error}");
 }
 
 /// One after the other and many at once, on one name and on many.
@@ -319,4 +323,75 @@ async fn closing_after_an_outage_undoes_at_once_what_is_to_be_undone() {
     for i in 0..10 {
         assert!(other.mutex(format!("a {i}")).try_lock().await.unwrap().is_some(), "a {i} is still held");
     }
+}
+
+/// What was told at level `WARN` and above, each with all its fields.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Listener;
+
+impl tracing::Subscriber for Listener {
+    fn enabled(&self, about: &tracing::Metadata<'_>) -> bool {
+        *about.level() <= tracing::Level::WARN && about.target().starts_with("cotter")
+    }
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = String::new();
+        event.record(&mut |field: &tracing::field::Field, value: &dyn Debug| {
+            write!(line, "{field}={value:?} ").unwrap();
+        });
+        TOLD.lock().unwrap().push(line);
+    }
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_is_told_at_its_start_and_at_its_end() {
+    tracing::subscriber::set_global_default(Listener).expect("the only one in this binary");
+    let server = server!();
+    let proxy = Proxy::start(server.port());
+    let lease = Lease::renewed(Duration::from_secs(6));
+    let client =
+        Client::builder().url(proxy.redis_url("timeout=500ms")).lease(lease).connect().await.unwrap();
+    let mut held = Vec::new();
+    for i in 0..100 {
+        held.push(client.mutex(format!("a {i}")).lock().await.unwrap());
+    }
+    let told = || {
+        let port = proxy.port().to_string();
+        TOLD.lock().unwrap().iter().filter(|line| line.contains(&port)).cloned().collect::<Vec<_>>()
+    };
+    proxy.refuse(true);
+    proxy.cut();
+    sleep(Duration::from_millis(3500)).await;
+    assert_eq!(told().len(), 1, "{:#?}", told());
+    assert!(told()[0].contains("the store fails while renewing"), "{:#?}", told());
+    proxy.refuse(false);
+    eventually("it is over", || told().len() > 1).await;
+    sleep(Duration::from_millis(2500)).await;
+    assert_eq!(told().len(), 2, "{:#?}", told());
+    assert!(
+        told()[1].contains("the store answers again") && told()[1].contains("failures="),
+        "{:#?}",
+        told()
+    );
+    assert!(held.iter().all(cotter::Guard::is_valid));
+}
+
+/// Whoever prints an error and what caused it reads nothing twice.
+#[tokio::test]
+async fn an_error_says_everything_once() {
+    let error = Client::connect("redis://:secret@127.0.0.1:1").await.unwrap_err();
+    let (mut all, mut next) = (error.to_string(), std::error::Error::source(&error));
+    while let Some(source) = next {
+        all += &format!(": {source}");
+        next = source.source();
+    }
+    assert_eq!(all.matches("refused").count(), 1, "{all}");
+    assert!(all.contains("redis at 127.0.0.1:1: ") && !all.contains("secret"), "{all}");
 }

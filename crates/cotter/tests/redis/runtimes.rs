@@ -20,6 +20,20 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// One that has a connection of its own: until then its requests go out over the engine's.
+fn connected_runtime(server: &Redis, client: &Client) -> Runtime {
+    let (runtime, before) = (runtime(), connected(server));
+    let end = Instant::now() + Duration::from_secs(10);
+    while connected(server) == before {
+        assert!(Instant::now() < end, "it does not connect");
+        drop(held(&runtime, client, "other"));
+        runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
+    }
+    // It has said its name, and may still be about to load its scripts.
+    runtime.block_on(async { tokio::time::sleep(Duration::from_millis(100)).await });
+    runtime
+}
+
 /// Polled once, which hands its request to the driver, and not driven any further.
 fn begin<T>(
     runtime: &Runtime,
@@ -47,7 +61,7 @@ fn is_free_within(limit: Duration, other: &Client, name: &str) {
 fn a_release_of_a_runtime_that_stands_still_is_carried_out() {
     let server = server!();
     let (client, other) = (client(&server.url("")), client(&server.url("")));
-    let (still, gone) = (runtime(), runtime());
+    let (still, gone) = (connected_runtime(&server, &client), connected_runtime(&server, &client));
     let (a, b) = (held(&still, &client, "a"), held(&gone, &client, "b"));
     let (a, b) = (begin(&still, a.release()), begin(&gone, b.release()));
     drop((a, gone, b));
@@ -64,9 +78,7 @@ fn a_release_of_a_runtime_that_stands_still_is_carried_out() {
 fn an_acquire_of_a_runtime_that_stands_still_leaves_nothing() {
     let server = server!();
     let (client, other) = (client(&server.url("")), client(&server.url("")));
-    let still = runtime();
-    // Its connection is there.
-    drop(held(&still, &client, "other"));
+    let still = connected_runtime(&server, &client);
     drop(begin(&still, client.mutex("a").lock()));
     is_free_within(Duration::from_secs(5), &other, "a");
     // The question arrives now, and is undone.
