@@ -142,3 +142,15 @@ fn a_job_that_is_killed_by_pattern_leaves_nobody_beside_the_next_one() {
         assert!(end.ends_with("old\nnew\n"), "violation[overlap]: round {round}: {end:?}");
     }
 }
+
+#[test]
+fn the_shim_is_called_neither_after_the_command_nor_after_cotter() {
+    let env = TestEnv::new();
+    let mut run = env.start(["run", "a-name", "--", "sh", "-c", "echo in; read a-word"]);
+    assert_eq!(run.line(), "in");
+    let told =
+        |file: &str| fs::read_to_string(format!("/proc/{}/{file}", shim(&run).as_raw_nonzero())).unwrap();
+    assert_eq!((&*told("comm"), &*told("cmdline")), ("lock-shim\n", "lock-shim\0__child\0"));
+    run.write("\n");
+    run.end();
+}
