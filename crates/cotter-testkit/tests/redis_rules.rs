@@ -230,3 +230,24 @@ async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
     assert_eq!(notes.store(&first, at(&first), b"stale").await.unwrap(), None);
     assert_eq!(notes.store(&second, at(&second), b"new").await.unwrap(), Some(1));
 }
+
+/// The connection was cut, and the first that noticed is not polled any more.
+#[tokio::test]
+async fn a_connection_that_is_being_made_belongs_to_no_caller() {
+    let server = server!();
+    let backend = backend(&server.url("")).await;
+    for round in 0..3 {
+        server.command(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let asleep = claim(&format!("asleep {round}"), TTL);
+        let mut kept = backend.acquire(&asleep, Until::Now);
+        let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(kept.as_mut().poll(cx))).await;
+        assert!(polled.is_pending(), "it takes a round trip");
+        let other = claim(&format!("other {round}"), TTL);
+        let taken = tokio::time::timeout(Duration::from_secs(5), backend.acquire(&other, Until::Now)).await;
+        let text = "who wants another name waits for a connection that a future makes which nobody polls";
+        demand(taken.is_ok(), Kind::StuckWaiter, text);
+        assert!(taken.expect("demanded").unwrap().is_some());
+        drop(kept);
+    }
+}

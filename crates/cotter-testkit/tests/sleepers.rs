@@ -1,4 +1,5 @@
-//! A first attempt is on its way, and its task has stopped polling it: nobody behind it may have to wait for that.
+//! An attempt is on its way, and its task has stopped polling it, or the store has stopped answering: nobody may have to
+//! wait for that.
 
 use cotter::{Client, Guard, Op, memory};
 use cotter_testkit::faulty::{Call, Faults, Faulty};
@@ -116,4 +117,33 @@ async fn a_single_try_that_sleeps_does_not_get_in_line() {
     let guard = behind.await.unwrap().unwrap().expect("served");
     assert!(asleep.await.unwrap().is_none(), "somebody else has it");
     guard.release().await.unwrap();
+}
+
+/// No question is answered, neither for the lock nor whether the store is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_hangs_costs_each_caller_its_own_time_and_is_not_called_busy() {
+    let (client, _, faults) = clients().await;
+    client.mutex("x").lock().await.unwrap().release().await.unwrap();
+    for call in [Call::Acquire, Call::Extend, Call::Release, Call::Look] {
+        faults.block(call);
+    }
+    let wait = Duration::from_millis(200);
+    for _ in 0..3 {
+        // Ten in one line, and one that is alone in its own.
+        let names = ["x"; 10].into_iter().chain(["alone"]);
+        let calls: Vec<_> = names.map(|name| tokio::spawn(client.mutex(name).try_lock_for(wait))).collect();
+        for call in calls {
+            let answer = tokio::time::timeout(SOON, call).await;
+            demand(
+                answer.is_ok(),
+                Kind::StuckWaiter,
+                "a caller waited for the store and not for its own time",
+            );
+            let answer = answer.expect("demanded").unwrap();
+            let text = format!("a store that hangs was taken for one that has answered: {answer:?}");
+            demand(answer.is_err_and(|e| e.is_retryable()), Kind::BusyWhileDown, text);
+        }
+    }
+    faults.open();
+    drop(tokio::time::timeout(SOON, client.mutex("x").lock()).await.expect("in time").unwrap());
 }

@@ -21,6 +21,8 @@ pub enum Kind {
     IdleWaiter,
     /// A wait was never answered.
     StuckWaiter,
+    /// "Busy" was said of a store that did not answer.
+    BusyWhileDown,
     /// A loss was told late, or not at all.
     LateLoss,
     /// Nobody holds it and it is not free.
@@ -58,6 +60,7 @@ impl fmt::Display for Kind {
             Self::LostPlace => "lost-place",
             Self::IdleWaiter => "idle-waiter",
             Self::StuckWaiter => "stuck-waiter",
+            Self::BusyWhileDown => "busy-while-down",
             Self::LateLoss => "late-loss",
             Self::LeftBehind => "left-behind",
             Self::DropNotAwaited => "drop-not-awaited",
