@@ -1,19 +1,22 @@
 //! One figure, and how it is shown.
 
-use super::raw::Beside;
+use super::race::Outcome;
+use super::rounds::Spread;
 use crate::output::{Console, Failure};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write, stdout};
 
 /// Cells of a bar that is as long as that of the raw calls.
 const BAR: usize = 20;
-const NAME: usize = 34;
+const NAME: usize = 44;
 
 #[derive(Debug)]
 pub(super) struct Figure {
     pub(super) name: String,
     facts: Value,
     text: String,
+    /// A line of its own below.
+    more: Option<String>,
     /// Of the raw calls, and what those are.
     part: Option<(f64, &'static str)>,
 }
@@ -29,40 +32,77 @@ pub(super) fn title(instance: &str, console: &Console) -> Result<(), Failure> {
 
 impl Figure {
     fn new(name: String, facts: Value) -> Self {
-        Self { name, facts, text: String::new(), part: None }
+        Self { name, facts, text: String::new(), more: None, part: None }
     }
 
-    pub(super) fn pairs(tasks: u32) -> Self {
-        Self::new(format!("lock and release, {}", words(tasks)), json!({ "type": "pairs", "tasks": tasks }))
+    pub(super) fn pairs(tasks: u32, threads: u32) -> Self {
+        let name = match threads {
+            1 => format!("lock and release, {}", words(tasks)),
+            _ => format!("lock and release, {} on {threads} threads", words(tasks)),
+        };
+        Self::new(name, json!({ "type": "pairs", "tasks": tasks, "threads": threads }))
     }
 
-    pub(super) fn one_name(tasks: u32) -> Self {
-        Self::new(format!("one name, {}", words(tasks)), json!({ "type": "one_name", "tasks": tasks }))
+    pub(super) fn one_name(processes: usize, tasks: u32) -> Self {
+        let name = match processes {
+            1 => format!("one name, {}", words(tasks)),
+            _ => format!("one name, {processes} processes with {}", words(tasks)),
+        };
+        Self::new(name, json!({ "type": "one_name", "processes": processes, "tasks": tasks }))
     }
 
-    pub(super) fn handover(micros: Vec<f64>) -> Self {
-        let at = |part: f64| micros[((micros.len() - 1) as f64 * part) as usize];
-        let (median, p99, worst) = (at(0.5), at(0.99), at(1.0));
-        let facts = json!({
-            "type": "handover", "times": micros.len(),
-            "median_micros": median, "p99_micros": p99, "worst_micros": worst,
-        });
-        let mut figure = Self::new("to another process".into(), facts);
-        figure.text = format!("{median:>10.0} us   99 of 100 within {p99:.0}, worst {worst:.0}");
-        figure
+    pub(super) fn handover() -> Self {
+        Self::new("to another process".into(), json!({ "type": "handover" }))
     }
 
-    /// With what was measured.
-    pub(super) fn with(mut self, per_second: f64, beside: Option<Beside>) -> Self {
-        self.facts["per_second"] = per_second.round().into();
-        self.text = format!("{:>10} /s", thousands(per_second));
-        if let Some(beside) = beside {
-            let part = per_second / beside.per_second;
-            self.facts["raw"] = beside.what.into();
-            self.facts["raw_per_second"] = beside.per_second.round().into();
-            self.facts["ratio"] = ((part * 1000.0).round() / 1000.0).into();
-            self.part = Some((part, beside.what));
+    /// With times of several rounds in microseconds, each sorted.
+    pub(super) fn with_times(mut self, rounds: &[Vec<f64>]) -> Self {
+        let at = |part: f64| {
+            let one = |times: &Vec<f64>| times[((times.len() - 1) as f64 * part) as usize];
+            Spread::of(rounds.iter().map(one).collect())
+        };
+        let (median, late, worst) = (at(0.5), at(0.99), at(1.0));
+        self.facts["times"] = rounds.iter().map(Vec::len).sum::<usize>().into();
+        median.enter(&mut self.facts, "median_micros", 1);
+        late.enter(&mut self.facts, "p99_micros", 1);
+        self.facts["worst_micros"] = worst.max.into();
+        let [a, b] = [median.min, median.max].map(thousands);
+        self.text = format!("{:>10} us   {a} to {b}", thousands(median.median));
+        self.more =
+            Some(format!("99 of 100 within {} us, worst {}", thousands(late.max), thousands(worst.max)));
+        self
+    }
+
+    /// With what was measured in each round, and what the raw calls did in the same.
+    pub(super) fn with(mut self, ours: &[f64], raw: Option<(&'static str, &[f64])>) -> Self {
+        let rate = Spread::of(ours.to_vec());
+        rate.enter(&mut self.facts, "per_second", 0);
+        let [a, b] = [rate.min, rate.max].map(thousands);
+        self.text = format!("{:>10} /s   {a} to {b}", thousands(rate.median));
+        if let Some((what, theirs)) = raw {
+            let parts = Spread::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect());
+            self.facts["raw"] = what.into();
+            Spread::of(theirs.to_vec()).enter(&mut self.facts, "raw_per_second", 0);
+            parts.enter(&mut self.facts, "ratio", 3);
+            self.part = Some((parts.median, what));
         }
+        self
+    }
+
+    /// With who had it after whom.
+    pub(super) fn with_race(mut self, rounds: &[Outcome], raw: Option<(&'static str, &[f64])>) -> Self {
+        let row = |figure: fn(&Outcome) -> f64| rounds.iter().map(figure).collect::<Vec<_>>();
+        self = self.with(&row(|o| o.per_second), raw);
+        let (handed, worst) = (Spread::of(row(|o| o.handed)), Spread::of(row(|o| o.worst_millis)));
+        handed.enter(&mut self.facts, "handed_over", 4);
+        worst.enter(&mut self.facts, "worst_wait_millis", 2);
+        let mut more = format!("{} % to another task, ", percent(handed.median));
+        if self.facts["processes"] != json!(1) {
+            let between = Spread::of(row(|o| o.between));
+            between.enter(&mut self.facts, "between_processes_per_second", 0);
+            more += &format!("{} /s to another process, ", thousands(between.median));
+        }
+        self.more = Some(format!("{more}longest wait {:.1} ms", worst.max));
         self
     }
 
@@ -76,6 +116,9 @@ impl Figure {
             format!("{bar}   {} % of {what}", percent(part))
         });
         writeln!(console.out(), "{:<NAME$}{}{beside}", self.name, self.text)?;
+        if let Some(more) = &self.more {
+            writeln!(console.out(), "{:NAME$}{more}", "")?;
+        }
         Ok(())
     }
 }

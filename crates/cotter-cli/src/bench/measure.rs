@@ -6,6 +6,7 @@ use crate::output::Failure;
 use cotter::Mutex;
 use std::future::Future;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
@@ -15,22 +16,14 @@ const TURN: u64 = 64;
 const QUEUE: Duration = Duration::from_millis(5);
 
 /// Pairs a second of so many tasks, each with a name of its own.
-pub(super) async fn pairs(scratch: &Scratch, tasks: u32, time: Duration) -> Result<f64, Failure> {
+pub(super) async fn pairs(
+    scratch: &Scratch,
+    tasks: u32,
+    time: Duration,
+    on: &Handle,
+) -> Result<f64, Failure> {
     let mutexes: Vec<_> = (0..tasks).map(|n| scratch.client.mutex(scratch.name(n))).collect();
-    rate(mutexes.into_iter().map(|mutex| move || pair(mutex.clone())), time).await
-}
-
-/// The same with one name for all.
-pub(super) async fn one_name(scratch: &Scratch, tasks: u32, time: Duration) -> Result<f64, Failure> {
-    let mutex = scratch.client.mutex(scratch.name(0));
-    let take = move || {
-        let mutex = mutex.clone();
-        async move {
-            drop(mutex.lock().await?);
-            Ok(())
-        }
-    };
-    rate((0..tasks).map(|_| take.clone()), time).await
+    rate(mutexes.into_iter().map(|mutex| move || pair(mutex.clone())), time, on).await
 }
 
 async fn pair(mutex: Mutex) -> Result<(), Failure> {
@@ -42,6 +35,7 @@ async fn pair(mutex: Mutex) -> Result<(), Failure> {
 pub(super) async fn rate<F>(
     tasks: impl Iterator<Item = impl Fn() -> F + Send + 'static>,
     time: Duration,
+    on: &Handle,
 ) -> Result<f64, Failure>
 where
     F: Future<Output = Result<(), Failure>> + Send,
@@ -49,7 +43,7 @@ where
     let start = Instant::now();
     let mut set = JoinSet::new();
     for task in tasks {
-        set.spawn(async move {
+        let work = async move {
             let mut done = 0_u64;
             while start.elapsed() < time {
                 task().await?;
@@ -60,7 +54,8 @@ where
                 }
             }
             Ok::<u64, Failure>(done)
-        });
+        };
+        set.spawn_on(work, on);
     }
     let mut all = 0;
     for done in set.join_all().await {

@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `scratch` | names that nobody else uses, and what becomes of them |
 //! | `measure` | what is measured |
+//! | `race` | who has one lock after whom |
 //! | `raw` | the same without cotter |
-//! | `partner` | the other process |
+//! | `partner` | the other processes |
+//! | `rounds` | least, middle and largest of several rounds |
 //! | `figure` | one figure, and how it is shown |
 
 mod figure;
 mod measure;
 mod partner;
+mod race;
 mod raw;
+mod rounds;
 mod scratch;
 
 use crate::duration::parse_positive;
@@ -24,22 +28,27 @@ use clap::Args;
 use figure::Figure;
 use partner::Partner;
 use raw::Raw;
+use rounds::ROUNDS;
 use scratch::Scratch;
 use std::time::Duration;
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Measure what this store does here
 ///
-/// Locks and releases on the chosen store, alone and with many tasks, with names of their own and with one for all, and
-/// from this process to another one; each beside what the same takes without cotter, where that can be said: flock on a
-/// file, SET NX PX and compare-and-delete on Redis, a mutex of the program for memory:.
+/// Locks and releases on the chosen store, alone and with many tasks, on one thread and on two, with names of their own
+/// and with one for all, and from this process to another one; each beside what the same takes without cotter, where
+/// that can be said: flock on a file, SET NX PX and compare-and-delete on Redis, a mutex of the program for memory:.
+///
+/// Each figure is the median of three rounds, with the least and the largest of them. With one name for all it also
+/// says which part of the acquisitions went to another task than the one before, and how long anybody waited.
 ///
 /// The names are random, so that no lock in use is touched. A file: store gets a folder for the time, which is removed;
 /// on Redis the keys are gone a second after their last use. Other work on the machine or the store spoils the figures,
 /// and this spoils that work's.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// How long each figure is measured
-    #[arg(long, value_name = "DUR", default_value = "1s", allow_hyphen_values = true, value_parser = parse_positive)]
+    /// How long each of the three rounds of a figure takes
+    #[arg(long, value_name = "DUR", default_value = "500ms", allow_hyphen_values = true, value_parser = parse_positive)]
     time: Duration,
     /// How many tasks are many
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -64,32 +73,107 @@ pub(crate) async fn run(args: &Bench, store: &Chosen, console: &Console) -> Resu
 }
 
 async fn all(args: &Bench, store: &Chosen, scratch: &Scratch, console: &Console) -> Result<(), Failure> {
-    let live = Live::new(!console.quiet && !console.json);
-    let show = |figure: Figure| {
-        live.clear();
-        figure.show(console)
-    };
-    let raw = Raw::of(store, scratch).await?;
+    let stage = Stage { args, store, scratch, console, live: Live::new(!console.quiet && !console.json) };
     figure::title(scratch.instance(), console)?;
     let mut counts = vec![1, args.tasks];
     counts.dedup();
     for tasks in counts {
-        let figure = Figure::pairs(tasks);
-        live.say(&format!("measuring: {}", figure.name));
-        let ours = measure::pairs(scratch, tasks, args.time).await?;
-        let theirs = raw.pairs(tasks, args.time).await?;
-        show(figure.with(ours, theirs))?;
+        stage.pairs(tasks, 1, &Handle::current()).await?;
     }
-    let figure = Figure::one_name(args.tasks);
-    live.say(&format!("measuring: {}", figure.name));
-    let ours = measure::one_name(scratch, args.tasks, args.time).await?;
-    show(figure.with(ours, raw.one_name(args.tasks, args.time).await))?;
+    let threads = Threads(Some(Builder::new_multi_thread().worker_threads(2).enable_all().build()?));
+    stage.pairs(args.tasks, 2, &threads.handle()).await?;
+    drop(threads);
+    stage.one_name().await?;
     if scratch.is_shared() {
-        live.say("measuring: to another process");
-        let mut partner = Partner::start(scratch).await?;
-        let times = measure::handovers(scratch, &mut partner, args.time).await;
-        partner.stop().await;
-        show(Figure::handover(times?))?;
+        stage.several_processes().await?;
+        stage.handover().await?;
     }
     Ok(())
+}
+
+/// A runtime beside that of the program. To wait for its end, as dropping it would, is not for an async task.
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn handle(&self) -> Handle {
+        self.0.as_ref().map_or_else(Handle::current, |runtime| runtime.handle().clone())
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
+
+/// What all figures need.
+struct Stage<'a> {
+    args: &'a Bench,
+    store: &'a Chosen,
+    scratch: &'a Scratch,
+    console: &'a Console,
+    live: Live,
+}
+
+impl Stage<'_> {
+    fn begin(&self, figure: Figure) -> Figure {
+        self.live.say(&format!("measuring: {}", figure.name));
+        figure
+    }
+
+    fn show(&self, figure: &Figure) -> Result<(), Failure> {
+        self.live.clear();
+        figure.show(self.console)
+    }
+
+    async fn pairs(&self, tasks: u32, threads: u32, on: &Handle) -> Result<(), Failure> {
+        let figure = self.begin(Figure::pairs(tasks, threads));
+        let raw = Raw::of(self.store, self.scratch, on).await?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            ours.push(measure::pairs(self.scratch, tasks, self.args.time, on).await?);
+            theirs.push(raw.pairs(tasks, self.args.time, on).await?);
+        }
+        self.show(&figure.with(&ours, raw.what().map(|what| (what, &*theirs))))
+    }
+
+    async fn one_name(&self) -> Result<(), Failure> {
+        let (tasks, on) = (self.args.tasks, Handle::current());
+        let figure = self.begin(Figure::one_name(1, tasks));
+        let raw = Raw::of(self.store, self.scratch, &on).await?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            ours.push(race::here(self.scratch, tasks, self.args.time).await?);
+            theirs.extend(raw.one_name(tasks, self.args.time, &on).await?);
+        }
+        let beside = raw.what().filter(|_| !theirs.is_empty());
+        self.show(&figure.with_race(&ours, beside.map(|what| (what, &*theirs))))
+    }
+
+    async fn several_processes(&self) -> Result<(), Failure> {
+        let figure = self.begin(Figure::one_name(race::PROCESSES, race::TASKS));
+        let mut partners = Vec::new();
+        for _ in 0..race::PROCESSES {
+            partners.push(Partner::start(self.scratch).await?);
+        }
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            rounds.push(race::elsewhere(&mut partners, self.args.time).await?);
+        }
+        for partner in partners {
+            partner.stop().await;
+        }
+        self.show(&figure.with_race(&rounds, None))
+    }
+
+    async fn handover(&self) -> Result<(), Failure> {
+        let figure = self.begin(Figure::handover());
+        let mut partner = Partner::start(self.scratch).await?;
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            rounds.push(measure::handovers(self.scratch, &mut partner, self.args.time).await?);
+        }
+        partner.stop().await;
+        self.show(&figure.with_times(&rounds))
+    }
 }

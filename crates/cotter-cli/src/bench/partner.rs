@@ -1,13 +1,15 @@
-//! The other process: takes the lock whenever it is told to, and says when it had it.
+//! The other processes: they take the lock when they are told to, and say when they had it.
 
+use super::race;
 use super::scratch::Scratch;
 use crate::command::boot;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::sibling;
 use crate::store::Chosen;
-use cotter::Client;
+use cotter::{Client, Mutex};
 use std::io::Write;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -41,6 +43,22 @@ impl Partner {
         answer.parse().map_err(|_| Failure::new(Exit::Protocol, "the other process says what makes no sense"))
     }
 
+    /// Has it race with the others for so long.
+    pub(super) async fn race(&mut self, time: Duration) -> Result<(), Failure> {
+        Ok(self.orders.write_all(format!("{}\n", time.as_nanos()).as_bytes()).await?)
+    }
+
+    /// What it says about that.
+    pub(super) async fn lines(&mut self) -> Result<Vec<String>, Failure> {
+        let mut lines = Vec::new();
+        loop {
+            match self.answer().await? {
+                end if end.is_empty() => return Ok(lines),
+                line => lines.push(line),
+            }
+        }
+    }
+
     async fn answer(&mut self) -> Result<String, Failure> {
         match self.answers.next_line().await? {
             Some(line) => Ok(line),
@@ -66,12 +84,24 @@ pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Resul
     };
     say("ready")?;
     let mut orders = BufReader::new(tokio::io::stdin()).lines();
-    while orders.next_line().await?.is_some() {
-        say("asking")?;
-        let guard = mutex.lock().await?;
-        let since = boot::now();
-        guard.release().await?;
-        say(&since.to_string())?;
+    while let Some(order) = orders.next_line().await? {
+        match order.parse() {
+            Ok(nanos) => {
+                let log = race::run(mutex.clone(), race::TASKS, Duration::from_nanos(nanos)).await?;
+                say(&(log.lines().join("\n") + "\n"))?;
+            }
+            Err(_) => take(&mutex, &say).await?,
+        }
     }
+    // What it holds last is given back, or others would wait for the end of the lease.
+    client.close(Duration::from_secs(5)).await?;
     Ok(Exit::Done)
+}
+
+async fn take(mutex: &Mutex, say: &impl Fn(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+    say("asking")?;
+    let guard = mutex.lock().await?;
+    let since = boot::now();
+    guard.release().await?;
+    say(&since.to_string())
 }

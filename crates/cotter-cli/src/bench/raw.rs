@@ -12,6 +12,7 @@ use rustix::io::write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 /// As much as is written about a holder.
@@ -31,49 +32,56 @@ pub(super) enum Raw {
     None,
 }
 
-/// What is beside a figure.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Beside {
-    pub(super) what: &'static str,
-    pub(super) per_second: f64,
-}
-
 impl Raw {
-    pub(super) async fn of(store: &Chosen, scratch: &Scratch) -> Result<Self, Failure> {
+    /// For tasks that run there.
+    pub(super) async fn of(store: &Chosen, scratch: &Scratch, on: &Handle) -> Result<Self, Failure> {
         if let Some(path) = scratch.file() {
             return Ok(Self::File(path));
         }
         if !scratch.is_shared() {
             return Ok(Self::Memory);
         }
+        // The connection's driver belongs to the runtime that it is made in.
+        let _there = on.enter();
         let connection = bare_redis::connect(store).await?;
         Ok(connection.map_or(Self::None, |connection| Self::Redis { connection, name: scratch.name(0) }))
     }
 
+    /// What stands beside pairs; `None` where nothing would be fair.
+    pub(super) fn what(&self) -> Option<&'static str> {
+        match self {
+            Self::Memory => Some("a mutex of the program"),
+            Self::File(_) => Some("open, flock, write and close"),
+            Self::Redis { .. } => Some("SET NX PX and compare-and-delete"),
+            Self::None => None,
+        }
+    }
+
     /// Pairs a second of so many tasks, each with a name of its own.
-    pub(super) async fn pairs(&self, tasks: u32, time: Duration) -> Result<Option<Beside>, Failure> {
-        let (what, per_second) = match self {
-            Self::Memory => ("a mutex of the program", by_mutex(tasks, false, time).await?),
-            Self::File(path) => ("open, flock, write and close", by_flock(path, time).await?),
-            Self::Redis { connection, name } => {
-                ("SET NX PX and compare-and-delete", by_redis(connection, name, tasks, time).await?)
-            }
-            Self::None => return Ok(None),
-        };
-        Ok(Some(Beside { what, per_second }))
+    pub(super) async fn pairs(&self, tasks: u32, time: Duration, on: &Handle) -> Result<f64, Failure> {
+        match self {
+            Self::Memory => by_mutex(tasks, false, time, on).await,
+            Self::File(path) => by_flock(path, time, on).await,
+            Self::Redis { connection, name } => by_redis(connection, name, tasks, time, on).await,
+            Self::None => Ok(0.0),
+        }
     }
 
     /// The same with one name for all: only where there is a queue to compare with.
-    pub(super) async fn one_name(&self, tasks: u32, time: Duration) -> Option<Beside> {
-        let per_second = match self {
-            Self::Memory => by_mutex(tasks, true, time).await.ok()?,
-            _ => return None,
-        };
-        Some(Beside { what: "a mutex of the program", per_second })
+    pub(super) async fn one_name(
+        &self,
+        tasks: u32,
+        time: Duration,
+        on: &Handle,
+    ) -> Result<Option<f64>, Failure> {
+        match self {
+            Self::Memory => by_mutex(tasks, true, time, on).await.map(Some),
+            _ => Ok(None),
+        }
     }
 }
 
-async fn by_mutex(tasks: u32, one: bool, time: Duration) -> Result<f64, Failure> {
+async fn by_mutex(tasks: u32, one: bool, time: Duration, on: &Handle) -> Result<f64, Failure> {
     let shared = Arc::new(Mutex::new(()));
     let mutexes = (0..tasks).map(|_| if one { shared.clone() } else { Arc::default() });
     let pair = |mutex: Arc<Mutex<()>>| {
@@ -85,16 +93,16 @@ async fn by_mutex(tasks: u32, one: bool, time: Duration) -> Result<f64, Failure>
             }
         }
     };
-    rate(mutexes.map(pair), time).await
+    rate(mutexes.map(pair), time, on).await
 }
 
-async fn by_flock(path: &Path, time: Duration) -> Result<f64, Failure> {
+async fn by_flock(path: &Path, time: Duration, on: &Handle) -> Result<f64, Failure> {
     let path = path.to_owned();
     let pair = move || {
         let done = once(&path).map_err(|e| Failure::new(Exit::Unreachable, format!("flock failed: {e}")));
         async move { done }
     };
-    rate(std::iter::once(pair), time).await
+    rate(std::iter::once(pair), time, on).await
 }
 
 fn once(path: &Path) -> rustix::io::Result<()> {
@@ -109,6 +117,7 @@ async fn by_redis(
     name: &str,
     tasks: u32,
     time: Duration,
+    on: &Handle,
 ) -> Result<f64, Failure> {
     let broken =
         |e: redis::RedisError| Failure::new(Exit::Unreachable, format!("the store did not do it: {e}"));
@@ -125,5 +134,5 @@ async fn by_redis(
             }
         }
     };
-    rate((0..tasks).map(pair), time).await
+    rate((0..tasks).map(pair), time, on).await
 }

@@ -41,9 +41,9 @@ fn all_figures_of_a_directory_and_nothing_is_left() {
     let found = figures(&output);
     assert_eq!(
         found.iter().map(|(kind, _)| &**kind).collect::<Vec<_>>(),
-        ["pairs", "pairs", "one_name", "handover"]
+        ["pairs", "pairs", "pairs", "one_name", "one_name", "handover"]
     );
-    assert!(found[..2].iter().all(|(_, ratio)| ratio.is_some_and(|r| r > 0.0)), "{output:?}");
+    assert!(found[..3].iter().all(|(_, ratio)| ratio.is_some_and(|r| r > 0.0)), "{output:?}");
     assert_eq!(files(&folder), before);
 }
 
@@ -54,7 +54,12 @@ fn on_redis_the_keys_are_gone_soon() {
     for mode in ["native", "plain", "getset"] {
         let options = if mode == "native" { String::new() } else { format!("mode={mode}") };
         let output = bench(&env, &redis.url(&options), &["--json"]).code(0);
-        assert_eq!(figures(&output).len(), 4, "{output:?}");
+        assert_eq!(figures(&output).len(), 6, "{output:?}");
+        let several = output.json().into_iter().find(|line| line["processes"] == 4).unwrap();
+        assert!(several["between_processes_per_second"].as_u64().unwrap() > 0, "{mode}: {several}");
+        let parts =
+            ["handed_over_min", "handed_over", "handed_over_max"].map(|f| several[f].as_f64().unwrap());
+        assert!(parts.is_sorted() && parts[0] > 0.0 && parts[2] <= 1.0, "{mode}: {several}");
         until("no key is left", || redis.command(&["DBSIZE"]) == "0");
     }
 }
@@ -80,9 +85,14 @@ fn lines_for_people() {
     let env = TestEnv::new();
     let output = bench(&env, "memory:", &[]).code(0).silent();
     let lines: Vec<_> = output.stdout.lines().collect();
-    assert_eq!(lines.len(), 4, "{output:?}");
+    assert_eq!(lines.len(), 6, "{output:?}");
     assert!(lines[1].starts_with("lock and release, 1 task ") && lines[1].contains(" /s "), "{output:?}");
-    assert!(lines[3].ends_with(" % of a mutex of the program") && !output.stdout.contains('█'), "{output:?}");
+    assert!(
+        lines[3].starts_with("lock and release, 8 tasks on 2 threads ") && lines[3].contains(" to "),
+        "{output:?}"
+    );
+    assert!(lines[4].ends_with(" % of a mutex of the program") && !output.stdout.contains('█'), "{output:?}");
+    assert!(lines[5].contains(" % to another task, longest wait "), "{output:?}");
 }
 
 #[test]
@@ -94,7 +104,7 @@ fn on_a_terminal_it_shows_progress_and_bars() {
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut text = String::new();
-    read_until(&mut screen, &mut text, " % of a mutex of the program", 3);
+    read_until(&mut screen, &mut text, " % of a mutex of the program", 4);
     assert!(text.contains("measuring: one name, 64 tasks") && text.contains('·'), "{text:?}");
     assert!(child.wait().unwrap().success());
 }

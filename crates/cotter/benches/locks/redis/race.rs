@@ -22,21 +22,31 @@ struct Log {
     holds: u64,
     /// From one task to another within a run.
     handovers: u64,
+    runs: Vec<Run>,
+}
+
+/// Holds that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    start: u64,
+    end: u64,
+    process: usize,
+    first: usize,
     last: usize,
-    /// Beginning and end of each run.
-    runs: Vec<(u64, u64)>,
 }
 
 impl Log {
     fn hold(&mut self, task: usize, since: u64) {
         self.holds += 1;
-        let follows = self.runs.last().is_some_and(|(_, end)| since.saturating_sub(*end) < BETWEEN);
-        match self.runs.last_mut().filter(|_| follows) {
-            Some(run) => run.1 = boot_nanos(),
-            None => self.runs.push((since, boot_nanos())),
+        match self.runs.last_mut().filter(|run| since.saturating_sub(run.end) < BETWEEN) {
+            Some(run) => {
+                self.handovers += u64::from(run.last != task);
+                (run.end, run.last) = (boot_nanos(), task);
+            }
+            None => {
+                self.runs.push(Run { start: since, end: boot_nanos(), process: 0, first: task, last: task })
+            }
         }
-        self.handovers += u64::from(follows && self.last != task);
-        self.last = task;
     }
 }
 
@@ -62,7 +72,10 @@ pub(super) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Ou
         for line in child.end() {
             let numbers: Vec<u64> = line.split(' ').map(|n| n.parse().unwrap()).collect();
             match numbers[..] {
-                [start, end] => runs.push((start, end, process)),
+                [start, end, first, last] => {
+                    let [first, last] = [first, last].map(|task| task as usize);
+                    runs.push(Run { start, end, process, first, last });
+                }
                 [all, changes, micros] => {
                     holds += all;
                     handovers += changes;
@@ -73,13 +86,15 @@ pub(super) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Ou
         }
     }
     runs.sort_unstable();
-    let between = runs.windows(2).filter(|pair| pair[0].2 != pair[1].2).count() as f64;
-    let free: u64 = runs.windows(2).map(|pair| pair[1].0.saturating_sub(pair[0].1)).sum();
-    let all = runs.last().map_or(0, |r| r.1) - runs.first().map_or(0, |r| r.0);
+    let pairs = || runs.windows(2).map(|pair| (pair[0], pair[1]));
+    let between = pairs().filter(|(one, next)| one.process != next.process).count() as f64;
+    handovers += pairs().filter(|(a, b)| (a.process, a.last) != (b.process, b.first)).count() as u64;
+    let free: u64 = pairs().map(|(one, next)| next.start.saturating_sub(one.end)).sum();
+    let all = runs.last().map_or(0, |run| run.end) - runs.first().map_or(0, |run| run.start);
     let seconds = ROUND.as_secs_f64();
     Outcome {
         per_second: holds as f64 / seconds,
-        handovers: (handovers as f64 + between) / seconds,
+        handovers: handovers as f64 / seconds,
         between: between / seconds,
         worst_ms: worst as f64 / 1e3,
         free: free as f64 / all.max(1) as f64 * 100.0,
@@ -109,7 +124,7 @@ pub(super) fn child(said: &str) {
         done
     };
     println!("{} {} {}", log.holds, log.handovers, worst.as_micros());
-    log.runs.iter().for_each(|(start, end)| println!("{start} {end}"));
+    log.runs.iter().for_each(|run| println!("{} {} {} {}", run.start, run.end, run.first, run.last));
 }
 
 fn go() {
