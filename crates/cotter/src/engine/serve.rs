@@ -171,21 +171,27 @@ impl Server {
         let claim = &round.claim;
         // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
         // the end of the store's queue.
-        let (backend, lease) = (&*self.core.backend, round.head.want.lease);
-        let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
-        let mut minding = pin!(self.mind_the_store());
-        let answer = loop {
-            tokio::select! {
-                biased;
-                answer = &mut asked => break answer,
-                () = self.line.changed.notified() => {}
-                () = self.core.closing() => {}
-                never = &mut minding => match never {},
+        let answer = {
+            let (backend, lease) = (&*self.core.backend, round.head.want.lease);
+            let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
+            let mut minding = pin!(self.mind_the_store());
+            loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut asked => break Some(answer),
+                    () = self.line.changed.notified() => {}
+                    () = self.core.closing() => {}
+                    never = &mut minding => match never {},
+                }
+                if self.is_moot(claim, &round.head) {
+                    break None;
+                }
             }
-            if self.is_moot(claim, &round.head) {
-                undo(&self.core, claim.clone(), &Carrier::default(), false);
-                return Outcome::Moot;
-            }
+        };
+        // Only now, when nobody asks any more, does the backend know what was left unanswered.
+        let Some(answer) = answer else {
+            undo(&self.core, claim.clone(), &Carrier::default(), false);
+            return Outcome::Moot;
         };
         self.outcome(answer, claim, &Carrier::default())
     }

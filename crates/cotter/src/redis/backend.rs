@@ -112,11 +112,11 @@ impl Native {
         let args = if join { &args[..] } else { &args[..6] };
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
         let sent = self.now();
-        self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
+        let asked = self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
         let answer = script.run(&live, &self.keys.of(&claim.name).all(), args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-            self.desk().answered(claim.id, live.number);
+            asked.answered();
         }
         Ok((answer?, sent))
     }

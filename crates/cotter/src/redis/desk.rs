@@ -5,6 +5,7 @@ use super::state::Message;
 use crate::Moment;
 use crate::backend::ClaimId;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -13,6 +14,8 @@ use tokio::sync::Notify;
 pub(super) struct Desk {
     seats: Mutex<ByClaim<Seat>>,
     unanswered: Mutex<ByClaim<Unanswered>>,
+    /// How many claims stand there. Most questions are answered before anybody asks: they need not look.
+    open: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -92,26 +95,40 @@ impl Desk {
         lock(&self.seats).remove(&id);
     }
 
-    /// Before the first byte of a question leaves.
-    pub(super) fn asks(&self, id: ClaimId, carrier: u64, stray_until: Moment) {
-        let question = Question { carrier, stray_until };
-        match lock(&self.unanswered).entry(id) {
+    /// Before the first byte of a question leaves. Whoever asks keeps what this answers for as long as the answer may
+    /// come; should the question be given up before, it is entered here.
+    pub(super) fn asks(&self, id: ClaimId, carrier: u64, stray_until: Moment) -> Asked<'_> {
+        Asked { desk: self, id, question: Question { carrier, stray_until }, open: true }
+    }
+
+    fn enter(&self, id: ClaimId, question: Question) {
+        let mut unanswered = lock(&self.unanswered);
+        match unanswered.entry(id) {
             Entry::Vacant(entry) => _ = entry.insert(Unanswered { last: question, before: Vec::new() }),
             Entry::Occupied(mut entry) => entry.get_mut().asks(question),
         }
+        self.open.store(unanswered.len(), Ordering::Release);
     }
 
     /// No question of this claim is on its way any more on this connection, which carries them one behind the other.
     pub(super) fn answered(&self, id: ClaimId, carrier: u64) {
-        if let Entry::Occupied(mut entry) = lock(&self.unanswered).entry(id)
+        if self.open.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut unanswered = lock(&self.unanswered);
+        if let Entry::Occupied(mut entry) = unanswered.entry(id)
             && !entry.get_mut().answered(carrier)
         {
             entry.remove();
         }
+        self.open.store(unanswered.len(), Ordering::Release);
     }
 
     /// Whether a question of the claim may still arrive although a release on `carrier` was just answered.
     pub(super) fn may_stray(&self, id: ClaimId, carrier: u64, now: Moment) -> bool {
+        if self.open.load(Ordering::Acquire) == 0 {
+            return false;
+        }
         self.answered(id, carrier);
         let mut unanswered = lock(&self.unanswered);
         if !unanswered.contains_key(&id) {
@@ -119,7 +136,34 @@ impl Desk {
         }
         // Those that nobody releases any more go as well.
         unanswered.retain(|_, questions| questions.strays_at(now));
+        self.open.store(unanswered.len(), Ordering::Release);
         unanswered.contains_key(&id)
+    }
+}
+
+/// A question that is on its way.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    desk: &'a Desk,
+    id: ClaimId,
+    question: Question,
+    open: bool,
+}
+
+impl Asked<'_> {
+    /// What came of it is known, and of all before it on the same connection.
+    pub(super) fn answered(mut self) {
+        self.open = false;
+        self.desk.answered(self.id, self.question.carrier);
+    }
+}
+
+/// It may still arrive.
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.desk.enter(self.id, self.question);
+        }
     }
 }
 

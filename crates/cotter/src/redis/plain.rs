@@ -113,10 +113,10 @@ impl Plain {
         let mut set = Cmd::with_capacity(6, claim.name.len() + value.len() + 32);
         set.arg("SET").arg(&*claim.name).arg(value).arg("NX").arg("PX").arg(millis(claim.ttl));
         let as_of = self.link.now();
-        self.shared.desk.asks(claim.id, live.number, self.link.stray_until(as_of));
+        let asked = self.shared.desk.asks(claim.id, live.number, self.link.stray_until(as_of));
         let answer = live.ask(&set).await.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-            self.shared.desk.answered(claim.id, live.number);
+            asked.answered();
         }
         match answer? {
             Value::Okay => Ok(Some(grant(claim, self.sell(claim, as_of), as_of, claim.ttl))),
@@ -207,10 +207,11 @@ impl Backend for Plain {
         let answer = bytes(answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name))?)?;
         let number = self.block(claim).map_or(0, |(number, _)| number);
         self.shared.sold.forget(claim.id);
-        let strays = self.shared.desk.may_stray(claim.id, live.number, self.link.now());
+        let now = self.link.now();
+        let strays = self.shared.desk.may_stray(claim.id, live.number, now);
         match answer.split_first() {
             Some((b'f', _)) => {
-                self.shared.sold.rests.freed(&claim.name, self.link.now());
+                self.shared.sold.rests.freed(&claim.name, now);
                 Ok(Release::Freed)
             }
             _ if strays => Ok(Release::Unsettled),

@@ -10,7 +10,8 @@ use crate::clock::unix_micros;
 use crate::poll::{self, Attempt};
 use crate::{Clock, Moment, Result};
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// A protocol without a queue.
@@ -146,8 +147,9 @@ fn named((answer, grant): (Result<Extension>, &&Grant)) -> Result<Extension> {
 /// the grants of this process, and those of others as well as the clocks agree.
 #[derive(Debug, Default)]
 pub(super) struct Sold {
-    last: Mutex<u64>,
-    claims: Mutex<ByClaim<Sale>>,
+    last: AtomicU64,
+    /// By the last bits of the claim id: tasks on several threads are not in each other's way.
+    claims: [Mutex<ByClaim<Sale>>; 16],
     pub(super) rests: Rests,
     /// Of claims whose value may be another's too.
     pub(super) calls: Calls,
@@ -168,27 +170,32 @@ impl Sold {
     /// A block of numbers, of at most as many turns as microseconds have passed.
     pub(super) fn reserve(&self, turns: u16, wall: SystemTime) -> (u64, u16) {
         let now = unix_micros(wall);
-        let mut last = lock(&self.last);
-        let room = u16::try_from(now.saturating_sub(*last).max(1)).unwrap_or(u16::MAX);
-        let (number, turns) = (now.max(*last + 1), turns.max(1).min(room));
-        *last = number + u64::from(turns) - 1;
-        (number, turns)
+        let mut last = self.last.load(Ordering::Relaxed);
+        loop {
+            let room = u16::try_from(now.saturating_sub(last).max(1)).unwrap_or(u16::MAX);
+            let (number, turns) = (now.max(last + 1), turns.max(1).min(room));
+            let next = number + u64::from(turns) - 1;
+            match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return (number, turns),
+                Err(other) => last = other,
+            }
+        }
     }
 
     pub(super) fn get(&self, id: ClaimId) -> Option<Sale> {
-        lock(&self.claims).get(&id).cloned()
+        self.claims(id).get(&id).cloned()
     }
 
     /// Changes what is known of a claim.
     pub(super) fn change(&self, id: ClaimId, change: impl FnOnce(&mut Sale)) {
-        if let Some(sale) = lock(&self.claims).get_mut(&id) {
+        if let Some(sale) = self.claims(id).get_mut(&id) {
             change(sale);
         }
     }
 
     /// Nobody knows whether it was granted: no answer has come.
     pub(super) fn doubt(&self, id: ClaimId, until: Moment, now: Moment) {
-        let mut claims = lock(&self.claims);
+        let mut claims = self.claims(id);
         claims.retain(|_, sale| sale.block.is_some() || sale.until > now);
         claims.entry(id).or_insert(Sale { values: Vec::new(), block: None, until });
     }
@@ -208,15 +215,19 @@ impl Sold {
     }
 
     pub(super) fn set(&self, id: ClaimId, sale: Sale) {
-        lock(&self.claims).insert(id, sale);
+        self.claims(id).insert(id, sale);
     }
 
     pub(super) fn forget(&self, id: ClaimId) {
-        lock(&self.claims).remove(&id);
+        self.claims(id).remove(&id);
+    }
+
+    fn claims(&self, id: ClaimId) -> MutexGuard<'_, ByClaim<Sale>> {
+        lock(&self.claims[(id.bits() >> 64) as usize % self.claims.len()])
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
