@@ -7,7 +7,7 @@ use super::turns::Line;
 use crate::backend::Grant;
 use crate::session::Mourner;
 use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name, Owner};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -19,8 +19,6 @@ pub(crate) struct Hold {
     pub(crate) line: Arc<Line>,
     pub(crate) grant: Grant,
     pub(crate) lease: Lease,
-    /// Tells holds apart in the agenda.
-    pub(crate) id: u64,
     /// When a local successor must not be served any more.
     pub(crate) slice_end: Moment,
     deadline: AtomicU64,
@@ -29,6 +27,8 @@ pub(crate) struct Hold {
     pub(crate) renew_at: AtomicU64,
     /// Its place on the agenda, guarded by the agenda's own lock; zero when it has none.
     pub(super) due: AtomicU64,
+    /// Which one it is among those with that place.
+    pub(super) seat: AtomicUsize,
     watch: Mutex<Watch>,
 }
 
@@ -68,7 +68,6 @@ pub(crate) type Turn = (u32, FencingToken);
 
 impl Hold {
     pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, lease: Lease) -> Arc<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let now = core.now();
         let deadline = deadline(core, grant.as_of, grant.ttl);
         let mut ends = lease.max_hold.map_or(Moment::NEVER, |d| now + d);
@@ -83,12 +82,12 @@ impl Hold {
             core: core.clone(),
             line: line.clone(),
             lease,
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
             slice_end: now + SLICE,
             deadline: AtomicU64::new(deadline.as_nanos()),
             ends: AtomicU64::new(ends.as_nanos()),
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
+            seat: AtomicUsize::new(0),
             watch: Mutex::new(Watch::default()),
             grant,
         })

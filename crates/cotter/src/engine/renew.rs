@@ -5,6 +5,7 @@ use super::hold::Hold;
 use super::report::{Doing, Event, report};
 use crate::backend::{Extension, Grant};
 use crate::{Clock, Error, Moment, Result};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,8 @@ pub(crate) struct Agenda {
 
 #[derive(Default)]
 struct Entries {
-    by_due: BTreeMap<(Moment, u64), Arc<Hold>>,
+    /// Those that fall due together are found together: with many holds, a step of one is not a search among all.
+    by_due: BTreeMap<Moment, Vec<Arc<Hold>>>,
     /// What the loop sleeps for.
     armed: Option<Moment>,
 }
@@ -74,7 +76,7 @@ impl Agenda {
 
     /// All holds of one client.
     pub(crate) fn of(&self, core: &Arc<Core>) -> Vec<Arc<Hold>> {
-        self.lock().by_due.values().filter(|h| Arc::ptr_eq(&h.core, core)).cloned().collect()
+        self.lock().by_due.values().flatten().filter(|h| Arc::ptr_eq(&h.core, core)).cloned().collect()
     }
 
     /// Keeps the loop running, whatever happens in it.
@@ -107,17 +109,17 @@ impl Agenda {
         let mut entries = self.lock();
         let mut due = Vec::new();
         while let Some(entry) = entries.by_due.first_entry() {
-            if entry.key().0 > now {
+            if *entry.key() > now {
                 break;
             }
-            due.push(entry.remove());
+            due.extend(entry.remove());
         }
         for hold in &due {
             // The entry stays, at the next step that has to happen whatever the store answers.
             let next = hold.next_retry(now);
             entries.put(hold, next);
         }
-        let next = entries.by_due.first_key_value().map_or(Moment::NEVER, |(&(due, _), _)| due);
+        let next = entries.by_due.first_key_value().map_or(Moment::NEVER, |(&due, _)| due);
         entries.armed = Some(next);
         (due, next)
     }
@@ -148,13 +150,24 @@ impl Agenda {
 impl Entries {
     /// False when it was not on the agenda.
     fn take(&mut self, hold: &Hold) -> bool {
-        let due = hold.due.swap(0, Ordering::Relaxed);
-        self.by_due.remove(&(Moment::from_nanos(due), hold.id)).is_some()
+        let due = Moment::from_nanos(hold.due.swap(0, Ordering::Relaxed));
+        let Entry::Occupied(mut entry) = self.by_due.entry(due) else { return false };
+        let holds = entry.get_mut();
+        let seat = hold.seat.load(Ordering::Relaxed);
+        holds.swap_remove(seat);
+        match holds.get(seat) {
+            Some(moved) => moved.seat.store(seat, Ordering::Relaxed),
+            None if holds.is_empty() => _ = entry.remove(),
+            None => {}
+        }
+        true
     }
 
     fn put(&mut self, hold: &Arc<Hold>, due: Moment) {
+        let holds = self.by_due.entry(due).or_default();
         hold.due.store(due.as_nanos(), Ordering::Relaxed);
-        self.by_due.insert((due, hold.id), hold.clone());
+        hold.seat.store(holds.len(), Ordering::Relaxed);
+        holds.push(hold.clone());
     }
 }
 
@@ -167,7 +180,7 @@ impl Drop for Agenda {
 
 impl fmt::Debug for Agenda {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agenda").field("holds", &self.lock().by_due.len()).finish_non_exhaustive()
+        f.debug_struct("Agenda").field("holds", &self.lock().by_due.values().map(Vec::len).sum::<usize>()).finish_non_exhaustive()
     }
 }
 
