@@ -180,7 +180,9 @@ impl Drop for Agenda {
 
 impl fmt::Debug for Agenda {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agenda").field("holds", &self.lock().by_due.values().map(Vec::len).sum::<usize>()).finish_non_exhaustive()
+        f.debug_struct("Agenda")
+            .field("holds", &self.lock().by_due.values().map(Vec::len).sum::<usize>())
+            .finish_non_exhaustive()
     }
 }
 

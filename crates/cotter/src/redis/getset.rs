@@ -237,7 +237,10 @@ impl GetSet {
                 self.arrived(&grant.claim, &plan.expiry.to_string(), as_of + left);
                 Ok(Extension::Extended { as_of, ttl: Some(left) })
             }
-            'n' => Ok(Extension::Lost(LossCause::Gone)),
+            'n' => {
+                self.refused(&grant.claim, &plan);
+                Ok(Extension::Lost(LossCause::Gone))
+            }
             _ => Err(garbled(&answer)),
         };
         Ok(grants.iter().zip(plans).zip(answer.chars()).map(extension).collect())
@@ -253,6 +256,14 @@ impl GetSet {
             self.shared.sold.change(claim.id, |sale| sale.values.push(new));
         }
         Plan { expiry, ours }
+    }
+
+    /// Nothing was written: should the same stand there, somebody else has written it within the same millisecond.
+    fn refused(&self, claim: &Claim, plan: &Plan) {
+        let new = plan.expiry.to_string();
+        if !plan.ours.contains(&new) {
+            self.shared.sold.change(claim.id, |sale| sale.values.retain(|value| *value != new));
+        }
     }
 
     /// What was written before it does not stand there any more.
