@@ -19,6 +19,9 @@ pub(crate) struct Connections {
 /// The runtimes that have called and not ended since.
 pub(super) type Runtimes = RwLock<Vec<Arc<Entry>>>;
 
+/// So many runtimes without a connection are remembered.
+const STRANGERS: usize = 32;
+
 /// Where a request of the calling task goes out.
 pub(crate) enum Here {
     /// From this task, over this connection.
@@ -54,6 +57,12 @@ impl Connections {
         drop(read);
         let mut entries = self.by_runtime.write().unwrap_or_else(PoisonError::into_inner);
         known(&entries).unwrap_or_else(|| {
+            // Nobody hears of the end of those that have no connection: the oldest of them make room.
+            let without = entries.iter().filter(|e| !e.is_tied()).count();
+            if without >= STRANGERS {
+                let oldest = entries.iter().position(|e| !e.is_tied());
+                oldest.map(|at| entries.remove(at));
+            }
             let entry = Arc::new(Entry::new(runtime));
             entries.push(entry.clone());
             entry
@@ -107,5 +116,23 @@ pub(crate) fn crashed(e: &tokio::task::JoinError) -> Error {
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connections").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn runtimes_that_call_once_do_not_pile_up() {
+        let connections = Connections::new(Arc::new(memory::Store::new()));
+        for _ in 0..500 {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            let entry = connections.entry(runtime.handle().id());
+            assert!(Arc::ptr_eq(&entry, &connections.entry(runtime.handle().id())));
+        }
+        assert_eq!(connections.by_runtime.read().unwrap().len(), STRANGERS);
     }
 }

@@ -52,6 +52,11 @@ impl Entry {
         self.backend.get().cloned()
     }
 
+    /// Whether its end will be noticed.
+    pub(super) fn is_tied(&self) -> bool {
+        matches!(*self.state(), State::Tied(_))
+    }
+
     /// Counts a request; true when it is time to connect.
     pub(super) fn wants_one(&self, now: Moment) -> bool {
         self.requests.fetch_add(1, Ordering::Relaxed) + 1 >= WORTH_IT
