@@ -1,11 +1,17 @@
-//! The lock of flock(1) against the contract: all of it but what one lock for all names and a race of waiters cannot be.
+//! The lock of flock(1) against the contract: all of it but what one lock for all names, without a record of its holder,
+//! cannot be.
 
 use cotter::conformance::{CASES, Fixture, run};
-use cotter::{Client, ErrorKind, Filter, LossCause, Name, Released, file};
+use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Name, Released, file};
+use std::fs::File;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
-/// One path is one lock, so names are not apart; and nobody stands in a queue.
+/// One path is one lock, so names are not apart; the kernel's queue gives no promise; and nobody writes down what it holds.
 const OTHERWISE: &[&str] = &[
     "other_names_are_independent",
     "hostile_names_are_distinct",
@@ -13,6 +19,10 @@ const OTHERWISE: &[&str] = &[
     "long_names_that_differ_late_are_distinct",
     "order_of_arrival",
     "newcomer_does_not_pass_a_waiter",
+    "the_holder_is_shown",
+    "listing_goes_by_pages",
+    "evict_takes_it_or_says_who",
+    "extend_answers_for_each_of_many",
 ];
 
 fn store(place: &TempDir) -> file::Flock {
@@ -68,22 +78,94 @@ async fn a_deleted_file_is_noticed_by_the_release() {
     assert_eq!(signal.await.cause, LossCause::Gone);
     let guard = client.mutex("a").lock().await.unwrap();
     std::fs::remove_file(place.path().join("lock")).unwrap();
-    assert_eq!(guard.leave_for(std::time::Duration::from_secs(60)).await.unwrap(), Released::AlreadyLost);
+    assert_eq!(guard.leave_for(Duration::from_secs(60)).await.unwrap(), Released::AlreadyLost);
 }
 
 #[tokio::test]
-async fn notes_and_lists_are_refused_as_unsupported() {
+async fn notes_are_refused_as_unsupported() {
     let place = place();
     let client = Client::builder().backend(store(&place)).connect().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
-    let refused = [
-        client.note("a").await.map(drop),
-        guard.put_note(b"x".to_vec()).await.map(drop),
-        client.list(Filter::prefix("")).next().await.map(drop),
-        client.evict("a").await.map(drop),
-    ];
+    let refused = [client.note("a").await.map(drop), guard.put_note(b"x".to_vec()).await.map(drop)];
     for (n, answer) in refused.into_iter().enumerate() {
         let error = answer.expect_err(&format!("the {n}th is refused"));
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{n}: {error}");
     }
+}
+
+/// The kernel knows who holds it, cotter or not.
+#[tokio::test]
+async fn the_holder_is_shown() {
+    let place = place();
+    let client = Client::builder().backend(store(&place)).connect().await.unwrap();
+    assert!(client.holder("a").await.unwrap().is_none());
+    assert_eq!(client.evict("a").await.unwrap(), Eviction::NotHeld);
+    let mut child = Command::new("flock")
+        .arg(place.path().join("lock"))
+        .args(["-c", "echo on; exec sleep 1000"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut on = [0; 3];
+    child.stdout.take().unwrap().read_exact(&mut on).unwrap();
+    let pid = child.id();
+    let shown = client.holder("a").await.unwrap().expect("held").holders;
+    assert_eq!(shown.iter().map(|h| h.pid).collect::<Vec<_>>(), [Some(pid)]);
+    assert_eq!(client.evict("a").await.unwrap(), Eviction::HolderMustExit { pid });
+    let listed = client.list(Filter::held()).next().await.unwrap().expect("the one lock");
+    assert_eq!(listed.name.as_str(), place.path().join("lock").to_str().unwrap());
+    let findings = client.diagnose().await.unwrap();
+    assert!(findings.iter().any(|f| f.subject == "tokens" && f.message.contains("tokens")), "{findings:?}");
+    // What was started under it has it too.
+    let heir = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let heir: u32 = heir.trim().parse().unwrap();
+    assert_eq!(client.evict("a").await.unwrap(), Eviction::HolderMustExit { pid: heir });
+    let killed = Command::new("kill").args(["-s", "KILL", &heir.to_string()]).status().unwrap();
+    assert!(killed.success());
+    drop(client.mutex("a").lock().await.unwrap());
+}
+
+/// Two who take it again at once, as flock(1) in a loop does. The kernel's queue has a place for us as well.
+#[test]
+fn busy_neighbours_do_not_keep_us_out() {
+    let place = place();
+    let path = place.path().join("lock");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let file = File::options().create(true).append(true).open(&path).unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    file.lock().unwrap();
+                    thread::sleep(Duration::from_millis(20));
+                    file.unlock().unwrap();
+                }
+            });
+        }
+        let client = Client::builder().backend(store(&place)).connect().wait().unwrap();
+        let mutex = client.mutex("a");
+        let wait = Duration::from_secs(8);
+        let waits: Vec<bool> = (0..10).map(|_| mutex.try_lock_for(wait).wait().unwrap().is_some()).collect();
+        stop.store(true, Ordering::Relaxed);
+        assert!(
+            waits.iter().all(|got| *got),
+            "violation[starved]: beside two others who lock the file: {waits:?}"
+        );
+    });
+}
+
+/// The file is replaced while one waits for it: the old one keeps nobody out any more.
+#[test]
+fn who_waits_notices_another_file() {
+    let place = place();
+    let [one, other] = [(); 2].map(|()| Client::builder().backend(store(&place)).connect().wait().unwrap());
+    let held = one.mutex("a").lock().wait().unwrap();
+    let waiting = thread::spawn(move || other.mutex("a").lock().wait().unwrap());
+    thread::sleep(Duration::from_millis(300));
+    std::fs::remove_file(place.path().join("lock")).unwrap();
+    let lost = held.lost().wait_for(Duration::from_secs(20)).expect("it is told");
+    assert_eq!(lost.cause, LossCause::Gone);
+    assert!(waiting.join().unwrap().is_valid());
 }

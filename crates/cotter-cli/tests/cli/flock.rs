@@ -122,5 +122,25 @@ fn what_it_cannot_do_is_said() {
         .code(78)
         .one_line(&["/no/backup"]);
     env.run(["--url", &url, "run", "--slot", "x", "a", "true"]).code(64);
-    env.run(["--url", &url, "list"]).code(64);
+}
+
+/// Whoever it is, cotter or not: the kernel knows.
+#[test]
+fn who_holds_it_is_shown() {
+    let env = TestEnv::new();
+    let (path, url) = lock(&env);
+    env.run(["--url", &url, "show", "backup"]).code(1);
+    let mut sh = env.anywhere("sh".as_ref());
+    let mut holder =
+        Running::start(sh.args(["-c", "exec 9>\"$0\"; flock 9; echo in; read line", path.to_str().unwrap()]));
+    assert_eq!(holder.line(), "in");
+    let pid = holder.pid().as_raw_nonzero().get().to_string();
+    for what in [["show", "backup"], ["list", "--all"]] {
+        let output = env.run(["--url", &url, what[0], what[1]]).code(0);
+        assert!(output.stdout.contains(&pid), "{output:?}");
+    }
+    env.run(["--url", &url, "evict", "backup"]).code(75).one_line(&[&format!("kill {pid}")]);
+    let output = env.run(["--url", &url, "doctor"]).code(0);
+    assert!(output.stdout.contains("flock(1)") && output.stdout.contains("tokens"), "{output:?}");
+    holder.let_go().code(0);
 }

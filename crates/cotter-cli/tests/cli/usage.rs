@@ -122,7 +122,7 @@ fn a_store_that_cannot_be_used_is_69_or_77() {
     env.run(["--url", "file:///proc/cotter", "run", "a", "true"]).code(69).one_line(&["/proc/cotter"]);
     let open = env.path("open");
     std::fs::create_dir(&open).unwrap();
-    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let url = format!("file://{}", open.display());
     env.run(["--url", &url, "run", "a", "true"]).code(77).one_line(&["denied", "chmod 700"]);
 }

@@ -1,13 +1,13 @@
 //! Looking at locks from outside, without ever taking one.
 //!
-//! The file says who holds, the kernel's table of locks whether that is still so: a holder that was killed had no time
-//! to write. Holders in another pid namespace do not stand in that table and count as gone.
+//! The file says who holds, the kernel whether that is still so: a holder that was killed had no time to write, and may have
+//! left the lock to a process that goes on. Holders in another pid namespace that does not belong to ours count as gone.
 
 use super::backend::Files;
 use super::encode::{decode, encode};
-use super::fault::fault;
+use super::fault::{errno, fault};
+use super::kernel::{self, Flocked};
 use super::lock::FileId;
-use super::process::{self, Flocked};
 use super::spot::{LOCK, Spot};
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 #[async_trait]
 impl Admin for Files {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
-        let locks = process::flocked();
+        let locks = kernel::flocked();
         let names = self.names(filter, after)?;
         Page::fill(PAGE, filter, names, |name| self.record(name, locks.as_deref()))
     }
@@ -34,10 +34,13 @@ impl Admin for Files {
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let spot = self.spot(name);
         let Some(found) = Found::read(&spot.lock)? else { return Ok(Eviction::NotHeld) };
-        let meant = |holder: &State| order.token.is_none_or(|t| holder.has(t));
-        let holders = found.holders(&spot, process::flocked().as_deref());
-        let must_exit = |holder: &State| Eviction::HolderMustExit { pid: holder.pid };
-        Ok(holders.iter().find(|h| meant(h)).map_or(Eviction::NotHeld, must_exit))
+        let holders = found.holders(&spot, kernel::flocked().as_deref());
+        let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t)));
+        let Some(State { pid, .. }) = meant else { return Ok(Eviction::NotHeld) };
+        // Somebody is going to end this process: it has to be the one.
+        let is_it = kernel::has(*pid, found.file).unwrap_or(true);
+        let pid = if is_it { *pid } else { kernel::heir(found.file, *pid) };
+        Ok(Eviction::HolderMustExit { pid })
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
@@ -99,18 +102,23 @@ impl Found {
         Ok(state.map(|state| Self { state, file: FileId::of(&stat) }))
     }
 
-    fn is_held(&self, locks: Option<&[Flocked]>) -> bool {
-        let Some(locks) = locks else { return self.state.held };
-        self.state.held && locks.iter().any(|l| l.is_on(self.file, self.state.pid))
-    }
-
     /// Those who hold it, as the kernel says.
     fn holders(&self, spot: &Spot, locks: Option<&[Flocked]>) -> Vec<State> {
-        match (self.state.shared, self.is_held(locks)) {
-            (true, _) => spot.readers.now(self.file, locks),
-            (false, true) => vec![self.state.clone()],
-            (false, false) => Vec::new(),
+        if self.state.shared {
+            return spot.readers.now(self.file, locks);
         }
+        let Self { state, file } = self;
+        if !state.held {
+            return Vec::new();
+        }
+        let is_confirmed = locks.is_none_or(|all| all.iter().any(|l| l.is_on(*file, state.pid)));
+        let heir = || kernel::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
+        let pid = match is_confirmed {
+            true if kernel::is_likely(state.pid, *file, locks) => Some(state.pid),
+            true => Some(heir().unwrap_or(state.pid)),
+            false => heir(),
+        };
+        pid.map(|pid| state.held_by(pid)).into_iter().collect()
     }
 
     /// Whether a file of this name is where the name that stands in it belongs.
@@ -129,9 +137,7 @@ fn holder(state: &State) -> Holder {
 
 /// What stands in a directory; names that are no text are nobody's.
 pub(super) fn file_names(path: &Path) -> Result<Vec<String>> {
-    let trouble = |e: std::io::Error| {
-        fault("reading the directory", path, Errno::from_io_error(&e).unwrap_or(Errno::IO))
-    };
+    let trouble = |e: std::io::Error| fault("reading the directory", path, errno(&e));
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path).map_err(trouble)? {
         names.extend(entry.map_err(trouble)?.file_name().into_string());

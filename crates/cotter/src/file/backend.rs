@@ -1,11 +1,13 @@
 //! The contract, on files.
 
 use super::directory::Directory;
-use super::fault::foreign;
+use super::fault::{fault, foreign};
 use super::gate;
 use super::holds::{Held, Holds, How};
-use super::lock::{Bolt, Caught};
+use super::lock::{Opened, Way};
 use super::place::Place;
+use super::rounds::Rounds;
+use super::sleeper::Sleepers;
 use super::spot::Spot;
 use super::state::State;
 use super::watch::Watcher;
@@ -15,8 +17,11 @@ use crate::backend::{
 use crate::clock::unix_micros;
 use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session, poll};
 use async_trait::async_trait;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 /// One client's view of a directory.
@@ -24,14 +29,18 @@ use std::time::{Duration, SystemTime};
 pub(super) struct Files {
     pub(super) directory: Directory,
     pub(super) holds: Arc<Holds>,
-    /// None where the system gives no inotify instance.
-    pub(super) watcher: Option<Arc<Watcher>>,
+    pub(super) sleepers: Sleepers,
     pub(super) clock: Arc<dyn Clock>,
+    rounds: Rounds,
+    /// None where the system gives no inotify instance.
+    watcher: OnceLock<Option<Arc<Watcher>>>,
+    /// When the directory was looked at last, in nanoseconds.
+    seen: AtomicU64,
     info: Info,
 }
 
 /// What one try came to.
-enum Try {
+pub(super) enum Try {
     Granted(Grant),
     Busy,
     /// The file was replaced meanwhile.
@@ -40,8 +49,15 @@ enum Try {
 
 /// A lock file is not replaced this often by chance.
 const RESTARTS: usize = 20;
+/// Another directory in the place of ours is noticed after this long.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often to try again, and from which time on with a pause, when somebody has the lock who does not say that he holds
+/// it: on the way in or out, or with a thread that was left waiting. That takes microseconds.
+const TRIES: Range<usize> = 20..30;
+const NAP: Duration = Duration::from_micros(100);
 
 impl Files {
+    /// Looks after what it will hold on the runtime that calls.
     pub(super) fn new(directory: Directory, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new(super::SCHEME, format!("file://{}", directory.path.display()));
         info.capabilities = Capabilities {
@@ -51,8 +67,24 @@ impl Files {
             ..Capabilities::default()
         };
         let holds = Arc::<Holds>::default();
-        let watcher = Watcher::start(&directory.path, &holds).ok();
-        Self { directory, holds, watcher, clock, info }
+        let rounds = Rounds::start(&holds);
+        let (sleepers, watcher) = (Sleepers::default(), OnceLock::new());
+        let seen = AtomicU64::new(clock.now().as_nanos());
+        Self { directory, holds, sleepers, clock, rounds, watcher, seen, info }
+    }
+
+    /// Events of the file system, for who is going to wait for them.
+    pub(super) fn watcher(&self) -> Option<&Arc<Watcher>> {
+        self.watcher.get_or_init(|| Watcher::start().ok()).as_ref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn watches(&self) -> Option<&Arc<Watcher>> {
+        self.watcher.get()?.as_ref()
+    }
+
+    pub(super) fn way(claim: &Claim) -> Way {
+        if claim.mode.is_exclusive() { Way::Alone } else { Way::WithReaders }
     }
 
     pub(super) fn spot(&self, name: &Name) -> Spot {
@@ -73,35 +105,47 @@ impl Files {
     }
 
     fn take_once(&self, claim: &Claim, spot: &Spot, queued: bool) -> Result<Try> {
-        self.come_back()?;
         let as_of = self.clock.now();
+        self.look_at_the_directory(as_of)?;
         if !queued && spot.queue.is_awaited()? {
+            // Nobody who waits takes a free lock: does anybody of them listen?
+            if self.could_be_had(spot, Self::way(claim))? {
+                spot.queue.ask(None)?;
+            }
             return Ok(Try::Busy);
         }
-        let access = &self.directory.access;
-        let caught = match claim.mode {
-            Mode::Shared => Caught::attempt_shared(&spot.lock, access)?,
-            _ => Caught::attempt(&spot.lock, access)?,
-        };
-        match caught {
-            Some(caught) => self.go_on(claim, spot, queued, caught, as_of),
-            None => Ok(Try::Busy),
+        let opened = Opened::ours(&spot.lock, &self.directory.access)?;
+        if !attempt(&opened, Self::way(claim), spot, queued)? {
+            return Ok(Try::Busy);
         }
+        self.go_on(claim, spot, queued, opened, as_of)
+    }
+
+    /// Whether the lock would be given now.
+    pub(super) fn could_be_had(&self, spot: &Spot, way: Way) -> Result<bool> {
+        Ok(Opened::ours(&spot.lock, &self.directory.access)?.could_be_had(way))
     }
 
     /// From the kernel's lock to a grant.
-    fn go_on(&self, claim: &Claim, spot: &Spot, queued: bool, caught: Caught, as_of: Moment) -> Result<Try> {
+    pub(super) fn go_on(
+        &self,
+        claim: &Claim,
+        spot: &Spot,
+        queued: bool,
+        bolt: Opened,
+        as_of: Moment,
+    ) -> Result<Try> {
         // Who looked, was paused, and only now has the lock, must not overtake those who came meanwhile.
         if !queued && spot.queue.is_awaited()? {
-            caught.hand_back(&spot.lock);
+            bolt.free();
             return Ok(Try::Busy);
         }
         let exclusive = claim.mode.is_exclusive();
-        // The lock of a writer that is becoming a reader can be had for a moment. It raises the event when it is one.
-        if exclusive && gate::is_closed(caught.reader(), &spot.lock)? {
+        // The lock of a writer that is becoming a reader can be had for a moment.
+        if exclusive && gate::is_closed(bolt.fd(), &spot.lock)? {
+            bolt.free();
             return Ok(Try::Busy);
         }
-        let Some(bolt) = caught.bolt(&spot.lock)? else { return Ok(Try::Again) };
         let held =
             if exclusive { Some(self.reserve(claim, spot, bolt)?) } else { self.share(claim, spot, bolt)? };
         let Some(held) = held else { return Ok(Try::Busy) };
@@ -110,15 +154,15 @@ impl Files {
     }
 
     /// Reserves the tokens, and writes who holds.
-    fn reserve(&self, claim: &Claim, spot: &Spot, bolt: Bolt) -> Result<Held> {
+    fn reserve(&self, claim: &Claim, spot: &Spot, bolt: Opened) -> Result<Held> {
         let (state, turns) = self.count_up(claim, spot, &bolt)?;
         let (claim, spot) = (claim.clone(), spot.clone());
         Ok(Held { claim, spot, bolt, how: How::Exclusive, state, turns, session: Session::new() })
     }
 
     /// The next tokens, written down before anybody sees them.
-    pub(super) fn count_up(&self, claim: &Claim, spot: &Spot, bolt: &Bolt) -> Result<(State, u16)> {
-        let mut state = match State::read(bolt.reader(), &spot.lock)? {
+    pub(super) fn count_up(&self, claim: &Claim, spot: &Spot, bolt: &Opened) -> Result<(State, u16)> {
+        let mut state = match State::read(bolt.fd(), &spot.lock)? {
             Some(state) if !state.name.is_empty() && state.name != claim.name.as_str() => {
                 return Err(foreign(&spot.lock, &format!("belongs to the lock {:?}", state.name)));
             }
@@ -128,7 +172,7 @@ impl Files {
             spot.readers.clear();
         }
         let turns = state.grant(claim, unix_micros(self.clock.wall()));
-        state.write(bolt.writer(), &spot.lock)?;
+        state.write(bolt.fd(), &spot.lock)?;
         Ok((state, turns))
     }
 
@@ -141,27 +185,41 @@ impl Files {
             return Err(Error::not_ours(id));
         }
         if file.is_at(&path) {
-            // The lock is good; whether its directory is watched again is a matter of how soon a loss is noticed.
-            let _ = self.come_back();
+            self.rounds.begin();
             return Ok(Try::Granted(grant));
         }
         drop(self.holds.remove(id));
         Ok(Try::Again)
     }
 
-    /// After the directory went away: is what stands there now as it should be?
-    fn come_back(&self) -> Result<()> {
-        let Some(watcher) = self.watcher.as_ref().filter(|w| w.is_astray()) else { return Ok(()) };
-        self.directory.check_again()?;
-        watcher.come_back().map_err(|e| {
-            let errno = rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO);
-            super::fault::fault("watching", &self.directory.path, errno)
-        })
+    /// It may have been moved away, and what stands there now may be open to others.
+    fn look_at_the_directory(&self, now: Moment) -> Result<()> {
+        let seen = self.seen.load(Ordering::Relaxed);
+        if now.as_nanos().saturating_sub(seen) >= LOOK.as_nanos() as u64 {
+            self.directory.check_again()?;
+            self.seen.store(now.as_nanos(), Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     fn granted_before(&self, claim: &Claim) -> Option<Grant> {
         self.holds.with(claim.id, |held| held.grant(self.clock.now()))
     }
+}
+
+/// One try. Who stands in line is going to wait for the lock anyway; whoever does not hears that it is busy only if
+/// somebody holds it.
+fn attempt(opened: &Opened, way: Way, spot: &Spot, queued: bool) -> Result<bool> {
+    for round in 0..TRIES.end {
+        if opened.attempt(way).map_err(|e| fault("locking", &spot.lock, e))? {
+            return Ok(true);
+        }
+        if queued || State::read(opened.fd(), &spot.lock)?.is_some_and(|state| state.held) {
+            return Ok(false);
+        }
+        if TRIES.contains(&round) { thread::sleep(NAP) } else { thread::yield_now() }
+    }
+    Ok(false)
 }
 
 impl Held {
@@ -220,7 +278,7 @@ impl Backend for Files {
     }
 
     async fn close(&self) {
-        if let Some(watcher) = &self.watcher {
+        if let Some(Some(watcher)) = self.watcher.get() {
             watcher.end();
         }
     }
@@ -234,7 +292,7 @@ impl Backend for Files {
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
-        self.holds.with(grant.claim.id, |held| held.bolt.duplicates()).unwrap_or_else(|| Ok(Vec::new()))
+        self.holds.with(grant.claim.id, |held| held.bolt.duplicate()).into_iter().collect()
     }
 }
 
@@ -245,7 +303,6 @@ mod tests {
     use super::*;
     use crate::backend::ClaimId;
     use crate::engine::Engine;
-    use std::os::fd::AsRawFd;
 
     struct Scene {
         files: Files,
@@ -265,20 +322,15 @@ mod tests {
             Self { spot: files.spot(&claim.name), files, claim, _place: place }
         }
 
-        fn catch(&self) -> Caught {
-            Caught::attempt(&self.spot.lock, &self.files.directory.access).unwrap().expect("free")
+        fn catch(&self) -> Opened {
+            let opened = Opened::ours(&self.spot.lock, &self.files.directory.access).unwrap();
+            assert!(opened.attempt(Way::Alone).unwrap(), "free");
+            opened
         }
 
-        fn go_on(&self, caught: Caught) -> Result<Try> {
-            self.files.go_on(&self.claim, &self.spot, false, caught, self.files.clock.now())
+        fn go_on(&self, bolt: Opened) -> Result<Try> {
+            self.files.go_on(&self.claim, &self.spot, false, bolt, self.files.clock.now())
         }
-    }
-
-    #[tokio::test]
-    async fn the_lock_goes_before_the_event_when_a_process_dies() {
-        let scene = Scene::new();
-        let bolt = scene.catch().bolt(&scene.spot.lock).unwrap().unwrap();
-        assert!(bolt.reader().as_raw_fd() > bolt.writer().as_raw_fd());
     }
 
     #[tokio::test]
@@ -298,7 +350,7 @@ mod tests {
         std::fs::remove_file(&scene.spot.lock).unwrap();
         assert!(matches!(scene.go_on(caught), Ok(Try::Again)));
         // The same, one step later.
-        let bolt = scene.catch().bolt(&scene.spot.lock).unwrap().unwrap();
+        let bolt = scene.catch();
         let held = scene.files.reserve(&scene.claim, &scene.spot, bolt).unwrap();
         std::fs::remove_file(&scene.spot.lock).unwrap();
         let grant = held.grant(scene.files.clock.now());

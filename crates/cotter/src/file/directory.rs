@@ -1,14 +1,15 @@
 //! Choosing, making and checking the directory.
 
-use super::fault::fault;
+use super::access::Access;
+use super::fault::{errno, fault};
 use super::network;
+use super::spot::LOCK;
+use super::state::State;
+use super::trust::{check_parents, kind};
 use crate::url::config;
 use crate::{Error, ErrorKind, Result};
 use nix::unistd::{Group, Uid, User};
-use rustix::fs::{
-    FileType, Gid, Mode, OFlags, Stat, chmod, chown, fchmod, fstat, fstatfs, lstat, mkdir, open, stat,
-};
-use rustix::io::Errno;
+use rustix::fs::{FileType, Gid, Mode, OFlags, fstat, fstatfs, lstat, open};
 use rustix::process::{getegid, geteuid, getgroups};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -31,45 +32,6 @@ pub(super) enum Where {
     /// In the home directory of this user.
     Home,
     At(PathBuf),
-}
-
-/// With which rights files and directories are made.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Access {
-    pub(super) file: Mode,
-    pub(super) directory: Mode,
-    pub(super) group: Option<Gid>,
-}
-
-impl Access {
-    const PRIVATE: Self =
-        Self { file: Mode::from_raw_mode(0o600), directory: Mode::from_raw_mode(0o700), group: None };
-
-    fn shared(group: Gid) -> Self {
-        let directory = Mode::from_raw_mode(0o2770);
-        Self { file: Mode::from_raw_mode(0o660), directory, group: Some(group) }
-    }
-
-    /// Gives a file of ours the rights that the umask took from it.
-    pub(super) fn open_up(&self, file: impl AsFd, stat: &Stat) -> rustix::io::Result<()> {
-        let short = Mode::from_raw_mode(stat.st_mode) & self.file != self.file;
-        if self.group.is_some() && short && stat.st_uid == geteuid().as_raw() {
-            fchmod(file, self.file)?;
-        }
-        Ok(())
-    }
-
-    /// Makes a directory with exactly these rights; one that is there is left alone.
-    pub(super) fn make(&self, path: &Path) -> rustix::io::Result<()> {
-        match mkdir(path, self.directory) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(()),
-            Err(e) => return Err(e),
-        }
-        let Some(group) = self.group else { return Ok(()) };
-        chown(path, None, Some(group))?;
-        chmod(path, self.directory)
-    }
 }
 
 /// A directory that has passed all checks.
@@ -106,20 +68,27 @@ impl Directory {
 /// Nothing of the environment counts: the same user comes from cron, by ssh and as a service.
 fn home() -> Result<PathBuf> {
     let uid = Uid::effective();
-    let user = User::from_uid(uid).ok().flatten();
-    let home = user.map(|u| u.dir).filter(|d| d.is_absolute() && d.is_dir());
+    let remedy = "name a directory with --url file:///DIR";
+    let user = User::from_uid(uid).map_err(|e| {
+        let why = format!("the system cannot tell the home directory of user {uid} ({e}); {remedy}");
+        config(why).with_backend(super::SCHEME)
+    })?;
+    let home = user.map(|u| u.dir).filter(|d| d.is_absolute());
     let Some(home) = home else {
-        let why = format!(
-            "user {uid} has no home directory for the locks; name a directory with --url file:///DIR"
-        );
+        let why = format!("the system knows no home directory of user {uid} for the locks; {remedy}");
         return Err(config(why).with_backend(super::SCHEME));
     };
+    if !home.is_dir() {
+        let why = format!("the home directory {} of user {uid} is not there; {remedy}", home.display());
+        return Err(config(why).with_backend(super::SCHEME));
+    }
     let path = home.join(DEFAULT);
     let parents = path.parent().expect("it was joined");
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parents).map_err(|e| {
-        let errno = Errno::from_io_error(&e).unwrap_or(Errno::IO);
-        fault("making the directory", parents, errno)
-    })?;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parents)
+        .map_err(|e| fault("making the directory", parents, errno(&e)))?;
     Ok(path)
 }
 
@@ -149,31 +118,6 @@ fn member_of(group: &str) -> Result<Gid> {
     )))
 }
 
-/// Nobody else may be able to lead us elsewhere, or to stand in our place first.
-fn check_parents(path: &Path, access: &Access) -> Result<()> {
-    for parent in path.ancestors().skip(1) {
-        let found = lstat(parent).map_err(|e| fault("looking at", parent, e))?;
-        if kind(&found) == FileType::Symlink && !ours_or_roots(found.st_uid) {
-            let uid = found.st_uid;
-            let why = format!(
-                "{} is a symbolic link of user {uid}; name the directory behind it",
-                parent.display()
-            );
-            return Err(denied(why));
-        }
-    }
-    let Some(parent) = path.parent() else { return Ok(()) };
-    let found = stat(parent).map_err(|e| fault("looking at", parent, e))?;
-    if kind(&found) != FileType::Directory {
-        return Err(denied(format!("{} is not a directory", parent.display())));
-    }
-    if found.st_mode & 0o002 != 0 && access.group.is_none() {
-        let why = "others may write to it, and could take the place first; choose another directory, or add ?shared=GROUP";
-        return Err(denied(format!("{} cannot be the parent: {why}", parent.display())));
-    }
-    Ok(())
-}
-
 /// Checks what is really there, through one descriptor; answers which file system it is on.
 fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
     let directory = open_directory(path)?;
@@ -187,9 +131,13 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
                 "{shown} belongs to user {owner}, not to {us}; choose another directory"
             )));
         }
-        None if mode & 0o077 != 0 => {
-            let fix = format!("chmod 700 {shown}, or add ?shared=GROUP");
-            return Err(denied(format!("{shown} is open to others (mode {mode:04o}); {fix}")));
+        None if mode & 0o022 != 0 => {
+            let remedy = remedy(path, mode);
+            return Err(denied(format!("others may write to {shown} (mode {mode:04o}); {remedy}")));
+        }
+        None if mode & 0o077 != 0 && !is_for_locks(path) => {
+            let why = format!("other files are in {shown}, and others may look into it (mode {mode:04o})");
+            return Err(denied(format!("{why}; {}", remedy(path, mode))));
         }
         None => {}
         Some(group) if found.st_gid != group.as_raw() || mode != access.directory.as_raw_mode() => {
@@ -210,6 +158,32 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
     }
 }
 
+/// A directory that others use keeps its rights: only one that is for the locks alone may be closed.
+fn remedy(path: &Path, mode: u32) -> String {
+    let shown = path.display();
+    if is_for_locks(path) {
+        return format!("chmod 700 {shown}, or add ?shared=GROUP");
+    }
+    // Below one that others write to there is no safe place, unless it is sticky.
+    let below = mode & 0o022 == 0 || mode & 0o1000 != 0;
+    let example = if below { path.join("cotter") } else { PathBuf::from("/var/lib/cotter") };
+    format!("use a directory of its own, such as {}", example.display())
+}
+
+/// Whether nothing is in it, or locks of ours are.
+fn is_for_locks(path: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(path) else { return false };
+    let Some(first) = entries.next() else { return true };
+    let is_ours = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|e| {
+            let name = e.file_name();
+            let token = name.to_str().is_some_and(|n| n.starts_with("flock-") && n.ends_with(".token"));
+            token || (name.to_str().is_some_and(|n| n.ends_with(LOCK)) && State::is_in(&e.path()))
+        })
+    };
+    is_ours(first) || entries.any(is_ours)
+}
+
 fn open_directory(path: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     open(path, flags, Mode::empty()).map_err(|e| {
@@ -224,15 +198,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd> {
     })
 }
 
-fn kind(stat: &Stat) -> FileType {
-    FileType::from_raw_mode(stat.st_mode)
-}
-
-fn ours_or_roots(uid: u32) -> bool {
-    uid == 0 || uid == geteuid().as_raw()
-}
-
-fn denied(why: impl Into<String>) -> Error {
+pub(super) fn denied(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Denied, why).with_backend(super::SCHEME)
 }
 

@@ -4,7 +4,8 @@ use crate::{Error, ErrorKind};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What went wrong while `doing` something to `path`, and what to do about it.
+/// What went wrong while `doing` something to `path`, and what to do about it. Nothing of it mends itself, so nobody
+/// should wait for that.
 pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
     let (kind, advice) = match errno {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG => {
@@ -23,11 +24,19 @@ pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
         _ => (ErrorKind::Unavailable, ""),
     };
     let why = format!("{doing} {} failed: {}{advice}", path.display(), words(errno));
-    Error::new(kind, why).with_source(std::io::Error::from(errno)).with_backend(super::SCHEME)
+    Error::new(kind, why)
+        .with_source(std::io::Error::from(errno))
+        .with_backend(super::SCHEME)
+        .with_retryable(false)
+}
+
+/// What a call of the standard library failed with.
+pub(super) fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// Without the number that the standard library adds.
-fn words(errno: Errno) -> String {
+pub(super) fn words(errno: Errno) -> String {
     let text = std::io::Error::from(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }

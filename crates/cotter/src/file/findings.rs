@@ -2,14 +2,22 @@
 
 use super::admin::{Found, file_names};
 use super::backend::Files;
+use super::fault::fault;
+use super::lock::SAFE;
 use super::network;
 use super::queue::Queue;
 use super::spot::{LOCK, QUEUE};
+use crate::Result;
 use crate::record::{Finding, Severity};
+use rustix::fs::{OFlags, open, unlink};
+use rustix::io::{Errno, pwrite};
+
+/// As much as the longest record of a holder.
+const PROBE: usize = 2048;
 
 impl Files {
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let mut findings = vec![self.scope(), self.directory_finding(), self.inotify()];
+        let mut findings = vec![self.scope(), self.directory_finding(), self.space()];
         match file_names(&self.directory.path) {
             Ok(files) => {
                 findings.extend([self.foreign(&files), self.leftovers(&files)].into_iter().flatten())
@@ -36,20 +44,24 @@ impl Files {
         Finding::new(Severity::Ok, "directory", what)
     }
 
-    fn inotify(&self) -> Finding {
-        let slow =
-            "; who waits looks every 50 ms instead, and a deleted lock file is noticed at the next renewal";
-        match &self.watcher {
-            None => {
-                let why = "the system gives no inotify instance; raise fs.inotify.max_user_instances";
-                Finding::new(Severity::Warning, "inotify", format!("{why}{slow}"))
-            }
-            Some(watcher) if watcher.refused() > 0 => {
-                let why =
-                    format!("{} watches were refused; raise fs.inotify.max_user_watches", watcher.refused());
-                Finding::new(Severity::Warning, "inotify", format!("{why}{slow}"))
-            }
-            Some(_) => Finding::new(Severity::Ok, "inotify", "events wake those who wait"),
+    /// Locks need little room, but some.
+    fn space(&self) -> Finding {
+        match self.try_to_write() {
+            Ok(()) => Finding::new(Severity::Ok, "space", "a file of a lock can be made and written"),
+            Err(e) => Finding::new(Severity::Problem, "space", e.to_string()),
+        }
+    }
+
+    fn try_to_write(&self) -> Result<()> {
+        let path = self.directory.path.join(format!(".doctor-{}", std::process::id()));
+        let flags = SAFE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = open(&path, flags, self.directory.access.file).map_err(|e| fault("making", &path, e))?;
+        let written = pwrite(&file, &[b'.'; PROBE], 0);
+        let _ = unlink(&path);
+        match written {
+            Ok(PROBE) => Ok(()),
+            Ok(_) => Err(fault("writing", &path, Errno::NOSPC)),
+            Err(e) => Err(fault("writing", &path, e)),
         }
     }
 

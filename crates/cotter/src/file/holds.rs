@@ -1,8 +1,9 @@
 //! What this client holds and waits for.
 
 use super::gate;
-use super::lock::Bolt;
+use super::lock::Opened;
 use super::readers::Record;
+use super::rounds::Rounded;
 use super::spot::Spot;
 use super::state::State;
 use crate::backend::{Claim, ClaimId, Leave, Release};
@@ -15,7 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Held {
     pub(super) claim: Claim,
     pub(super) spot: Spot,
-    pub(super) bolt: Bolt,
+    /// Locked.
+    pub(super) bolt: Opened,
     pub(super) how: How,
     pub(super) state: State,
     pub(super) turns: u16,
@@ -44,13 +46,13 @@ impl Held {
         match self.how {
             How::Exclusive => {
                 self.state.free(used);
-                let _ = self.state.write(self.bolt.writer(), &self.spot.lock);
+                let _ = self.state.write(self.bolt.fd(), &self.spot.lock);
             }
-            How::Between => gate::open(self.bolt.writer()),
+            How::Between => gate::open(self.bolt.fd()),
             // The file is not this reader's alone, and its one token is used. What is after it goes before the lock.
             How::Shared(record) => drop(record),
         }
-        self.bolt.open();
+        self.bolt.free();
     }
 }
 
@@ -127,26 +129,26 @@ impl Holds {
         }
     }
 
-    /// Something happened to this file.
-    pub(super) fn check(&self, file: &[u8]) {
-        self.lose_where(|held| held.spot.lock_file().as_bytes() == file);
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Something happened to the directory.
-    pub(super) fn check_all(&self) {
-        self.lose_where(|_| true);
+impl Rounded for Holds {
+    fn is_held(&self) -> bool {
+        !self.lock().held.is_empty()
     }
 
     /// Told outside the lock: whoever hears of a loss may release at once.
-    fn lose_where(&self, concerns: impl Fn(&Held) -> bool) {
+    fn look(&self) {
         let lost: Vec<Session> = {
             let table = self.lock();
-            table.held.values().filter(|h| concerns(h) && !h.is_linked()).map(|h| h.session.clone()).collect()
+            table.held.values().filter(|h| !h.is_linked()).map(|h| h.session.clone()).collect()
         };
         lost.iter().for_each(|s| s.lose(LossCause::Gone));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn touch(&self) {
+        self.lock().held.values().for_each(|held| held.bolt.touch());
     }
 }

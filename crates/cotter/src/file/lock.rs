@@ -1,11 +1,13 @@
-//! The kernel's lock on one file, and the descriptors that keep it.
+//! The kernel's lock on one file, and the descriptor that keeps it.
 
-use super::directory::Access;
+use super::access::Access;
 use super::fault::{fault, foreign};
 use crate::Result;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, open, stat};
-use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    FileType, FlockOperation, OFlags, Stat, Timespec, Timestamps, flock, fstat, futimens, stat,
+};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Which file it is, whatever its path.
@@ -27,116 +29,95 @@ impl FileId {
 }
 
 /// Neither waits for a writer when a pipe stands there, nor follows a link out of the directory.
-const SAFE: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+pub(super) const SAFE: OFlags =
+    OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-/// A lock that nobody can be told the end of yet.
-#[derive(Debug)]
-pub(super) struct Caught {
-    fd: OwnedFd,
-    file: FileId,
+/// In which way the kernel's lock is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Alone,
+    WithReaders,
 }
 
-impl Caught {
-    /// One try; `None` when somebody has it. Through a read-only descriptor: closing one that was opened for writing
-    /// would tell all who wait that the lock came free.
-    pub(super) fn attempt(path: &Path, access: &Access) -> Result<Option<Self>> {
-        Self::attempt_as(FlockOperation::NonBlockingLockExclusive, path, access)
-    }
+/// A file that can be locked, open.
+#[derive(Debug)]
+pub(super) struct Opened {
+    fd: OwnedFd,
+    pub(super) file: FileId,
+}
 
-    /// The same, for one of several who read.
-    pub(super) fn attempt_shared(path: &Path, access: &Access) -> Result<Option<Self>> {
-        Self::attempt_as(FlockOperation::NonBlockingLockShared, path, access)
-    }
-
-    fn attempt_as(how: FlockOperation, path: &Path, access: &Access) -> Result<Option<Self>> {
-        let flags = SAFE | OFlags::RDONLY | OFlags::CREATE;
-        let fd = open(path, flags, access.file).map_err(|e| fault("opening", path, e))?;
-        match flock(&fd, how) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Ok(None),
-            Err(e) => return Err(fault("locking", path, e)),
-        }
+impl Opened {
+    /// A lock file of ours; made if it is missing.
+    pub(super) fn ours(path: &Path, access: &Access) -> Result<Self> {
+        let fd = access.open(path, SAFE | OFlags::RDWR).map_err(|e| fault("opening", path, e))?;
         let stat = fstat(&fd).map_err(|e| fault("looking at", path, e))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(foreign(path, "is not a regular file"));
         }
-        access.open_up(&fd, &stat).map_err(|e| fault("opening to the group", path, e))?;
-        Ok(Some(Self { fd, file: FileId::of(&stat) }))
+        Ok(Self { fd, file: FileId::of(&stat) })
     }
 
-    pub(super) fn reader(&self) -> BorrowedFd<'_> {
+    /// Any file, as it was opened by somebody else.
+    pub(super) fn of(fd: OwnedFd) -> rustix::io::Result<Self> {
+        let file = FileId::of(&fstat(&fd)?);
+        Ok(Self { fd, file })
+    }
+
+    /// One try; false when somebody has it.
+    pub(super) fn attempt(&self, way: Way) -> rustix::io::Result<bool> {
+        let how = match way {
+            Way::Alone => FlockOperation::NonBlockingLockExclusive,
+            Way::WithReaders => FlockOperation::NonBlockingLockShared,
+        };
+        match flock(&self.fd, how) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Stands in the kernel's queue until it has it.
+    pub(super) fn wait(&self, way: Way) -> rustix::io::Result<()> {
+        let how = match way {
+            Way::Alone => FlockOperation::LockExclusive,
+            Way::WithReaders => FlockOperation::LockShared,
+        };
+        rustix::io::retry_on_intr(|| flock(&self.fd, how))
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Adds the descriptor whose close tells that the lock is free. `None` when another file stands there by now.
-    pub(super) fn bolt(self, path: &Path) -> Result<Option<Bolt>> {
-        let event = match open(path, SAFE | OFlags::WRONLY, Mode::empty()) {
-            Ok(event) => event,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(e) => return Err(fault("opening", path, e)),
-        };
-        let found = fstat(&event).map_err(|e| fault("looking at", path, e))?;
-        if FileId::of(&found) != self.file {
-            return Ok(None);
-        }
-        // When a process dies its descriptors go from the last number to the first, and the lock has to be free when
-        // the event is raised.
-        let above = event.as_raw_fd() + 1;
-        let lock = if self.fd.as_raw_fd() >= above {
-            self.fd
-        } else {
-            fcntl_dupfd_cloexec(&self.fd, above).map_err(|e| fault("keeping", path, e))?
-        };
-        Ok(Some(Bolt { lock, event, file: self.file }))
-    }
-
-    /// Gives it back, and wakes whoever has tried in vain meanwhile.
-    pub(super) fn hand_back(self, path: &Path) {
+    /// Gives the lock back. By word, not only by closing: a child that was forked a moment ago, and has not come to its
+    /// `exec` yet, has the descriptor too.
+    pub(super) fn free(self) {
         unlock(&self.fd);
-        drop(self.fd);
-        drop(open(path, SAFE | OFlags::WRONLY, Mode::empty()));
-    }
-}
-
-/// A lock that is held. Dropped field by field: first the lock, then what tells its end.
-#[derive(Debug)]
-pub(super) struct Bolt {
-    lock: OwnedFd,
-    event: OwnedFd,
-    pub(super) file: FileId,
-}
-
-impl Bolt {
-    pub(super) fn reader(&self) -> BorrowedFd<'_> {
-        self.lock.as_fd()
     }
 
-    pub(super) fn writer(&self) -> BorrowedFd<'_> {
-        self.event.as_fd()
-    }
-
-    /// Turns it into a shared one. False when somebody got in between: then it is not held at all.
-    pub(super) fn share(&self, path: &Path) -> Result<bool> {
-        match flock(&self.lock, FlockOperation::NonBlockingLockShared) {
-            Ok(()) => Ok(true),
-            Err(Errno::WOULDBLOCK) => Ok(false),
-            Err(e) => Err(fault("sharing", path, e)),
+    /// Whether the lock could be had now. It is given back at once.
+    pub(super) fn could_be_had(self, way: Way) -> bool {
+        let free = self.attempt(way).is_ok_and(|free| free);
+        if free {
+            self.free();
         }
+        free
     }
 
-    /// Both once more, numbered as these are.
-    pub(super) fn duplicates(&self) -> std::io::Result<Vec<OwnedFd>> {
-        Ok(vec![self.event.try_clone()?, self.lock.try_clone()?])
+    /// Tells whoever clears old files away that this one is in use.
+    pub(super) fn touch(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        // Of a file of somebody else only the lock is ours.
+        let _ = futimens(&self.fd, &Timestamps { last_access: now, last_modification: now });
     }
 
-    /// Frees the lock, then raises the event. Unlocked by word, not only by closing: a child that was forked a moment
-    /// ago, and has not come to its `exec` yet, has the descriptor too.
-    pub(super) fn open(self) {
-        unlock(&self.lock);
+    /// The descriptor once more.
+    pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
+        self.fd.try_clone()
     }
 }
 
-fn unlock(fd: &OwnedFd) {
+pub(super) fn unlock(fd: impl AsFd) {
     // It can only fail for a descriptor that is not one; closing frees it too.
     let _ = flock(fd, FlockOperation::Unlock);
 }

@@ -1,12 +1,12 @@
 //! Locks in a directory of this host: the default, without a server.
 //!
-//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a queue of
-//! tickets and are woken by the close of a file that was open for writing. Events only make it faster: who waits looks
-//! by itself every 50 ms, and 1, 5 and 20 ms after an event.
+//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a line of
+//! tickets; the first of them stands in the kernel's queue for the lock, by a thread that sleeps there, and each of the
+//! others waits for the end of the ticket before its own.
 //!
 //! # What stands in the directory
 //! - `NAME.lock`, one for each name that was ever used; never deleted by cotter, because somebody could wait for it.
-//! - `NAME.queue/`, one ticket for each process that waits; there only while somebody waits.
+//! - `NAME.queue/`, one ticket, a named pipe, for each process that waits; there only while somebody waits.
 //! - `NAME.readers/`, one record for each reader; what a killed one left is cleared away by the next writer.
 //! - `notes/NAME/KEY`, values beside names.
 //!
@@ -23,30 +23,38 @@
 //! | step | calls |
 //! |---|---|
 //! | does somebody wait? | `openat` (not there) |
-//! | the lock | `open`, `flock`, `fstat` |
+//! | the lock | `open`, `fstat`, `flock` |
 //! | does somebody wait by now? | `openat` (not there) |
 //! | is a writer just becoming a reader? | `fcntl` |
-//! | the descriptor that tells the end, below the lock's | `open`, `fstat`, `fcntl`, `close` |
 //! | counter and holder | `pread`, `pwrite` |
 //! | is it still the file that others see? | `newfstatat` |
-//! | release | `pwrite`, `flock`, `close`, `close` |
+//! | release | `pwrite`, `flock`, `close` |
+//!
+//! What is held is looked at once a second: whether its file still stands in its place. Who waits looks once a second, too,
+//! and costs nothing else.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `directory` | choosing, making and checking the directory |
+//! | `trust` | who could put another directory in its place |
+//! | `access` | with which rights files and directories are made |
 //! | `network` | file systems that are refused |
 //! | `encode` | file names for lock names |
 //! | `spot` | where the files of one name are |
 //! | `gate` | one at a time, among those who share the lock |
 //! | `readers` | who reads |
 //! | `share` | how readers get their tokens, and how a writer becomes one |
-//! | `lock` | the kernel's lock, and the descriptors that keep it |
+//! | `lock` | the kernel's lock, and the descriptor that keeps it |
+//! | `sleeper` | waiting in the kernel's queue |
 //! | `state` | what stands in a lock file |
 //! | `holds` | what this client holds |
+//! | `rounds` | a look at the files of what is held |
 //! | `queue` | tickets |
+//! | `rival` | somebody else's ticket |
 //! | `place` | waiting |
 //! | `watch` | events of the file system |
-//! | `process` | what `/proc` tells |
+//! | `process` | what `/proc` tells about a process |
+//! | `kernel` | what it tells about locks |
 //! | `backend` | the contract |
 //! | `notes` | values beside names |
 //! | `admin` | looking from outside |
@@ -54,6 +62,7 @@
 //! | `fault` | what the system refuses |
 //! | `flock/` | another store: the lock that flock(1) takes |
 
+mod access;
 mod admin;
 mod backend;
 mod directory;
@@ -63,6 +72,7 @@ mod findings;
 mod flock;
 mod gate;
 mod holds;
+mod kernel;
 mod lock;
 mod network;
 mod notes;
@@ -70,9 +80,13 @@ mod place;
 mod process;
 mod queue;
 mod readers;
+mod rival;
+mod rounds;
 mod share;
+mod sleeper;
 mod spot;
 mod state;
+mod trust;
 mod watch;
 
 use crate::backend::{Backend, Connect};

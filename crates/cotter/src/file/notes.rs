@@ -5,21 +5,22 @@
 
 use super::backend::Files;
 use super::encode::encode;
-use super::fault::{fault, foreign};
-use super::lock::Caught;
-use super::watch::{Signal, Watch};
+use super::fault::{errno, fault, foreign};
+use super::lock::{Opened, SAFE, Way};
+use super::watch::Watch;
 use crate::backend::{Grant, NoteAt, Notes, Until};
 use crate::poll::{self, Attempt};
 use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
-use rustix::fs::inotify::WatchFlags;
-use rustix::fs::{OFlags, fstat, fsync, open, rename};
+use rustix::fs::{OFlags, fsync, open, rename, unlink};
 use rustix::io::Errno;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 const HEADER: &str = "cotter note 1 ";
 
@@ -68,12 +69,18 @@ impl<'a> Shelf<'a> {
 
     fn load(&self, key: &str) -> Result<Option<Kept>> {
         let path = self.file(key);
+        let file = match open(&path, SAFE | OFlags::RDONLY, rustix::fs::Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(e) => return Err(fault("reading", &path, e)),
+        };
+        if !file.metadata().is_ok_and(|found| found.is_file()) {
+            return Err(foreign(&path, "is not a regular file"));
+        }
         let mut bytes = Vec::new();
-        let read = std::fs::File::open(&path).and_then(|mut f| f.read_to_end(&mut bytes));
-        match read {
+        match (&file).read_to_end(&mut bytes) {
             Ok(_) => Kept::parse(&bytes).map(Some).ok_or_else(|| foreign(&path, "was not written by cotter")),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(fault("reading", &path, Errno::from_io_error(&e).unwrap_or(Errno::IO))),
+            Err(e) => Err(fault("reading", &path, errno(&e))),
         }
     }
 
@@ -97,7 +104,7 @@ impl<'a> Shelf<'a> {
     }
 
     /// Waits until no other writer is inside.
-    async fn pass(&self) -> Result<Caught> {
+    async fn pass(&self) -> Result<Inside> {
         let access = &self.files.directory.access;
         for directory in [&self.top, &self.directory] {
             access.make(directory).map_err(|e| fault("making the directory", directory, e))?;
@@ -114,13 +121,15 @@ impl<'a> Shelf<'a> {
     /// Inside the gate, so the name of the new file is free.
     fn replace(&self, path: &Path, text: &[u8]) -> Result<()> {
         let new = self.directory.join(".new");
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let access = &self.files.directory.access;
+        // Of one who was killed in here; it may have been another user.
+        let _ = unlink(&new);
         let written = || {
             let fd = open(&new, flags, access.file)?;
-            access.open_up(&fd, &fstat(&fd)?)?;
-            let mut file = std::fs::File::from(fd);
-            file.write_all(text).map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))?;
+            access.open_up(&fd)?;
+            let mut file = File::from(fd);
+            file.write_all(text).map_err(|e| errno(&e))?;
             fsync(&file)?;
             rename(&new, path)
         };
@@ -137,11 +146,22 @@ struct Gate<'a> {
     path: PathBuf,
 }
 
-impl Attempt for Gate<'_> {
-    type Done = Caught;
+/// Inside the gate, until it is dropped.
+struct Inside(Option<Opened>);
 
-    async fn attempt(&mut self) -> Result<Option<Caught>> {
-        Caught::attempt(&self.path, &self.shelf.files.directory.access)
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Opened::free);
+    }
+}
+
+impl Attempt for Gate<'_> {
+    type Done = Inside;
+
+    async fn attempt(&mut self) -> Result<Option<Inside>> {
+        let opened = Opened::ours(&self.path, &self.shelf.files.directory.access)?;
+        let inside = opened.attempt(Way::Alone).map_err(|e| fault("locking", &self.path, e))?;
+        Ok(inside.then_some(Inside(Some(opened))))
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -176,7 +196,7 @@ impl Notes for Files {
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
         let shelf = Shelf::of(self, name);
-        let mut change = Change { shelf, key, seen, watch: None, signal: Arc::default() };
+        let mut change = Change { shelf, key, seen, watch: None, woken: Arc::default() };
         poll::until(&*self.clock, until, &mut change).await
     }
 }
@@ -187,7 +207,7 @@ struct Change<'a> {
     key: &'a str,
     seen: u64,
     watch: Option<Watch>,
-    signal: Arc<Signal>,
+    woken: Arc<Notify>,
 }
 
 impl Attempt for Change<'_> {
@@ -195,15 +215,14 @@ impl Attempt for Change<'_> {
 
     async fn attempt(&mut self) -> Result<Option<Note>> {
         if self.watch.is_none() {
-            let watcher = self.shelf.files.watcher.as_ref();
-            self.watch =
-                watcher.and_then(|w| w.watch(&self.shelf.directory, WatchFlags::MOVED_TO, &self.signal));
+            let watcher = self.shelf.files.watcher();
+            self.watch = watcher.and_then(|w| w.watch(&self.shelf.directory, &self.woken));
         }
         Ok(self.shelf.load(self.key)?.map(|k| k.note).filter(|n| n.revision != self.seen))
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.signal.woken.clone().notified_owned())
+        Box::pin(self.woken.clone().notified_owned())
     }
 
     /// Before the first note there is nothing to watch.

@@ -1,80 +1,87 @@
 //! What `/proc` tells about other processes.
 
-use super::lock::FileId;
-use rustix::fs::makedev;
+use rustix::fs::stat;
 use std::fs;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Whether nobody runs behind this number: stopped by a signal or a debugger. What cannot be told counts as running.
-pub(super) fn is_stopped(pid: u32) -> bool {
-    // The name of the program stands in brackets and may itself hold any byte.
-    fs::read(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| {
-            let end = stat.iter().rposition(|b| *b == b')')?;
-            stat.get(end + 2).copied()
-        })
-        .is_some_and(|state| matches!(state, b'T' | b't'))
-}
-
-/// A lock of the `flock` kind that some process holds.
+/// A process, by its number and by the namespace in which that is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flocked {
-    pid: u32,
-    file: FileId,
+pub(super) struct Id {
+    pub(super) pid: u32,
+    /// 0 where it is not known.
+    pub(super) namespace: u64,
 }
 
-impl Flocked {
-    /// Whether it is on this file. Some file systems show another device here than to `stat`: there the process has to
-    /// be the one that the file names.
-    pub(super) fn is_on(self, file: FileId, pid: u32) -> bool {
-        self.file.ino == file.ino && (self.file.dev == file.dev || self.pid == pid)
+impl Id {
+    pub(super) fn own() -> Self {
+        Self { pid: std::process::id(), namespace: namespace() }
     }
 
-    /// Whose it is, if it can be on this file.
-    pub(super) fn pid_on(self, file: FileId) -> Option<u32> {
-        (self.file.ino == file.ino).then_some(self.pid)
+    /// Whether nobody runs behind it: stopped by a signal or a debugger. What cannot be told counts as running.
+    pub(super) fn is_stopped(self) -> bool {
+        let is_here = self.namespace != 0 && self.namespace == namespace();
+        is_here && self.pid != std::process::id() && state(self.pid).is_some_and(|s| matches!(s, b'T' | b't'))
     }
 }
 
-/// All such locks that this process may see; `None` where the system does not tell.
-pub(super) fn flocked() -> Option<Vec<Flocked>> {
-    let table = fs::read_to_string("/proc/locks").ok()?;
-    Some(table.lines().filter_map(parse).collect())
+/// The namespace of our process numbers; 0 when `/proc` has those of another one. Remembered, but not across a fork.
+fn namespace() -> u64 {
+    static OF: AtomicU32 = AtomicU32::new(0);
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    let pid = std::process::id();
+    if OF.load(Ordering::Acquire) != pid {
+        let is_ours =
+            fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == pid.to_string().as_str());
+        let found = stat("/proc/self/ns/pid").ok().filter(|_| is_ours);
+        KNOWN.store(found.map_or(0, |s| s.st_ino), Ordering::Release);
+        OF.store(pid, Ordering::Release);
+    }
+    KNOWN.load(Ordering::Acquire)
 }
 
-/// `12: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`
-fn parse(line: &str) -> Option<Flocked> {
-    let mut words = line.split_whitespace().skip(1);
-    let kind = words.next()?;
-    let pid = words.nth(2)?.parse().ok()?;
-    let mut file = words.next()?.split(':');
-    let (major, minor, ino) = (file.next()?, file.next()?, file.next()?);
-    let dev = makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
-    let file = FileId { dev, ino: ino.parse().ok()? };
-    (kind == "FLOCK").then_some(Flocked { pid, file })
+/// What the process with this number does, as one letter.
+fn state(pid: u32) -> Option<u8> {
+    let file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program stands in brackets and may itself hold any byte; it is short.
+    let mut bytes = [0; 512];
+    let n = rustix::io::read(&file, &mut bytes).ok()?;
+    let end = bytes[..n].iter().rposition(|b| *b == b')')?;
+    bytes[..n].get(end + 2).copied()
+}
+
+/// What it calls itself.
+pub(super) fn name(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
+}
+
+/// Whether there is a process with this number.
+pub(super) fn is_there(pid: u32) -> bool {
+    stat(format!("/proc/{pid}")).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
     #[test]
-    fn the_kernels_table_is_read() {
-        let file = FileId { dev: makedev(0xfe, 0x10), ino: 5678 };
-        let held = parse("12: FLOCK  ADVISORY  WRITE 1234 fe:10:5678 0 EOF").unwrap();
-        assert_eq!(held, Flocked { pid: 1234, file });
-        assert!(held.is_on(file, 1) && !held.is_on(FileId { dev: 1, ..file }, 1));
-        assert!(held.is_on(FileId { dev: 1, ..file }, 1234));
-        for other in
-            ["12: POSIX  ADVISORY  WRITE 1234 fe:10:5678 0 EOF", "12: -> FLOCK ADVISORY WRITE 1 fe:1:2", ""]
-        {
-            assert_eq!(parse(other), None);
-        }
+    fn who_runs_is_not_stopped() {
+        let ours = Id::own();
+        assert!(ours.namespace != 0 && state(ours.pid).is_some() && !ours.is_stopped());
+        assert!(!Id { pid: u32::MAX, ..ours }.is_stopped());
     }
 
     #[test]
-    fn who_runs_is_not_stopped() {
-        assert!(!is_stopped(std::process::id()));
-        assert!(!is_stopped(u32::MAX));
+    fn a_number_of_another_namespace_is_nobody_here() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = child.id();
+        let id = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+        while state(pid) != Some(b'T') {
+            std::thread::yield_now();
+        }
+        let here = Id { pid, ..Id::own() };
+        let stopped = [here, Id { namespace: here.namespace + 1, ..here }, Id { namespace: 0, ..here }];
+        assert_eq!(stopped.map(Id::is_stopped), [true, false, false]);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -3,13 +3,13 @@
 //! A record is written when the lock is had and goes before the lock does. What a reader that was killed left behind
 //! counts for nothing, because the kernel knows that it does not read any more; the next writer clears it away.
 
-use super::directory::Access;
+use super::access::Access;
 use super::fault::fault;
+use super::kernel::{self, Flocked};
 use super::lock::FileId;
-use super::process::Flocked;
 use super::state::State;
 use crate::{Error, ErrorKind, Result};
-use rustix::fs::{Mode, OFlags, fstat, open, rmdir, unlink};
+use rustix::fs::{Mode, OFlags, open, rmdir, unlink};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -60,9 +60,7 @@ impl Readers {
             Err(e) => return Err(fault("opening", path, e)),
         };
         let record = Record(path.to_owned());
-        fstat(&file)
-            .and_then(|stat| self.access.open_up(&file, &stat))
-            .map_err(|e| fault("opening to the group", path, e))?;
+        self.access.open_up(&file).map_err(|e| fault("opening to the group", path, e))?;
         state.clone().write(file.as_fd(), path)?;
         Ok(Some(record))
     }
@@ -78,6 +76,9 @@ impl Readers {
         };
         readers = readers.into_iter().rev().filter(|r| reads(r)).collect();
         readers.reverse();
+        for reader in readers.iter_mut().filter(|r| !kernel::is_likely(r.pid, file, Some(locks))) {
+            reader.pid = kernel::heir(file, reader.pid);
+        }
         readers
     }
 

@@ -1,23 +1,23 @@
 //! Readers: how they get their tokens, and how a writer becomes one.
 
 use super::backend::Files;
+use super::fault::fault;
 use super::gate::{self, Gate};
 use super::holds::{Held, How};
-use super::lock::Bolt;
+use super::lock::{Opened, Way};
 use super::spot::Spot;
 use crate::backend::{Claim, Grant, Mode, Until};
 use crate::poll::{self, Attempt};
 use crate::{Error, ErrorKind, Result, Session};
-use rustix::fs::{OFlags, open};
 use std::pin::Pin;
 use std::time::Duration;
 
 impl Files {
     /// From a shared lock of the kernel to a hold. Other readers may come in at this moment: the gate makes the tokens
     /// of each its own. `None` when somebody is stuck in there.
-    pub(super) fn share(&self, claim: &Claim, spot: &Spot, bolt: Bolt) -> Result<Option<Held>> {
-        let Some(gate) = Gate::enter(bolt.writer(), &spot.lock)? else {
-            bolt.open();
+    pub(super) fn share(&self, claim: &Claim, spot: &Spot, bolt: Opened) -> Result<Option<Held>> {
+        let Some(gate) = Gate::enter(bolt.fd(), &spot.lock)? else {
+            bolt.free();
             return Ok(None);
         };
         let (state, turns) = self.count_up(claim, spot, &bolt)?;
@@ -76,19 +76,17 @@ impl Held {
         let path = &self.spot.lock;
         match self.how {
             How::Shared(_) => return Ok(true),
-            How::Exclusive if !gate::close(self.bolt.writer(), path)? => return Ok(false),
+            How::Exclusive if !gate::close(self.bolt.fd(), path)? => return Ok(false),
             How::Exclusive => self.how = How::Between,
             How::Between => {}
         }
-        if !self.bolt.share(path)? {
+        if !self.bolt.attempt(Way::WithReaders).map_err(|e| fault("sharing", path, e))? {
             return Ok(false);
         }
         (self.claim.mode, self.state.shared) = (Mode::Shared, true);
-        self.state.write(self.bolt.writer(), path)?;
+        self.state.write(self.bolt.fd(), path)?;
         self.how = How::Shared(self.spot.readers.enter(&self.state)?);
-        gate::open(self.bolt.writer());
-        // Those who waited for the writer to go can come in now.
-        drop(open(path, OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW, rustix::fs::Mode::empty()));
+        gate::open(self.bolt.fd());
         Ok(true)
     }
 }
@@ -126,9 +124,9 @@ mod tests {
         // What the kernel may do: the old lock is gone, the new one is not there yet.
         let (between, intruder) = (open(), open());
         one.holds.with_mut(id, |held| {
-            assert!(gate::close(held.bolt.writer(), &path).unwrap());
+            assert!(gate::close(held.bolt.fd(), &path).unwrap());
             held.how = How::Between;
-            rustix::fs::flock(held.bolt.reader(), FlockOperation::Unlock).unwrap();
+            rustix::fs::flock(held.bolt.fd(), FlockOperation::Unlock).unwrap();
         });
         assert!(gate::is_closed(between.as_fd(), &path).unwrap());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
@@ -149,7 +147,7 @@ mod tests {
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         one.holds.with_mut(grant.claim.id, |held| {
-            assert!(gate::close(held.bolt.writer(), &held.spot.lock).unwrap());
+            assert!(gate::close(held.bolt.fd(), &held.spot.lock).unwrap());
             held.how = How::Between;
         });
         one.release(&grant.claim, Default::default()).await.unwrap();

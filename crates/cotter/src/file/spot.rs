@@ -32,9 +32,4 @@ impl Spot {
         let queue = Queue { directory: queue, access };
         Self { lock, queue, readers: Readers { directory: readers, access } }
     }
-
-    /// The name of the lock file in its directory.
-    pub(super) fn lock_file(&self) -> &str {
-        self.lock.file_name().and_then(|f| f.to_str()).expect("it was made of text")
-    }
 }

@@ -4,8 +4,10 @@
 //! clock is the floor under its tokens. A file that does not begin like one of ours is somebody else's.
 
 use super::fault::{fault, foreign};
+use super::lock::SAFE;
 use crate::Result;
 use crate::backend::{Claim, ClaimId};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, pread, pwrite};
 use std::fmt::Write;
 use std::os::fd::BorrowedFd;
@@ -65,6 +67,11 @@ impl State {
         (self.first..=last).contains(&token)
     }
 
+    /// The same, held by another process than the one that wrote it.
+    pub(super) fn held_by(&self, pid: u32) -> Self {
+        Self { pid, ..self.clone() }
+    }
+
     /// Takes back the tokens that were not used.
     pub(super) fn free(&mut self, used: u16) {
         self.held = false;
@@ -76,6 +83,13 @@ impl State {
         let mut bytes = [0; MOST];
         let size = pread(file, &mut bytes, 0).map_err(|e| fault("reading", path, e))?;
         Self::parse(&bytes[..size]).map_err(|why| foreign(path, why))
+    }
+
+    /// Whether cotter wrote this file.
+    pub(super) fn is_in(path: &Path) -> bool {
+        let Ok(file) = open(path, SAFE | OFlags::RDONLY, Mode::empty()) else { return false };
+        let mut start = [0; HEADER.len()];
+        pread(&file, &mut start, 0).is_ok_and(|n| n == start.len()) && start == HEADER.as_bytes()
     }
 
     /// One write; what was longer is cut.
@@ -121,7 +135,9 @@ impl State {
         let Some(body) = text.strip_prefix(HEADER) else { return Err("was not written by cotter") };
         let Some((version, body)) = body.split_once('\n') else { return Ok(None) };
         if version != VERSION.to_string() {
-            return Err("was written by another version of cotter");
+            return Err(
+                "was written by another version of cotter; stop every cotter that uses this directory first",
+            );
         }
         Ok(Some(Self { size: bytes.len(), ..Self::fields(body) }))
     }

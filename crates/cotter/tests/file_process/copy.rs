@@ -1,6 +1,7 @@
 //! Copies of this test binary: told what to do line by line, they answer each order with a line.
 
 use cotter::{Client, Guard, file};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,28 +10,50 @@ use tempfile::TempDir;
 
 /// Names the directory to the copy of this binary.
 const DIRECTORY: &str = "COTTER_TEST_DIRECTORY";
+/// Names the group that shares it.
+pub(crate) const GROUP: &str = "COTTER_TEST_GROUP";
 /// Before every answer, so that the test harness may print too.
 const ANSWER: &str = "@";
+
+/// Long enough for the slowest machine, short beside for ever.
+const SOON: Duration = Duration::from_secs(20);
 
 /// What a copy does: nothing in a run of the tests, orders in a run that a test started.
 #[test]
 fn copy() {
     let Ok(directory) = std::env::var(DIRECTORY) else { return };
-    let client = Client::builder().backend(file::Store::at(&directory)).connect().wait();
+    let store = file::Store::at(&directory);
+    let store = std::env::var(GROUP).map_or(store.clone(), |group| store.shared(group));
+    let client = Client::builder().backend(store).connect().wait();
     let mut held: Option<Guard> = None;
+    let mut files = Vec::new();
     for order in std::io::stdin().lines() {
+        let order = order.unwrap();
         let answer = match &client {
-            Ok(client) => obey(&order.unwrap(), client, &mut held),
+            Ok(_) if order.starts_with("take all descriptors") => hoard(&order, &mut files),
+            Ok(_) if order == "give them back" => format!("{}", files.drain(..).count()),
+            Ok(client) => obey(&order, client, &mut held),
             Err(e) => format!("{:?} {e}", e.kind()),
         };
         say(&answer);
     }
 }
 
+/// All but the last so many.
+fn hoard(order: &str, files: &mut Vec<File>) -> String {
+    while let Ok(file) = File::open("/dev/null") {
+        files.push(file);
+    }
+    let spare = order.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    files.truncate(files.len() - spare);
+    files.len().to_string()
+}
+
 fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
     let lock = client.rwlock("a");
     let got = match order {
         "lock" => client.mutex("a").lock().wait().map(Some),
+        "lock soon" => client.mutex("a").try_lock_for(SOON).wait(),
         "try" => client.mutex("a").try_lock().wait(),
         "try b" => client.mutex("b").try_lock().wait(),
         "read" => lock.read().wait().map(|guard| Some(guard.into())),
@@ -39,6 +62,7 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
         "try write" => lock.try_write().wait().map(|guard| guard.map(Into::into)),
         "saturate with reads" => saturate(|| lock.read().wait().unwrap().into()),
         "saturate with writes" => saturate(|| lock.write().wait().unwrap().into()),
+        "contend" => return contend(client),
         "valid" => return held.as_ref().is_some_and(Guard::is_valid).to_string(),
         "release" => return format!("{:?}", held.take().map(|g| g.release().wait())),
         other => return format!("no such order: {other}"),
@@ -53,6 +77,32 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
 fn say(answer: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "{ANSWER}{answer}").unwrap();
+}
+
+/// How long the copies contend.
+const CONTEND: Duration = Duration::from_secs(4);
+
+/// Takes locks that others take too, for a while; some of them for the first time. Answers how often, or the first error.
+fn contend(client: &Client) -> String {
+    let start = Instant::now();
+    let mut taken = 0;
+    while start.elapsed() < CONTEND {
+        // All that contend come to the next name at the same time.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let name = format!("{}", now.as_millis() / 40);
+        let got = match taken % 3 {
+            0 => client.mutex(&name).try_lock().wait(),
+            1 => client.rwlock(&name).read().wait().map(|guard| Some(guard.into())),
+            _ => client.mutex(&name).lock().wait().map(Some),
+        };
+        match got {
+            Ok(Some(guard)) => drop(guard.release().wait()),
+            Ok(None) => {}
+            Err(e) => return format!("{:?} {e}", e.kind()),
+        }
+        taken += 1;
+    }
+    format!("taken {taken}")
 }
 
 /// Takes it again and again until it is killed.

@@ -43,15 +43,42 @@ fn missing_parents_are_not_made() {
 }
 
 #[test]
-fn open_to_others() {
+fn others_may_look_into_it_but_not_write() {
     let (_keep, path) = place();
     fs::create_dir(&path).unwrap();
-    for mode in [0o755, 0o750, 0o701, 0o2770] {
+    for mode in [0o777, 0o775, 0o720, 0o702, 0o2770] {
         set_mode(&path, mode);
         refused(&path, "chmod 700");
     }
+    for mode in [0o755, 0o750, 0o701, 0o700] {
+        set_mode(&path, mode);
+        open_at(&path).unwrap();
+    }
+}
+
+/// Nobody is told to close a directory of the system.
+#[test]
+fn a_directory_of_others_files_is_not_for_locks() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    for (file, text) in [("passwd", "root:x:0:0"), ("other.lock", "4711")] {
+        fs::write(path.join(file), text).unwrap();
+    }
+    for (mode, example) in
+        [(0o755, path.join("cotter")), (0o1777, path.join("cotter")), (0o775, "/var/lib".into())]
+    {
+        set_mode(&path, mode);
+        refused(&path, &format!("of its own, such as {}", example.display()));
+        assert!(!open_at(&path).unwrap_err().to_string().contains("chmod"));
+    }
+    // What is private is nobody else's business; and once there are locks in it, it is for locks.
     set_mode(&path, 0o700);
     open_at(&path).unwrap();
+    fs::write(path.join("a.lock"), "cotter lock 1\nlast=1\nend\n").unwrap();
+    set_mode(&path, 0o755);
+    open_at(&path).unwrap();
+    set_mode(&path, 0o777);
+    refused(&path, "chmod 700");
 }
 
 #[test]
@@ -93,12 +120,69 @@ fn no_directory() {
 #[test]
 fn a_parent_that_others_write_to() {
     let (_keep, path) = place();
-    fs::create_dir(&path).unwrap();
-    for mode in [0o1777, 0o777] {
-        set_mode(&path, mode);
-        refused(&path.join("locks"), "?shared=GROUP");
-        assert!(!path.join("locks").exists());
+    let locks = path.join("deeper/locks");
+    fs::create_dir_all(locks.parent().unwrap()).unwrap();
+    for above in [&path, locks.parent().unwrap()] {
+        for mode in [0o777, 0o757] {
+            set_mode(above, mode);
+            refused(&locks, "cannot be a parent");
+            assert!(!locks.exists());
+        }
+        set_mode(above, 0o755);
     }
+    open_at(&locks).unwrap();
+}
+
+/// Below a temporary directory nobody renames what is not theirs.
+#[test]
+fn a_sticky_parent() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    set_mode(&path, 0o1777);
+    open_at(&path.join("locks")).unwrap();
+    open_at(&path.join("locks")).unwrap();
+    open_at(&path.join("locks/below")).unwrap();
+    if geteuid().is_root() {
+        std::os::unix::fs::chown(path.join("locks"), Some(65534), None).unwrap();
+        refused(&path.join("locks"), "belongs to user 65534");
+    }
+}
+
+#[test]
+fn a_parent_of_a_group() {
+    let (_keep, path) = place();
+    fs::create_dir(&path).unwrap();
+    if !geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::chown(&path, None, Some(65534)).unwrap();
+    set_mode(&path, 0o775);
+    refused(&path.join("locks"), "group 65534 may rename");
+    set_mode(&path, 0o1775);
+    open_at(&path.join("locks")).unwrap();
+}
+
+#[test]
+fn a_parent_of_another_user() {
+    let (_keep, path) = place();
+    fs::create_dir_all(path.join("deeper")).unwrap();
+    if !geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+    refused(&path.join("locks"), "belongs to user 65534");
+    refused(&path.join("deeper/locks"), "belongs to user 65534");
+    // Also by way of a link.
+    let (_other, beside) = place();
+    symlink(path.join("deeper"), &beside).unwrap();
+    refused(&beside.join("locks"), "belongs to user 65534");
+}
+
+#[test]
+fn a_parent_that_never_was() {
+    let (_keep, path) = place();
+    let error = open_at(&path.join("deeper")).unwrap_err().to_string();
+    assert!(error.contains("locks does not exist") && error.contains("make it first"), "{error}");
 }
 
 #[test]

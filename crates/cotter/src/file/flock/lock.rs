@@ -1,102 +1,96 @@
-//! One try, and the wait for the next.
+//! One try, and the wait for the lock in the kernel's queue.
 
-use super::backend::error;
+use super::backend::FlockFile;
+use super::error;
 use crate::Result;
-use crate::file::lock::FileId;
+use crate::backend::{Claim, Grant};
+use crate::file::lock::{Opened, Way};
+use crate::file::sleeper::Sleeper;
 use crate::poll::Attempt;
-use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::unix::pipe::Receiver;
+use tokio::sync::Notify;
 
-/// The file, open as flock(1) opens it.
-#[derive(Debug)]
-pub(super) struct Opened {
-    pub(super) fd: OwnedFd,
-    pub(super) file: FileId,
+/// Another file in the place of the one that is waited for is noticed after this long.
+const LOOK: Duration = Duration::from_secs(1);
+/// Where no thread could be had to stand in the kernel's queue.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Opens the file as flock(1) does.
+pub(super) fn open_at(path: &Path) -> Result<Opened> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let mode = Mode::from_raw_mode(0o666);
+    // Making it comes second: in a directory with the sticky bit the system may refuse that for a file of somebody else,
+    // though it is there.
+    let opened = match open(path, flags, mode) {
+        Err(Errno::NOENT) => open(path, flags | OFlags::CREATE, mode),
+        other => other,
+    };
+    opened.and_then(Opened::of).map_err(|e| error("opening", path, e))
 }
 
-impl Opened {
-    pub(super) fn at(path: &Path) -> Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let mode = Mode::from_raw_mode(0o666);
-        let opened = match open(path, flags | OFlags::CREATE, mode) {
-            // A directory can be locked, but not made.
-            Err(Errno::ISDIR) => open(path, flags, mode),
-            other => other,
-        };
-        let fd = opened.map_err(|e| error("opening", path, e))?;
-        let file = FileId::of(&fstat(&fd).map_err(|e| error("looking at", path, e))?);
-        Ok(Self { fd, file })
-    }
-
-    /// Whether the lock is ours now.
-    pub(super) fn attempt(&self, path: &Path) -> Result<bool> {
-        match flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(true),
-            Err(Errno::WOULDBLOCK) => Ok(false),
-            Err(e) => Err(error("locking", path, e)),
-        }
-    }
-
-    /// By word: a child that was forked a moment ago may have the descriptor too.
-    pub(super) fn free(self) {
-        let _ = flock(&self.fd, FlockOperation::Unlock);
-    }
+/// One who waits.
+pub(super) struct Place<'a> {
+    file: &'a FlockFile,
+    claim: &'a Claim,
+    sleeper: Option<Sleeper>,
+    woken: Arc<Notify>,
 }
 
-/// Tries through one descriptor, so that a try in vain raises no event for the others.
-pub(super) struct Attempts<'a> {
-    path: &'a Path,
-    opened: Option<Opened>,
-    closes: Option<Arc<Receiver>>,
-}
-
-impl<'a> Attempts<'a> {
-    pub(super) fn new(path: &'a Path) -> Self {
-        Self { path, opened: None, closes: None }
+impl<'a> Place<'a> {
+    pub(super) fn new(file: &'a FlockFile, claim: &'a Claim) -> Self {
+        file.holds.wait(claim.id);
+        Self { file, claim, sleeper: None, woken: Arc::default() }
     }
-}
 
-impl Attempt for Attempts<'_> {
-    type Done = Opened;
+    /// What the kernel has given us, if it is still the file that others lock.
+    fn caught(&mut self) -> Result<Option<Grant>> {
+        let Some(sleeper) = &self.sleeper else { return Ok(None) };
+        let Some(got) = sleeper.outcome() else { return Ok(None) };
+        self.sleeper = None;
+        let opened = got.map_err(|e| error("locking", &self.file.path, e))?;
+        self.file.keep(self.claim, opened, self.file.clock.now(), true)
+    }
 
-    async fn attempt(&mut self) -> Result<Option<Opened>> {
-        if let Some(closes) = &self.closes {
-            let mut events = [0; 4096];
-            while closes.try_read(&mut events).is_ok_and(|n| n > 0) {}
+    fn look(&mut self) -> Result<Option<Grant>> {
+        if let Some(grant) = self.caught()? {
+            return Ok(Some(grant));
         }
-        // Another file may stand there by now; the old one keeps nobody out.
-        if self.opened.as_ref().is_none_or(|o| !o.file.is_at(self.path)) {
-            self.opened = Some(Opened::at(self.path)?);
-            self.closes = watch(self.path);
+        let path = &self.file.path;
+        if self.sleeper.as_ref().is_some_and(|s| s.file().is_at(path)) {
+            return Ok(None);
         }
-        let Some(opened) = self.opened.take() else { return Ok(None) };
-        if opened.attempt(self.path)? {
-            return Ok(Some(opened));
+        let (as_of, opened) = (self.file.clock.now(), open_at(path)?);
+        if opened.attempt(Way::Alone).map_err(|e| error("locking", path, e))? {
+            return self.file.keep(self.claim, opened, as_of, true);
         }
-        self.opened = Some(opened);
+        self.sleeper = self.file.sleepers.start(opened, Way::Alone, &self.woken);
         Ok(None)
+    }
+}
+
+impl Attempt for Place<'_> {
+    type Done = Grant;
+
+    async fn attempt(&mut self) -> Result<Option<Grant>> {
+        self.look()
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        let Some(closes) = self.closes.clone() else { return Box::pin(std::future::pending()) };
-        Box::pin(async move { drop(closes.readable().await) })
+        Box::pin(self.woken.clone().notified_owned())
     }
 
     fn period(&self) -> Duration {
-        Duration::from_millis(50)
+        if self.sleeper.is_some() { LOOK } else { POLL }
     }
 }
 
-/// Every close of the file; `None` where the system gives no inotify instance.
-fn watch(path: &Path) -> Option<Arc<Receiver>> {
-    let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-    add_watch(&inotify, path, WatchFlags::CLOSE_WRITE | WatchFlags::CLOSE_NOWRITE).ok()?;
-    Receiver::from_owned_fd_unchecked(inotify).ok().map(Arc::new)
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.file.holds.leave(self.claim.id);
+    }
 }

@@ -1,27 +1,33 @@
 //! The very lock that flock(1) takes on one path.
 //!
-//! Nothing is written into the file or beside it, nobody stands in a queue, and the file is never deleted. Whoever else
-//! takes an exclusive `flock` on it, by flock(1) or `exec 9>FILE; flock 9`, keeps us out, and we keep them out. One path
-//! is one lock: all names of such a store mean it.
+//! Nothing is written into the file or beside it, and the file is never deleted. Whoever else takes an exclusive `flock`
+//! on it, by flock(1) or `exec 9>FILE; flock 9`, keeps us out, and we keep them out. Who waits stands in the kernel's own
+//! queue, as they do. One path is one lock: all names of such a store mean it.
 //!
-//! Tokens order our own grants only. Their counter stands in cotter's own directory, under the number of the file.
+//! Tokens order the grants of one user only. Their counter stands in cotter's own directory, under the number of the file.
+//! A user without a home directory has no such directory: then the clock alone gives the tokens.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `lock` | one try, and the wait for the next |
+//! | `lock` | one try, and the wait |
+//! | `holds` | what this client holds |
 //! | `tokens` | the counter |
 //! | `backend` | the contract |
+//! | `admin` | looking from outside |
 
+mod admin;
 mod backend;
+mod holds;
 mod lock;
 mod tokens;
 
 use super::directory::{Directory, Where, magic};
 use crate::backend::{Backend, Connect};
 use crate::url::config;
-use crate::{Clock, Result};
+use crate::{Clock, Error, ErrorKind, Result};
 use async_trait::async_trait;
-use std::path::PathBuf;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The scheme of its URLs.
@@ -29,7 +35,7 @@ const SCHEME: &str = "flock";
 
 /// The lock that flock(1) takes on one path: for jobs that run beside others which still use flock(1).
 ///
-/// Waiters race for the lock, as those of flock(1) do; there are no notes and no list of holders. Like
+/// Who waits stands in the kernel's own queue, beside those of flock(1); there are no notes. Like
 /// [`file::Store`](super::Store) otherwise: a grant lives with its process.
 #[derive(Debug, Clone)]
 pub struct Flock {
@@ -69,7 +75,26 @@ impl Flock {
 #[async_trait]
 impl Connect for Flock {
     async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
-        let directory = Directory::open(&self.tokens, None, magic)?;
-        Ok(Arc::new(backend::FlockFile::new(self.path.clone(), directory, clock.clone())))
+        let counters = match Directory::open(&self.tokens, None, magic) {
+            Ok(directory) => Some(directory),
+            // A user of a service has no home, or none to write to; the lock does not need one.
+            Err(_) if matches!(self.tokens, Where::Home) => None,
+            Err(e) => return Err(e),
+        };
+        Ok(Arc::new(backend::FlockFile::new(self.path.clone(), counters, clock.clone())))
     }
+}
+
+/// Something about a path that the system refuses.
+fn error(what: &str, path: &Path, errno: Errno) -> Error {
+    let kind = match errno {
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => ErrorKind::Denied,
+        Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP => ErrorKind::Config,
+        _ => ErrorKind::Unavailable,
+    };
+    let words = super::fault::words(errno);
+    Error::new(kind, format!("{what} {} failed: {words}", path.display()))
+        .with_source(std::io::Error::from(errno))
+        .with_backend(SCHEME)
+        .with_retryable(false)
 }

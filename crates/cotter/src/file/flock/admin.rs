@@ -1,0 +1,78 @@
+//! Looking at the lock from outside: nothing stands in its file, so the kernel alone knows who has it.
+
+use super::SCHEME;
+use super::backend::FlockFile;
+use crate::backend::{Admin, EvictOrder};
+use crate::file::lock::FileId;
+use crate::file::{kernel, process};
+use crate::record::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::{Error, Eviction, Mode, Name, Result};
+use async_trait::async_trait;
+use rustix::fs::stat;
+
+#[async_trait]
+impl Admin for FlockFile {
+    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+        // All names mean the one lock. Listed, it has that of its path.
+        let name = match &filter.exact {
+            Some(exact) => exact.clone(),
+            None => Name::new(self.path.to_string_lossy())?,
+        };
+        let wanted = filter.admits(&name) && after.is_none_or(|after| name > *after);
+        let names = Some(name).filter(|_| wanted).into_iter().collect();
+        Page::fill(1, filter, names, |name| Ok(Some(self.record(name))))
+    }
+
+    async fn evict(&self, _: &Name, order: EvictOrder) -> Result<Eviction> {
+        if order.token.is_some() {
+            return Err(Error::unsupported("evicting by token", SCHEME));
+        }
+        let first = self.holders().first().copied();
+        Ok(first.map_or(Eviction::NotHeld, |(pid, _)| Eviction::HolderMustExit { pid }))
+    }
+
+    async fn diagnose(&self) -> Result<Vec<Finding>> {
+        let (severity, lock) = match stat(&self.path) {
+            Ok(_) => (Severity::Ok, format!("{}, the lock that flock(1) takes on it", self.path.display())),
+            Err(rustix::io::Errno::NOENT) => (
+                Severity::Ok,
+                format!("{} is not there yet; it is made when it is used", self.path.display()),
+            ),
+            Err(e) => (Severity::Problem, super::error("looking at", &self.path, e).to_string()),
+        };
+        let (tokens, source) = match &self.counters {
+            Some(directory) => {
+                (Severity::Ok, format!("counted in {}, for this user alone", directory.path.display()))
+            }
+            None => {
+                let why = "there is no home directory to count in: the clock alone gives them; name a directory with ?tokens=/DIR";
+                (Severity::Warning, why.to_owned())
+            }
+        };
+        Ok(vec![Finding::new(severity, "lock", lock), Finding::new(tokens, "tokens", source)])
+    }
+}
+
+impl FlockFile {
+    fn record(&self, name: &Name) -> Record {
+        let mut record = Record::free(name.clone());
+        record.holders = self
+            .holders()
+            .into_iter()
+            .map(|(pid, mode)| {
+                let mut holder = Holder::new(process::name(pid).unwrap_or_default(), mode, 0);
+                holder.pid = Some(pid);
+                holder
+            })
+            .collect();
+        record
+    }
+
+    /// Who has the lock, cotter or not.
+    fn holders(&self) -> Vec<(u32, Mode)> {
+        let Ok(found) = stat(&self.path) else { return Vec::new() };
+        let mode = |alone| if alone { Mode::Exclusive } else { Mode::Shared };
+        let holders = kernel::holders(FileId::of(&found));
+        holders.into_iter().map(|holder| (holder.pid, mode(holder.alone))).collect()
+    }
+}

@@ -1,0 +1,165 @@
+//! Who has a lock, as the kernel tells.
+//!
+//! Its table of locks names the process that took each. That one may have ended, and left the lock to another that has the
+//! descriptor too: those are found by what they have open.
+
+use super::lock::FileId;
+use super::process;
+use rustix::fs::{makedev, stat};
+use std::fs;
+
+/// A lock of the `flock` kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flocked {
+    /// Who took it.
+    pid: u32,
+    /// Not shared with readers.
+    alone: bool,
+    file: FileId,
+}
+
+impl Flocked {
+    /// Whether it is on this file. Some file systems show another device here than to `stat`: there the process has to
+    /// be the one that the file names.
+    pub(super) fn is_on(self, file: FileId, pid: u32) -> bool {
+        self.file.ino == file.ino && (self.file.dev == file.dev || self.pid == pid)
+    }
+
+    /// Whose it is, if it can be on this file.
+    pub(super) fn pid_on(self, file: FileId) -> Option<u32> {
+        (self.file.ino == file.ino).then_some(self.pid)
+    }
+}
+
+/// All such locks that this process may see; `None` where the system does not tell.
+pub(super) fn flocked() -> Option<Vec<Flocked>> {
+    let table = fs::read_to_string("/proc/locks").ok()?;
+    Some(table.lines().filter_map(parse).collect())
+}
+
+/// `12: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`
+fn parse(line: &str) -> Option<Flocked> {
+    let mut words = line.split_whitespace().skip(1);
+    let kind = words.next()?;
+    let alone = words.nth(1)? == "WRITE";
+    let pid = words.next()?.parse().ok()?;
+    let mut file = words.next()?.split(':');
+    let (major, minor, ino) = (file.next()?, file.next()?, file.next()?);
+    let dev = makedev(u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+    let file = FileId { dev, ino: ino.parse().ok()? };
+    (kind == "FLOCK").then_some(Flocked { pid, alone, file })
+}
+
+/// A process that has a locked file open, so that the lock does not end before it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Keeper {
+    pub(super) pid: u32,
+    /// Who took the lock; 0 where that process has ended and its number means nothing here.
+    taker: u32,
+    pub(super) alone: bool,
+}
+
+/// One process for each lock on this file: the one that took it, or the first that has it from that one.
+pub(super) fn holders(file: FileId) -> Vec<Keeper> {
+    let mut holders: Vec<Keeper> = Vec::new();
+    for keeper in keepers(file) {
+        match holders.iter_mut().find(|h| h.taker == keeper.taker) {
+            Some(known) if keeper.pid == keeper.taker => *known = keeper,
+            Some(_) => {}
+            None => holders.push(keeper),
+        }
+    }
+    // Into those of other users nobody looks, but the table has them.
+    for lock in flocked().into_iter().flatten().filter(|lock| lock.file == file) {
+        if holders.iter().all(|h| h.taker != lock.pid) {
+            holders.push(Keeper { pid: lock.pid, taker: lock.pid, alone: lock.alone });
+        }
+    }
+    holders
+}
+
+/// Who holds what `pid` took, as far as it can be told.
+pub(super) fn heir(file: FileId, pid: u32) -> u32 {
+    let holders = holders(file);
+    let heir = holders.iter().find(|h| h.taker == pid).or_else(|| holders.iter().find(|h| h.taker == 0));
+    heir.map_or(pid, |h| h.pid)
+}
+
+/// Whether this process has the file open and locked; `None` when we may not look.
+pub(super) fn has(pid: u32, file: FileId) -> Option<bool> {
+    Some(kept_by(pid, file)?.next().is_some())
+}
+
+fn keepers(file: FileId) -> Vec<Keeper> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid: u32| kept_by(pid, file)).flatten().collect()
+}
+
+/// The locks on this file that live with descriptors of a process.
+fn kept_by(pid: u32, file: FileId) -> Option<impl Iterator<Item = Keeper>> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    Some(descriptors.filter_map(move |descriptor| {
+        let is_it = stat(descriptor.path()).is_ok_and(|found| FileId::of(&found) == file);
+        is_it.then(|| keeper(pid, descriptor.file_name().to_str()?)).flatten()
+    }))
+}
+
+/// The kernel tells of the lock beside the descriptor: `lock: 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`
+fn keeper(pid: u32, descriptor: &str) -> Option<Keeper> {
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
+    let lock = info.lines().filter_map(|line| parse(line.strip_prefix("lock:")?)).next()?;
+    Some(Keeper { pid, taker: lock.pid, alone: lock.alone })
+}
+
+/// Whether the holder that a file names is there: its number may be of another namespace, or somebody else's by now.
+pub(super) fn is_likely(pid: u32, file: FileId, locks: Option<&[Flocked]>) -> bool {
+    let taken = locks.into_iter().flatten().filter_map(|lock| (lock.file == file).then_some(lock.pid));
+    let mut taken = taken.peekable();
+    let is_named = taken.peek().is_none() || taken.any(|taker| taker == pid);
+    is_named && process::is_there(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lock::{Opened, Way};
+    use super::*;
+    use std::fs::File;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_kernels_table_is_read() {
+        let file = FileId { dev: makedev(0xfe, 0x10), ino: 5678 };
+        let held = parse("12: FLOCK  ADVISORY  WRITE 1234 fe:10:5678 0 EOF").unwrap();
+        assert_eq!(held, Flocked { pid: 1234, alone: true, file });
+        assert!(held.is_on(file, 1) && !held.is_on(FileId { dev: 1, ..file }, 1));
+        assert!(held.is_on(FileId { dev: 1, ..file }, 1234));
+        assert!(!parse("12: FLOCK  ADVISORY  READ 1234 fe:10:5678 0 EOF").unwrap().alone);
+        for other in
+            ["12: POSIX  ADVISORY  WRITE 1234 fe:10:5678 0 EOF", "12: -> FLOCK ADVISORY WRITE 1 fe:1:2", ""]
+        {
+            assert_eq!(parse(other), None);
+        }
+    }
+
+    /// `flock` takes it on its standard input, which is ours too, and ends.
+    #[test]
+    fn who_has_the_descriptor_holds_what_another_process_took() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let opened = Opened::of(File::open(&path).unwrap().into()).unwrap();
+        assert!(holders(opened.file).is_empty());
+        let mut taker =
+            Command::new("flock").arg("0").stdin(Stdio::from(opened.duplicate().unwrap())).spawn().unwrap();
+        let pid = taker.id();
+        assert!(taker.wait().unwrap().success());
+        let found = holders(opened.file);
+        assert!(found.len() == 1 && found[0].alone, "{found:?}");
+        assert_eq!((found[0].pid, heir(opened.file, pid)), (std::process::id(), std::process::id()));
+        assert_eq!(has(std::process::id(), opened.file), Some(true));
+        let locks = flocked();
+        assert!(!is_likely(pid, opened.file, locks.as_deref()), "it has ended");
+        assert!(opened.attempt(Way::Alone).unwrap(), "it is ours already");
+        opened.free();
+        assert_eq!(holders(FileId::of(&stat(&*path).unwrap())), []);
+    }
+}

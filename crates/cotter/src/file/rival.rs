@@ -1,0 +1,140 @@
+//! Somebody else's ticket: whether its owner lives, and whether it listens.
+
+use super::access::Access;
+use super::fault::fault;
+use super::lock::{SAFE, unlock};
+use super::process;
+use crate::Result;
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, futimens, open};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
+use rustix::io::{Errno, ioctl_fionread, write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Who does not answer a question for so long does not listen.
+const DEAF: Duration = Duration::from_millis(950);
+/// A ticket that is not finished by then never will be.
+const UNFINISHED: Duration = Duration::from_secs(10);
+
+/// A ticket, open for reading. It is a pipe: its end can be waited for, and a byte in it is a question to its owner.
+#[derive(Debug)]
+pub(super) struct Rival {
+    owner: process::Id,
+    file: OwnedFd,
+    path: PathBuf,
+}
+
+impl Rival {
+    /// Opens it; `None` when it is gone, or nobody's.
+    pub(super) fn open(directory: &Path, name: &str) -> Result<Option<Self>> {
+        let path = directory.join(name);
+        let file = match open(&path, SAFE | OFlags::RDONLY, Mode::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            // It gets its rights before its name; so this one is not finished.
+            Err(Errno::ACCESS) if name.starts_with('.') => return Ok(None),
+            Err(e) => return Err(fault("opening", &path, e)),
+        };
+        let stat = fstat(&file).map_err(|e| fault("looking at", &path, e))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Fifo {
+            return Ok(None);
+        }
+        let owner = owner(name);
+        Ok(Some(Self { owner, file, path }))
+    }
+
+    /// Whether its owner lives: it keeps its ticket locked.
+    pub(super) fn lives(&self) -> bool {
+        let free = flock(&self.file, FlockOperation::NonBlockingLockShared).is_ok();
+        if free {
+            unlock(&self.file);
+        }
+        !free
+    }
+
+    /// Whether its owner waits and could notice that its turn has come. One that is stopped is known at once where its
+    /// number means something here; any other, however it is kept from running, by leaving a question unanswered.
+    pub(super) fn is_listening(&self) -> bool {
+        self.lives()
+            && !self.owner.is_stopped()
+            && !(self.is_asked() && self.age().is_none_or(|age| age >= DEAF))
+    }
+
+    /// Asks whether it listens. That wakes it, too.
+    pub(super) fn ask(&self) {
+        if self.is_asked() {
+            return;
+        }
+        let Ok(pipe) = open(&self.path, SAFE | OFlags::WRONLY, Mode::empty()) else { return };
+        // Not on every file system a write to a pipe changes its times.
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let _ = futimens(&pipe, &Timestamps { last_access: now, last_modification: now });
+        let _ = write(&pipe, b"?");
+    }
+
+    /// Whether a question waits for its answer: whoever listens takes it out at once.
+    fn is_asked(&self) -> bool {
+        ioctl_fionread(&self.file).is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// How long ago it was asked; `None` when that cannot be told.
+    fn age(&self) -> Option<Duration> {
+        fstat(&self.file).ok().and_then(|stat| since(&stat))
+    }
+
+    /// Whether its owner ended before it was finished.
+    pub(super) fn is_abandoned(&self) -> bool {
+        !self.lives() && self.age().is_none_or(|age| age >= UNFINISHED)
+    }
+
+    /// Its end of the pipe once more, to wait for.
+    pub(super) fn pipe(&self) -> std::io::Result<OwnedFd> {
+        self.file.try_clone()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// How long ago it was changed; `None` when the clock was stepped back since.
+fn since(stat: &Stat) -> Option<Duration> {
+    let changed = Duration::new(stat.st_mtime.try_into().ok()?, stat.st_mtime_nsec.try_into().ok()?);
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.checked_sub(changed)
+}
+
+/// The name of a ticket.
+pub(super) fn name_of(number: u64) -> String {
+    let process::Id { pid, namespace } = process::Id::own();
+    format!("{number:020}-{pid}-{namespace:x}-{:016x}", rand::random::<u64>())
+}
+
+/// Whose ticket has this name.
+fn owner(name: &str) -> process::Id {
+    let mut parts = name.split('-').skip(1);
+    let pid = parts.next().and_then(|pid| pid.parse().ok()).unwrap_or_default();
+    let namespace = parts.next().and_then(|inode| u64::from_str_radix(inode, 16).ok()).unwrap_or_default();
+    process::Id { pid, namespace }
+}
+
+/// Makes the pipe of a ticket under a name that does not count yet, locked. `None` when somebody took it away meanwhile.
+pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<OwnedFd>> {
+    access.make_pipe(path)?;
+    // For both, or it would have an end as soon as it is opened.
+    let file = match open(path, SAFE | OFlags::RDWR, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    access.open_up(&file)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        // Who tidies up may be looking at it.
+        Err(Errno::WOULDBLOCK) => return Ok(None),
+        Err(e) => return Err(e),
+    }
+    // The memory for pipes that a user may have is for others, too.
+    let _ = rustix::pipe::fcntl_setpipe_size(&file, 4096);
+    Ok(Some(file))
+}

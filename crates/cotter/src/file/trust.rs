@@ -1,0 +1,112 @@
+//! Whether anybody else could put another directory in the place of ours: the rule that ssh has for its keys.
+//!
+//! Whoever may rename a directory on the way decides which locks we take. So each of them belongs to root or to us, and
+//! nobody else may write to it, unless its sticky bit keeps everybody from renaming what is not theirs.
+
+use super::access::Access;
+use super::directory::denied;
+use super::fault::fault;
+use crate::Result;
+use nix::unistd::{Group, Uid, User};
+use rustix::fs::{FileType, Stat, lstat, stat};
+use rustix::process::geteuid;
+use std::path::Path;
+
+const STICKY: u32 = 0o1000;
+
+/// Checks all that is above this directory, and the links on the way.
+pub(super) fn check_parents(path: &Path, access: &Access) -> Result<()> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    // Its owner may do all that is to be kept from others anyway.
+    let owner = lstat(path).ok().filter(|_| access.group.is_some()).map(|found| found.st_uid);
+    let rule = Rule { access, owner };
+    for above in path.ancestors().skip(1) {
+        let found = lstat(above).map_err(|e| missing(above, e))?;
+        if kind(&found) == FileType::Symlink && !rule.trusts(found.st_uid) {
+            let (shown, uid) = (above.display(), found.st_uid);
+            return Err(denied(format!(
+                "{shown} is a symbolic link of user {uid}; name the directory behind it"
+            )));
+        }
+    }
+    let real = parent.canonicalize().map_err(|e| missing(parent, super::fault::errno(&e)))?;
+    path.ancestors().skip(1).chain(real.ancestors()).try_for_each(|above| rule.check(above))
+}
+
+fn missing(path: &Path, errno: rustix::io::Errno) -> crate::Error {
+    if errno == rustix::io::Errno::NOENT {
+        let why = format!("{} does not exist; make it first, or choose another directory", path.display());
+        return crate::Error::new(crate::ErrorKind::Unavailable, why)
+            .with_backend(super::SCHEME)
+            .with_retryable(false);
+    }
+    fault("looking at", path, errno)
+}
+
+struct Rule<'a> {
+    access: &'a Access,
+    /// Of a directory that a group shares.
+    owner: Option<u32>,
+}
+
+impl Rule<'_> {
+    fn check(&self, above: &Path) -> Result<()> {
+        let found = stat(above).map_err(|e| fault("looking at", above, e))?;
+        let (shown, mode, uid) = (above.display(), found.st_mode & 0o7777, found.st_uid);
+        if kind(&found) != FileType::Directory {
+            return Err(denied(format!("{shown} is not a directory")));
+        }
+        if !self.trusts(uid) {
+            let why = "who could put another directory in the place of this one; choose a directory below ones that belong to root or to this user";
+            return Err(denied(format!("{shown} belongs to user {uid}, {why}")));
+        }
+        let others = mode & 0o002 != 0;
+        let group = mode & 0o020 != 0 && !self.is_harmless(found.st_gid);
+        if (others || group) && mode & STICKY == 0 {
+            let who = if others { "everybody".to_owned() } else { format!("group {}", found.st_gid) };
+            let why = "may rename what is in it, and put another directory in the place of this one; choose a directory below ones that only root or this user may write to";
+            return Err(denied(format!("{shown} cannot be a parent (mode {mode:04o}): {who} {why}")));
+        }
+        Ok(())
+    }
+
+    /// Root, we, and who owns the shared directory.
+    fn trusts(&self, uid: u32) -> bool {
+        uid == 0 || uid == geteuid().as_raw() || self.owner == Some(uid) || is_unknown(uid)
+    }
+
+    /// The group that shares the locks could delete them too; and a user's own group has nobody else in it.
+    fn is_harmless(&self, gid: u32) -> bool {
+        self.access.group.is_some_and(|group| group.as_raw() == gid) || is_own_group(gid)
+    }
+}
+
+/// A group that has the name of this user, and nobody else in it.
+fn is_own_group(gid: u32) -> bool {
+    let user = User::from_uid(Uid::effective()).ok().flatten();
+    let group = Group::from_gid(gid.into()).ok().flatten();
+    user.zip(group).is_some_and(|(user, group)| {
+        user.gid == group.gid
+            && user.name == group.name
+            && group.mem.iter().all(|member| *member == user.name)
+    })
+}
+
+/// In a user namespace, root and whoever else is not mapped into it have one number, which then is nobody's own.
+fn is_unknown(uid: u32) -> bool {
+    let number = |path| std::fs::read_to_string(path).ok()?.trim().parse::<u32>().ok();
+    if number("/proc/sys/kernel/overflowuid") != Some(uid) {
+        return false;
+    }
+    let Ok(map) = std::fs::read_to_string("/proc/self/uid_map") else { return false };
+    let is_mapped = map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().map(|n| n.parse::<u64>().unwrap_or_default());
+        let (first, _, count) = (numbers.next(), numbers.next(), numbers.next());
+        first.zip(count).is_some_and(|(first, count)| (first..first + count).contains(&u64::from(uid)))
+    });
+    !is_mapped
+}
+
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
