@@ -304,3 +304,27 @@ fn many_holds_outlive_a_slow_store() {
     demand(lost == 0, Kind::NeedlessLoss, format!("{lost} of {} locks", guards.len()));
     stage.faults.set(Plan::default());
 }
+
+/// Sent along with the release it may overtake it, and would find the lock taken.
+#[test]
+fn the_next_question_comes_behind_the_answer_to_a_release() {
+    let stage = Stage::new(Lease::renewed(TTL));
+    run(async {
+        let mutex = stage.one.client().mutex("x");
+        let guard = mutex.lock().await.unwrap();
+        let next = tokio::spawn(mutex.lock());
+        tokio::task::yield_now().await;
+        stage.faults.block(Call::Release);
+        let releasing = tokio::spawn(guard.release());
+        while stage.faults.counts().gated == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let asked = stage.faults.calls(Call::Acquire);
+        demand(asked == 1, Kind::IdleWaiter, "the lock was asked for before it was given back");
+        stage.faults.open();
+        assert_eq!(releasing.await.unwrap().unwrap(), Released::Yes);
+        let next = tokio::time::timeout(Duration::from_secs(5), next).await.expect("served");
+        drop(next.unwrap().unwrap());
+    });
+}
