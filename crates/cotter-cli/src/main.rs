@@ -48,7 +48,9 @@ fn main() -> ExitCode {
         console.failure(&failure);
         failure.exit
     });
-    raise::where_it_is_looked_at(exit);
+    if matches!(cli.command, Command::Run(_)) {
+        raise::where_it_is_looked_at(exit);
+    }
     exit.into()
 }
 

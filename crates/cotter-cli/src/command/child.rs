@@ -30,6 +30,8 @@ pub(crate) struct Child {
     is_in_front: bool,
     /// What was passed on, by number: others have seen it as well.
     passed_on: Vec<i32>,
+    /// What it had to tell before it was listened to.
+    early: Option<News>,
     /// Nobody is left.
     is_over: bool,
     /// It was stopped and has not gone on.
@@ -64,6 +66,7 @@ impl Child {
             terminal,
             is_in_front,
             passed_on: Vec::new(),
+            early: None,
             is_over: false,
             is_stopped: false,
         };
@@ -73,6 +76,7 @@ impl Child {
                 child.shim.runs(command);
             }
             News::Failed(errno) => return Err(launch.not_started(errno)),
+            News::Overdue => child.early = Some(News::Overdue),
             // The command may run all the same. That the shim is gone is told once more, to those who know what to do.
             _ => {}
         }
@@ -81,6 +85,9 @@ impl Child {
 
     /// What the shim has to tell. Cancel safe.
     pub(super) async fn news(&mut self) -> Result<News, Failure> {
+        if let Some(news) = self.early.take() {
+            return Ok(news);
+        }
         let received = loop {
             let ready = self.socket.readable().await;
             ready.map_err(|e| launch::cannot("hear of the command", &e))?;

@@ -62,7 +62,7 @@ fn list_and_show_name_all_who_share_it() {
         assert_eq!((&holder["mode"], &holder["token"]), (&"shared".into(), &token.to_string().into()));
         assert_eq!(holder["pid"], run.pid().as_raw_nonzero().get());
     }
-    env.run(["evict", "a"]).code(64).one_line(&[&format!("kill {}", first.pid().as_raw_nonzero())]);
+    env.run(["evict", "a"]).code(75).one_line(&[&format!("kill {}", first.pid().as_raw_nonzero())]);
     for run in [first, second, other] {
         run.let_go().code(0);
     }
