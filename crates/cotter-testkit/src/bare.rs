@@ -69,6 +69,30 @@ pub fn queued(server: &Redis, name: &str) -> usize {
     server.command(&["ZCARD", &format!("cotter:{{{name}}}:q")]).parse().unwrap()
 }
 
+/// Puts so many into the queue of a name that is held, as a process leaves them that is killed: nobody listens for them.
+/// They asked so long ago, and may be silent for so long.
+///
+/// # Panics
+/// When the server does not answer.
+pub fn crowd(server: &Redis, name: &str, many: usize, asked_ago: Duration, silence: Duration) {
+    const SCRIPT: &str = r"
+local time = redis.call('TIME')
+local seen = tonumber(time[1]) * 1000000 + tonumber(time[2]) - tonumber(ARGV[2])
+for i = 1, tonumber(ARGV[1]) do
+  local id, ticket = string.format('%032x', i), string.format('%016.0f', seen + i)
+  redis.call('ZADD', KEYS[1], ticket, id)
+  redis.call('HSET', KEYS[2], id, string.format('%016.0f', seen) .. ' ' .. ticket .. ' 00000030000000 00001 '
+    .. string.format('%014.0f', ARGV[3]) .. ' cotter:wake:dead host/1')
+end";
+    let key = format!("cotter:{{{name}}}");
+    let (queue, waiters) = (format!("{key}:q"), format!("{key}:w"));
+    let [many_, ago, silence] =
+        [many as u128, asked_ago.as_micros(), silence.as_micros()].map(|n| n.to_string());
+    server.command(&["EVAL", SCRIPT, "2", &queue, &waiters, &many_, &ago, &silence]);
+    server.command(&["SETRANGE", &key, "1", "w"]);
+    assert_eq!(queued(server, name), many);
+}
+
 /// Until it holds, or the test fails.
 ///
 /// # Panics

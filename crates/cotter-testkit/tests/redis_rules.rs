@@ -2,7 +2,7 @@
 
 use cotter::backend::{Backend, Connect, Extension, Grant, Leave, NoteAt, Release, Until};
 use cotter::redis::Store;
-use cotter_testkit::bare::{backend, claim, client, clock, eventually, queued, take};
+use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Proxy, Redis};
 use std::sync::Arc;
@@ -250,4 +250,61 @@ async fn a_connection_that_is_being_made_belongs_to_no_caller() {
         assert!(taken.expect("demanded").unwrap().is_some());
         drop(kept);
     }
+
+/// To delete its key is how people break a lock.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_passes_those_who_wait_for_a_lock_whose_key_was_deleted() {
+    let server = server!();
+    let (first, second, third) =
+        (backend(&server.url("")).await, backend(&server.url("")).await, backend(&server.url("")).await);
+    take(&first, &claim("a", TTL)).await;
+    let waiting = wait(&second, "a", TTL);
+    eventually("the second one waits", || queued(&server, "a") == 1).await;
+    server.command(&["DEL", "cotter:{a}"]);
+    let passed = third.acquire(&claim("a", TTL), Until::Now).await.unwrap();
+    demand(passed.is_none(), Kind::LostPlace, "a newcomer has passed one who listens");
+    waiting.await.unwrap().unwrap().unwrap();
+}
+
+/// One step looks at a bounded part of the queue. What it has not seen may listen.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
+    let server = server!();
+    let (first, second) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("a", TTL);
+    take(&first, &held).await;
+    crowd(&server, "a", 20_000, Duration::from_secs(10), Duration::from_secs(2));
+    let waiting = wait(&second, "a", TTL);
+    eventually("the second one waits", || queued(&server, "a") == 20_001).await;
+    first.release(&held, USED).await.unwrap();
+    let mut newcomer = None;
+    while newcomer.is_none() && !waiting.is_finished() {
+        newcomer = first.acquire(&claim("a", TTL), Until::Now).await.unwrap();
+    }
+    demand(newcomer.is_none(), Kind::LostPlace, "a newcomer has passed one who listens");
+    waiting.await.unwrap().unwrap().unwrap();
+}
+
+/// For longer than anybody may be silent. Whose question is served first is not to take the places of the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stands_still_ends_nobodys_place() {
+    let server = server!();
+    let proxy = Proxy::start(server.port());
+    let ttl = Duration::from_millis(900);
+    let holder = backend(&server.url("")).await;
+    // Its lease ends while the server stands still.
+    take(&holder, &claim("a", Duration::from_secs(3))).await;
+    let slow = backend(&proxy.redis_url("timeout=1m")).await;
+    let fast = backend(&server.url("timeout=1m")).await;
+    let first = wait(&slow, "a", ttl);
+    eventually("the first one waits", || queued(&server, "a") == 1).await;
+    let second = wait(&fast, "a", ttl);
+    eventually("the second one waits", || queued(&server, "a") == 2).await;
+    proxy.delay_requests(Duration::from_millis(300));
+    server.stop();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    server.go_on();
+    let first = first.await.unwrap().unwrap().unwrap();
+    let second = second.await.unwrap().unwrap().unwrap();
+    demand(first.number < second.number, Kind::LostPlace, "the first one was overtaken");
 }

@@ -26,6 +26,10 @@ pub(crate) enum Fault {
     Restore = 1 << 12,
     /// The server's clock is set back.
     StepBack = 1 << 13,
+    /// Somebody deletes the key of the lock: its holder is gone, its queue is not.
+    Delete = 1 << 14,
+    /// The server stands still for longer than anybody may be silent.
+    Standstill = 1 << 15,
 }
 
 /// Sizes and times of a world; times are in ticks.
@@ -37,6 +41,8 @@ pub(crate) struct Bounds {
     /// The host that each process runs on.
     pub(crate) hosts: Vec<u8>,
     pub(crate) ttl: u8,
+    /// What a grant by message is for, until its holder renews it.
+    pub(crate) short: u8,
     pub(crate) poll: u8,
     pub(crate) silence: u8,
     /// Queue entries that one script looks at.
@@ -76,6 +82,7 @@ impl Bounds {
             attempts: attempts.to_vec(),
             hosts: (0..attempts.len() as u8).collect(),
             ttl: 3,
+            short: 3,
             poll: 1,
             silence: 3,
             walk: usize::MAX,

@@ -58,6 +58,16 @@ left_out! {
     newcomer_after_half_a_walk:
         WholeWalkForNewcomers breaks Order
         in Bounds { walk: 1, idle: 9, dark: 9, ..world(&[2, 1, 1], &[Fault::Unsubscribe], 1, 3) };
+    half_a_walk_says_nobody_waits:
+        HalfAWalkSaysNothing breaks Order
+        in Bounds { walk: 1, idle: 9, dark: 9, hosts: vec![0, 1, 2, 3], ..world(&[1, 1, 1, 1], &[Fault::Crash], 1, 6) };
+    newcomer_takes_a_deleted_lock:
+        QueueWithoutLock breaks Order in world(&[1, 1, 1], &[Fault::Delete], 1, 4);
+    whole_lease_by_message:
+        ShortByMessage breaks Dead
+        in Bounds { short: 1, dark: 2, ..world(&[1, 1, 1], &[Fault::Pause], 1, 5) };
+    standstill_counts_as_silence:
+        StandstillIsNoSilence breaks Order in world(&[1, 1, 1], &[Fault::Standstill], 1, 7);
     deaf_waiter_dropped:
         DeafKeepPlace breaks Order in world(&[2, 1, 1], &[Fault::Unsubscribe], 1, 3);
     liveness_by_publish_count:

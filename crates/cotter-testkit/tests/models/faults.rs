@@ -2,6 +2,7 @@
 
 use crate::bounds::Fault;
 use crate::model::{Protocol, Step, is_first};
+use crate::rules::Rule;
 use crate::state::{Life, Phase, Process, State};
 
 /// By how much a step sets the server's clock back.
@@ -64,9 +65,12 @@ impl Protocol {
             Fault::Full => true,
             Fault::Restore => !s.watch.restored,
             Fault::StepBack => s.back == 0,
+            Fault::Delete => s.server.hold.is_some(),
+            Fault::Standstill => s.still == 0,
             _ => false,
         };
-        let all = [Fault::Refuse, Fault::Full, Fault::Restore, Fault::StepBack];
+        let all =
+            [Fault::Refuse, Fault::Full, Fault::Restore, Fault::StepBack, Fault::Delete, Fault::Standstill];
         let chosen = all.into_iter().filter(|fault| self.bounds.allows(*fault) && may(*fault));
         steps.extend(chosen.map(|fault| Step::Fail(fault, 0)));
     }
@@ -107,6 +111,13 @@ impl Protocol {
                 s.down = self.bounds.restart_takes_time;
             }
             Fault::StepBack => s.back = STEP_BACK,
+            Fault::Delete => {
+                // The clock stands in for its counter.
+                s.server.hold = None;
+                s.server.blind = !self.rules.on(Rule::QueueWithoutLock);
+                s.watch.deleted = true;
+            }
+            Fault::Standstill => s.still = self.bounds.silence + 1,
         }
     }
 

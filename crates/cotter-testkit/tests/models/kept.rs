@@ -96,3 +96,24 @@ fn a_clock_set_back() {
     let seen_by_a_poll = bounds.dark + bounds.poll;
     keeps(Bounds { dark: seen_by_a_poll, ..bounds });
 }
+
+/// A grant by message is for a tick, and its holder asks for the rest.
+#[test]
+fn short_leases_by_message() {
+    let short = |bounds| Bounds { short: 1, extends: 1, ..bounds };
+    keeps(short(Bounds::new("short by message, 2 + 1", &[2, 1], &all(), 1, 4)));
+    if is_long() {
+        keeps(short(Bounds::new("short by message, 1 + 1, two faults", &[1, 1], &all(), 2, 4)));
+    }
+}
+
+#[test]
+fn a_lock_that_is_deleted() {
+    keeps(Bounds::new("lock deleted", &[1, 1, 1], &[Fault::Delete], 1, 4));
+    keeps(Bounds::new("lock deleted, 2 + 1", &[2, 1], &[Fault::Delete, Fault::Unsubscribe], 2, 4));
+}
+
+#[test]
+fn a_server_that_stands_still() {
+    keeps(Bounds::new("standstill, 1 + 1", &[1, 1], &[Fault::Standstill], 1, 7));
+}

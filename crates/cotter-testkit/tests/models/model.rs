@@ -141,7 +141,7 @@ impl Protocol {
     }
 
     fn packet_steps(&self, s: &State, steps: &mut Vec<Step>) {
-        let served = (0..s.requests.len()).filter(|at| !s.down && is_first(s, *at));
+        let served = (0..s.requests.len()).filter(|at| !s.is_away() && is_first(s, *at));
         steps.extend(served.map(Step::Serve));
         let replies = s.replies.iter().enumerate();
         let reach = replies.filter(|(_, r)| s.processes[usize::from(r.to.process)].is_running());
@@ -168,7 +168,7 @@ impl Protocol {
         let mut replies = s.replies.iter().filter(|r| reach(r.to.process.into()));
         let mut messages = s.messages.iter().filter(|m| reach(owner_of(m.claim)));
         s.processes.iter().filter(|p| p.is_running()).all(done)
-            && requests.all(|(_, r)| s.down || may_wait(r.late, r.sent))
+            && requests.all(|(_, r)| s.is_away() || may_wait(r.late, r.sent))
             && replies.all(|r| may_wait(r.late, r.to.sent))
             && messages.all(|m| may_wait(m.late, m.sent))
     }
@@ -179,6 +179,7 @@ impl Protocol {
                 self.count(s);
                 s.now += 1;
                 s.down = false;
+                s.still = s.still.saturating_sub(1);
             }
             Step::Start(p) => self.start(s, p),
             Step::Poll(p) => self.poll(s, p),

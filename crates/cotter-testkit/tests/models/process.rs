@@ -213,7 +213,8 @@ impl Protocol {
         if !message.real {
             s.watch.broken |= Promise::Grant.bit();
         }
-        self.believe(s, p, message.token, message.turns, from + self.bounds.ttl);
+        let short = if self.rules.on(Rule::ShortByMessage) { self.bounds.short } else { self.bounds.ttl };
+        self.believe(s, p, message.token, message.turns, from + short.min(self.bounds.ttl));
     }
 
     fn unknown_grant(&self, s: &mut State, p: usize, claim: Claim) {

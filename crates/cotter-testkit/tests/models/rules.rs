@@ -37,6 +37,14 @@ pub(crate) enum Rule {
     DeafKeepPlace,
     /// Whether a waiter lives is asked of its own channel, not of the count that PUBLISH returns.
     LivenessByChannel,
+    /// … and an unfinished walk does not say that nobody waits.
+    HalfAWalkSaysNothing,
+    /// A lock whose key is missing is not taken without a look at its queue.
+    QueueWithoutLock,
+    /// A grant by message is for a short time, until its holder renews it.
+    ShortByMessage,
+    /// A server that stood still ends nobody's place.
+    StandstillIsNoSilence,
     /// A waiter that has been silent for long loses its place.
     SilenceEndsPlace,
     /// A waiter asks at the latest every poll period.

@@ -94,9 +94,11 @@ impl Protocol {
             return answer;
         }
         let clock = self.clock(s);
+        self.note_beat(s);
         let known = s.server.queue.iter_mut().find(|e| e.claim == claim).map(|e| e.asked = clock).is_some();
         let passes = !known && !self.rules.on(Rule::NewcomersQueue);
-        if s.server.hold.is_none() && (s.server.queue.is_empty() || passes) {
+        let nobody = s.server.queue.is_empty() || s.server.blind;
+        if s.server.hold.is_none() && !known && (nobody || passes) {
             self.grant(s, claim, u16::MAX, false);
         } else if join && !known {
             self.join(s, claim);
@@ -136,6 +138,7 @@ impl Protocol {
         };
         s.server.last_ticket = ticket;
         s.server.queue.push(Entry { claim, ticket, asked, refused: 0 });
+        s.server.blind = false;
         let process = &mut s.processes[owner_of(claim)];
         if process.is_at(claim) && process.arrived == 0 {
             process.arrived = ticket;
@@ -196,6 +199,9 @@ impl Protocol {
             } else if alive {
                 s.server.queue.remove(at);
                 self.grant(s, entry.claim, entry.ticket, !asking && !listens);
+                if !asking && self.rules.on(Rule::ShortByMessage) {
+                    s.server.hold.iter_mut().for_each(|hold| hold.ttl = hold.ttl.min(self.bounds.short));
+                }
                 if !asking && listens {
                     self.publish(s, &entry);
                 }
@@ -207,11 +213,28 @@ impl Protocol {
                 s.server.queue.remove(at);
             }
         }
-        at >= s.server.queue.len()
+        let whole = at >= s.server.queue.len();
+        s.server.blind = !whole && at == 0 && !self.rules.on(Rule::HalfAWalkSaysNothing);
+        whole
+    }
+
+    /// Nobody has asked for longer than anybody promised: the server may have stood still.
+    fn is_gap(&self, s: &State) -> bool {
+        let beats = s.server.queue.iter().map(|e| e.asked).max();
+        let rule = self.bounds.allows(Fault::Standstill) && self.rules.on(Rule::StandstillIsNoSilence);
+        rule && beats.is_some_and(|beat| self.clock(s).saturating_sub(beat) > self.bounds.poll + 1)
+    }
+
+    /// Somebody asks: after a gap, the silence of all begins anew.
+    fn note_beat(&self, s: &mut State) {
+        if self.is_gap(s) {
+            s.server.since = self.clock(s);
+        }
     }
 
     fn is_silent(&self, s: &State, entry: &Entry) -> bool {
-        let silent = self.clock(s).saturating_sub(entry.asked) >= self.bounds.silence;
+        let last = entry.asked.max(s.server.since);
+        let silent = self.clock(s).saturating_sub(last) >= self.bounds.silence && !self.is_gap(s);
         silent && self.rules.on(Rule::SilenceEndsPlace)
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct State {
     pub(crate) listens: u8,
     /// The server is starting again: it serves nothing before the next tick.
     pub(crate) down: bool,
+    /// … or for so many ticks more.
+    pub(crate) still: u8,
     pub(crate) full: bool,
     pub(crate) refuse: bool,
     pub(crate) processes: Vec<Process>,
@@ -29,6 +31,13 @@ pub(crate) struct State {
     pub(crate) messages: Vec<Message>,
     pub(crate) faults: u8,
     pub(crate) watch: Watch,
+}
+
+impl State {
+    /// The server serves nothing just now.
+    pub(crate) fn is_away(&self) -> bool {
+        self.down || self.still > 0
+    }
 }
 
 pub(crate) type Server = Stored;
@@ -40,6 +49,10 @@ pub(crate) struct Stored {
     pub(crate) last_ticket: u16,
     pub(crate) hold: Option<Hold>,
     pub(crate) queue: Vec<Entry>,
+    /// The server believes that nobody waits, whatever stands in the queue.
+    pub(crate) blind: bool,
+    /// Silence counts from then at the earliest.
+    pub(crate) since: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -182,6 +195,8 @@ pub(crate) struct Watch {
     pub(crate) dark: u8,
     /// Ticks in which a released claim held.
     pub(crate) stray: u8,
+    /// The lock was deleted: its holder does not know it, as after an eviction.
+    pub(crate) deleted: bool,
     /// The server lost acknowledged writes: only tokens are promised from here on.
     pub(crate) restored: bool,
 }

@@ -84,6 +84,11 @@ impl Protocol {
             s.watch.broken |= Promise::Order.bit();
         }
         let process = &mut s.processes[owner_of(entry.claim)];
+        if self.bounds.allows(Fault::Standstill) && process.is_running() && process.is_at(entry.claim) {
+            // It asked all the time, and the server did not hear it.
+            s.watch.broken |= Promise::Order.bit();
+        }
+        let process = &mut s.processes[owner_of(entry.claim)];
         if process.is_at(entry.claim) {
             process.arrived = 0;
         }
@@ -115,6 +120,7 @@ impl Protocol {
 
     fn is_disturbed(&self, s: &State) -> bool {
         s.refuse
+            || s.still > 0
             || s.requests.iter().any(|r| r.late)
             || s.replies.iter().any(|r| r.late)
             || s.messages.iter().any(|m| m.late)
@@ -136,6 +142,9 @@ impl Protocol {
         check(s.watch.stray <= self.bounds.stray, Promise::Release);
         check(s.watch.idle <= self.bounds.idle, Promise::Wake);
         check(s.watch.dark <= self.bounds.dark, Promise::Dead);
+        if s.watch.deleted {
+            *broken &= !(Promise::Exclusion.bit() | Promise::Dead.bit());
+        }
         if s.watch.restored {
             *broken &= Promise::Tokens.bit();
         }
