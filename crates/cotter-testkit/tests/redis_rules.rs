@@ -250,6 +250,7 @@ async fn a_connection_that_is_being_made_belongs_to_no_caller() {
         assert!(taken.expect("demanded").unwrap().is_some());
         drop(kept);
     }
+}
 
 /// To delete its key is how people break a lock.
 #[tokio::test(flavor = "multi_thread")]

@@ -319,6 +319,9 @@ pub struct Grant {
 pub enum Until {
     /// One attempt.
     Now,
+    /// One attempt, for stores with [`Capabilities::in_line`]: a claim that is answered with `Ok(None)` may stand in the
+    /// store's queue now. A waiting `acquire` of it follows, or its release.
+    InLine,
     /// Until then.
     Moment(Moment),
     /// For as long as it takes.
@@ -326,10 +329,10 @@ pub enum Until {
 }
 
 impl Until {
-    /// The last moment; `None` for [`Until::Now`].
+    /// The last moment; `None` for a single attempt.
     pub(crate) fn moment(self) -> Option<Moment> {
         match self {
-            Self::Now => None,
+            Self::Now | Self::InLine => None,
             Self::Moment(m) => Some(m),
             Self::Forever => Some(Moment::NEVER),
         }
@@ -431,6 +434,8 @@ pub struct Capabilities {
     /// A connection is driven by the runtime that made it: each runtime that calls gets one of its own. Waiting and
     /// renewal use the engine's only.
     pub per_runtime: bool,
+    /// [`Until::InLine`] is understood: who is going to wait gets in line with its first question.
+    pub in_line: bool,
     /// Shorter leases are refused.
     pub min_ttl: Duration,
 }

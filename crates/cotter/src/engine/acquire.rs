@@ -3,6 +3,7 @@
 use super::asking::{Asked, Asking, last_moment};
 use super::core::Core;
 use super::hold::Hold;
+use super::joined::Joined;
 use super::recall::watch;
 use super::serve::{kick, leave_asking, settle_grant};
 use super::slot::{Left, Slot};
@@ -174,13 +175,17 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> R
         core.backend.acquire(&claim, Until::Now).await
     } else {
         let slot = Slot::new(want.clone(), last_moment(until));
-        let mut asking = Asking::start(core, line, claim.clone(), slot);
+        let mut asking = Asking::start(core, line, claim.clone(), slot, until != Until::Now);
         match in_time(core, until, &mut asking).await {
             None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
             Some(Asked::Queued(slot)) => return Place::new(core, line, slot).wait().await,
             Some(Asked::Answer(answer)) => {
-                if answer.as_ref().is_err_and(Error::outcome_unknown) {
-                    undo(core, claim, &asking.attempt.carrier, true);
+                match &answer {
+                    Ok(None) if asking.attempt.may_stand_in_line() => {
+                        line.state().joined = Some(Joined::new(core, claim));
+                    }
+                    Err(e) if e.outcome_unknown() => undo(core, claim, &asking.attempt.carrier, true),
+                    _ => {}
                 }
                 answer
             }

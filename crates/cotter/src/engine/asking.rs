@@ -26,6 +26,8 @@ pub(super) struct Attempt {
     pub(super) carrier: Carrier,
     /// The caller's place in the queue, should it come to that.
     pub(super) slot: Arc<Slot>,
+    /// A single attempt, or one that may leave the claim in the store's queue.
+    until: Until,
     state: Mutex<State>,
 }
 
@@ -52,26 +54,40 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn start(core: &Arc<Core>, line: &Arc<Line>, claim: Claim, slot: Arc<Slot>) -> Self {
+    /// `waits`: the caller goes on waiting if it is busy.
+    pub(super) fn start(
+        core: &Arc<Core>,
+        line: &Arc<Line>,
+        claim: Claim,
+        slot: Arc<Slot>,
+        waits: bool,
+    ) -> Self {
         let carrier = Carrier::default();
-        let asked = ask(core.clone(), claim.clone(), carrier.clone(), slot.want.lease);
-        let answering = Box::pin(asked);
-        let attempt =
-            Arc::new(Attempt { claim, carrier, slot, state: Mutex::new(State::Asking(answering, None)) });
+        let in_line = waits && core.backend.info().capabilities.in_line;
+        let until = if in_line { Until::InLine } else { Until::Now };
+        let answering = Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), slot.want.lease, until));
+        let state = Mutex::new(State::Asking(answering, None));
+        let attempt = Arc::new(Attempt { claim, carrier, slot, until, state });
         line.state().asking = Some(attempt.clone());
         Self { core: core.clone(), line: line.clone(), attempt }
     }
 }
 
-async fn ask(core: Arc<Core>, claim: Claim, carrier: Carrier, lease: Lease) -> Result<Option<Grant>> {
+async fn ask(
+    core: Arc<Core>,
+    claim: Claim,
+    carrier: Carrier,
+    lease: Lease,
+    until: Until,
+) -> Result<Option<Grant>> {
     match core.here() {
         Here::Inline(backend) => {
             let backend = carrier.get_or_init(|| backend);
-            ask_on(&core, &**backend, &claim, lease, Until::Now).await
+            ask_on(&core, &**backend, &claim, lease, until).await
         }
         Here::Engine => {
             let asked = core.clone();
-            let ask = async move { ask_on(&asked, &*asked.backend, &claim, lease, Until::Now).await };
+            let ask = async move { ask_on(&asked, &*asked.backend, &claim, lease, until).await };
             // Boxed, or every attempt would carry the room for it.
             Box::pin(core.on_engine(ask)).await
         }
@@ -120,7 +136,13 @@ impl Drop for Asking {
         match state {
             State::Asking(answering, _) => {
                 let Attempt { claim, carrier, .. } = &*self.attempt;
-                abandon(&self.core, claim.clone(), carrier.clone(), answering);
+                abandon(
+                    &self.core,
+                    claim.clone(),
+                    carrier.clone(),
+                    answering,
+                    self.attempt.may_stand_in_line(),
+                );
                 leave_asking(&self.core, &self.line);
             }
             State::Taken => {
@@ -135,6 +157,11 @@ impl Drop for Asking {
 }
 
 impl Attempt {
+    /// Whether its claim may have been left in the store's queue when it was busy.
+    pub(super) fn may_stand_in_line(&self) -> bool {
+        self.until == Until::InLine
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -9,6 +9,7 @@
 //! | `slot` | one place in it |
 //! | `acquire` | what a newcomer finds, and its place in the queue |
 //! | `asking` | the first attempt, in the caller's task |
+//! | `joined` | its claim, if it stands in the store's queue |
 //! | `place`, `runtimes` | which connection carries a request; the connection of a runtime |
 //! | `pulse` | whether the store answers |
 //! | `serve` | waiting for the store, on the engine |
@@ -26,6 +27,7 @@ mod block;
 mod core;
 mod downgrade;
 mod hold;
+mod joined;
 mod place;
 mod pulse;
 mod recall;

@@ -3,6 +3,7 @@
 use super::asking::{Answering, Attempt, ask_on};
 use super::core::Core;
 use super::hold::Hold;
+use super::joined::Joined;
 use super::place::Carrier;
 use super::recall::watch;
 use super::report::Doing;
@@ -130,6 +131,9 @@ impl Server {
     pub(super) async fn go_on(mut self, answering: Answering, attempt: &Attempt) {
         let (carrier, claim) = (&attempt.carrier, &attempt.claim);
         let outcome = self.outcome(answering.await, claim, carrier);
+        if matches!(outcome, Outcome::Busy) && attempt.may_stand_in_line() {
+            self.line.state().joined = Some(Joined::new(&self.core, claim.clone()));
+        }
         if !self.took(outcome, &attempt.slot, claim).await {
             self.run().await;
         }
@@ -154,7 +158,7 @@ impl Server {
         if let Some(why) = closed {
             state.waiters.drain(..).for_each(|w| w.fail(why.clone()));
         }
-        let head = state.head().cloned();
+        let (head, joined) = (state.head().cloned(), state.joined.take());
         let Some(head) = head else {
             state.phase = Phase::Idle;
             let wakers = state.wake_settled();
@@ -164,7 +168,9 @@ impl Server {
             return None;
         };
         let turns = if state.waiters.len() > 1 && head.want.mode.is_exclusive() { TURNS } else { 1 };
-        Some(Round { claim: head.want.claim(&self.core, turns), head })
+        drop(state);
+        let claim = joined.and_then(|joined| joined.serves(&head.want));
+        Some(Round { claim: claim.unwrap_or_else(|| head.want.claim(&self.core, turns)), head })
     }
 
     async fn drive(&self, round: &Round) -> Outcome {

@@ -4,6 +4,7 @@ use super::acquire::Want;
 use super::asking::Attempt;
 use super::core::Core;
 use super::hold::Hold;
+use super::joined::Joined;
 use super::recall::Given;
 use super::slot::Slot;
 use crate::backend::Claim;
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) phase: Phase,
     /// The first attempt of a caller that is on its way, where it may take a while.
     pub(super) asking: Option<Arc<Attempt>>,
+    /// The claim of a caller that stands in the store's queue, until the engine goes on with it.
+    pub(super) joined: Option<Joined>,
     /// Releases that were sent and not answered.
     pub(crate) releasing: u32,
     /// Releases that were ever sent: tells one that is slow from one after the other.

@@ -75,7 +75,8 @@ const REPEATS: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
 /// Carries an attempt to its answer whose caller has gone, and undoes it.
-pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F)
+/// `in_line`: if it was busy, its claim may stand in the store's queue.
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F, in_line: bool)
 where
     F: Future<Output = Result<Option<Grant>>> + Send + 'static,
 {
@@ -83,9 +84,9 @@ where
     in_background(core, async move {
         let answer = in_time(&engine, answering).await;
         let unknown = match answer {
-            Some(Ok(None)) => return,
+            Some(Ok(None)) if !in_line => return,
             Some(Err(e)) if !e.outcome_unknown() => return,
-            Some(Ok(Some(_))) => false,
+            Some(Ok(_)) => false,
             Some(Err(_)) | None => true,
         };
         settle(&engine, &claim, &carrier, unknown).await;

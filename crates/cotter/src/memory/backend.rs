@@ -32,6 +32,7 @@ impl Memory {
             adopt: true,
             immediate: true,
             per_runtime: false,
+            in_line: false,
             min_ttl: MIN_TTL,
         };
         Self { shared, clock, info }

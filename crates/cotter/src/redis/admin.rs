@@ -1,6 +1,6 @@
 //! Looking and evicting.
 
-use super::backend::Native;
+use super::backend::{Native, all};
 use super::faults::garbled;
 use super::state::Stored;
 use super::{doctor, script};
@@ -9,30 +9,52 @@ use crate::record::{Filter, Finding, Holder, Page, Record};
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use redis::Value;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
-/// Records in one page. Every page is one walk through all keys, so there should be few.
+/// Records in one page.
 const PAGE: usize = 1000;
 /// Keys that the server looks at in one step of the walk.
 const STEP: usize = 1000;
+
+/// What is left of the names that one walk through all keys has found, for the pages that follow.
+#[derive(Debug)]
+pub(super) struct Walk {
+    filter: Filter,
+    /// The last name of the page before.
+    after: Name,
+    names: Vec<Name>,
+}
 
 #[async_trait]
 impl Admin for Native {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
         let (now, _) = doctor::time(&self.link).await?;
         let now = crate::clock::unix_micros(now);
-        let mut found = BTreeMap::new();
-        match &filter.exact {
-            Some(name) => self.look(vec![name.clone()], filter, now, &mut found).await?,
-            None => self.walk(filter, after, now, &mut found).await?,
+        let mut names = match &filter.exact {
+            Some(name) => vec![name.clone()],
+            None => match self.left_of_walk(filter, after) {
+                Some(names) => names,
+                None => self.walk(filter, after).await?,
+            },
+        };
+        let mut found = Vec::new();
+        while found.len() < PAGE && !names.is_empty() {
+            let rest = names.split_off(names.len().min(PAGE));
+            found.extend(self.look(names, filter, now).await?);
+            names = rest;
         }
-        let more = found.len() > PAGE;
-        let mut records = Vec::new();
-        for (name, stored) in found.into_iter().take(PAGE) {
-            records.push(self.record(name, &stored, now).await?);
+        // What does not fit on the page is read again for the next.
+        let surplus = found.split_off(found.len().min(PAGE));
+        names.splice(..0, surplus.into_iter().map(|(name, _)| name));
+        let more = !names.is_empty();
+        if let Some((last, _)) = found.last().filter(|_| more) {
+            self.keep_walk(Walk { filter: filter.clone(), after: last.clone(), names });
         }
-        Ok(Page { records, more })
+        // All at once: a round trip for each would add up.
+        let records = all(found.into_iter().map(|(name, stored)| self.record(name, stored, now))).await;
+        Ok(Page { records: records.into_iter().collect::<Result<_>>()?, more })
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
@@ -54,59 +76,48 @@ impl Admin for Native {
 }
 
 impl Native {
-    /// Goes through all keys and keeps the first page of those that match.
-    async fn walk(
-        &self,
-        filter: &Filter,
-        after: Option<&Name>,
-        now: u64,
-        found: &mut BTreeMap<Name, Stored>,
-    ) -> Result<()> {
-        let mut cursor = b"0".to_vec();
+    fn left_of_walk(&self, filter: &Filter, after: Option<&Name>) -> Option<Vec<Name>> {
+        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        walk.take_if(|w| w.filter == *filter && Some(&w.after) == after).map(|w| w.names)
+    }
+
+    fn keep_walk(&self, walk: Walk) {
+        *self.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk);
+    }
+
+    /// Goes through all keys: the names that match, in order.
+    async fn walk(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
+        let (mut cursor, mut names) = (b"0".to_vec(), BTreeSet::new());
         loop {
             let mut scan = redis::cmd("SCAN");
             scan.arg(&cursor).arg("MATCH").arg(self.keys.pattern(&filter.prefix)).arg("COUNT").arg(STEP);
             let (value, _) = self.link.ask(&scan).await?;
             let (next, keys) = scanned(value)?;
-            let names = keys.iter().filter_map(|k| self.keys.name(k));
-            let names = names.filter(|n| filter.admits(n) && after.is_none_or(|a| n > a));
-            self.look(names.collect(), filter, now, found).await?;
-            while found.len() > PAGE + 1 {
-                found.pop_last();
-            }
+            let found = keys.iter().filter_map(|k| self.keys.name(k));
+            names.extend(found.filter(|n| filter.admits(n) && after.is_none_or(|a| n > a)));
             cursor = next;
             if cursor == b"0" {
-                return Ok(());
+                return Ok(names.into_iter().collect());
             }
         }
     }
 
     /// Reads these names and keeps those that are wanted.
-    async fn look(
-        &self,
-        names: Vec<Name>,
-        filter: &Filter,
-        now: u64,
-        found: &mut BTreeMap<Name, Stored>,
-    ) -> Result<()> {
-        if names.is_empty() {
-            return Ok(());
-        }
+    async fn look(&self, names: Vec<Name>, filter: &Filter, now: u64) -> Result<Vec<(Name, Stored)>> {
         let mut get = redis::cmd("MGET");
         names.iter().for_each(|n| _ = get.arg(self.keys.lock(n)));
         let (value, _) = self.link.ask(&get).await?;
         let Value::Array(values) = value else { return Err(garbled("no list")) };
-        for (name, value) in names.into_iter().zip(values) {
-            let Value::BulkString(bytes) = value else { continue };
-            let Some(stored) = Stored::parse(&bytes) else { continue };
-            if stored.left(now).is_some() || filter.free_too {
-                found.insert(name, stored);
-            }
-        }
-        Ok(())
+        let stored = |value| match value {
+            Value::BulkString(bytes) => Stored::parse(&bytes),
+            _ => None,
+        };
+        let wanted = |stored: &Stored| stored.left(now).is_some() || filter.free_too;
+        let read = names.into_iter().zip(values);
+        Ok(read.filter_map(|(name, v)| Some((name, stored(v).filter(wanted)?))).collect())
     }
 
-    async fn record(&self, name: Name, stored: &Stored, now: u64) -> Result<Record> {
+    async fn record(&self, name: Name, stored: Stored, now: u64) -> Result<Record> {
         let waiters = if stored.waited_for { self.waiters(&name).await? } else { 0 };
         let mut record = Record::free(name);
         record.waiters = Some(waiters);

@@ -1,7 +1,8 @@
 //! The contract, in native mode.
 
+use super::admin::Walk;
 use super::connection::{Link, Live};
-use super::desk::Desk;
+use super::desk::{Desk, Got};
 use super::faults::{Sent, explain};
 use super::keys::Keys;
 use super::queue::{Place, UNCONFIRMED, period, silence};
@@ -16,7 +17,7 @@ use crate::{Clock, Error, ErrorKind, Moment, Result, poll};
 use async_trait::async_trait;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
@@ -32,6 +33,8 @@ pub(super) struct Native {
     pub(super) retain: String,
     /// How long the key of a lock stays that is handed over by message, in milliseconds.
     passed_px: String,
+    /// A listing that is under way.
+    pub(super) walk: Mutex<Option<Walk>>,
 }
 
 /// What the lock of a dead holder stays beyond its lease, so that its queue and its token are not forgotten.
@@ -50,6 +53,7 @@ impl Native {
             per_runtime: true,
             keep_for: true,
             adopt: true,
+            in_line: true,
             min_ttl: MIN_TTL,
             ..Capabilities::default()
         };
@@ -57,7 +61,7 @@ impl Native {
         let channel = format!("{}:wake:{}", options.prefix, ClaimId::random());
         let wake = Wake::new(&link, &shared.desk, channel, retain.clone());
         let passed_px = px(UNCONFIRMED, options.retain);
-        Self { keys: Keys::new(options), wake, info, retain, passed_px, link, shared }
+        Self { keys: Keys::new(options), wake, info, retain, passed_px, walk: Mutex::default(), link, shared }
     }
 
     pub(super) fn desk(&self) -> &Arc<Desk> {
@@ -89,8 +93,14 @@ impl Native {
         px(ttl, self.shared.options.retain)
     }
 
-    /// One question for the lock, and when it was sent. `join`: get in line. `again`: it stands there already.
-    pub(super) async fn ask(&self, claim: &Claim, join: bool, again: bool) -> Result<(Answer, Moment)> {
+    /// One question for the lock, and when it was sent. `channel`: get in line, to be woken there. `again`: it stands
+    /// there already.
+    pub(super) async fn ask(
+        &self,
+        claim: &Claim,
+        channel: Option<&str>,
+        again: bool,
+    ) -> Result<(Answer, Moment)> {
         let live = self.link.live().await?;
         let (id, ttl, turns, px) =
             (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)), self.px(claim.ttl));
@@ -104,12 +114,12 @@ impl Native {
             label,
             px.as_bytes(),
             retain,
-            self.wake.channel().as_bytes(),
+            channel.unwrap_or_default().as_bytes(),
             &silence,
             &period,
             known,
         ];
-        let args = if join { &args[..] } else { &args[..6] };
+        let args = if channel.is_some() { &args[..] } else { &args[..6] };
         let script = if again { &script::ASK_AGAIN } else { &script::ACQUIRE };
         let sent = self.now();
         let asked = self.desk().asks(claim.id, live.number, self.link.stray_until(sent));
@@ -125,6 +135,19 @@ impl Native {
     pub(super) async fn step(&self, script: &Script, keys: &[&str], args: &[&[u8]]) -> Result<String> {
         let live = self.link.live().await?;
         text(script.run(&live, keys, args).await.map_err(|e| explain(e, Sent::Yes))?)
+    }
+
+    /// One question that gets a place if the lock is held and somebody here listens.
+    async fn get_in_line(&self, claim: &Claim, channel: &str) -> Result<Option<Grant>> {
+        let coming = self.desk().comes(claim.id);
+        match self.ask(claim, Some(channel), false).await? {
+            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
+            (Answer::Queued { ticket, left, position }, sent) => {
+                coming.got(Got { ticket, sent, left, position });
+                Ok(None)
+            }
+            (Answer::Busy { .. }, _) => Err(super::faults::garbled("busy to one who joins")),
+        }
     }
 
     async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
@@ -225,11 +248,17 @@ impl Backend for Native {
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         self.info.capabilities.supports(claim.mode, SCHEME)?;
-        if until != Until::Now {
-            // Boxed, or one question would carry the room for it.
-            return Box::pin(self.wait(claim, until)).await;
+        // Boxed, or one question would carry the room for it.
+        match until {
+            Until::Now => {}
+            Until::InLine => {
+                if let Some(channel) = self.desk().ear() {
+                    return Box::pin(self.get_in_line(claim, &channel)).await;
+                }
+            }
+            _ => return Box::pin(self.wait(claim, until)).await,
         }
-        match self.ask(claim, false, false).await? {
+        match self.ask(claim, None, false).await? {
             (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
             (Answer::Busy { .. }, _) => Ok(None),
             (Answer::Queued { .. }, _) => Err(super::faults::garbled("a place to one who does not join")),

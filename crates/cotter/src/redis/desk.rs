@@ -7,12 +7,15 @@ use crate::backend::ClaimId;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Shared by all connections of a store, because a claim may be released on another one than it was granted on.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     seats: Mutex<ByClaim<Seat>>,
+    /// Channels that somebody here listens on.
+    ears: Mutex<Vec<Arc<str>>>,
     unanswered: Mutex<ByClaim<Unanswered>>,
     /// How many claims stand there. Most questions are answered before anybody asks: they need not look.
     open: AtomicUsize,
@@ -20,6 +23,8 @@ pub(super) struct Desk {
 
 #[derive(Debug)]
 enum Seat {
+    /// Its first question, which may get it a place, is on its way; a message may be here before the answer.
+    Coming(Option<Message>),
     Waiting(Arc<Waiter>),
     /// Granted after waiting and not released: a message about it may still come, and must not free it.
     Holding,
@@ -30,6 +35,17 @@ enum Seat {
 pub(super) struct Waiter {
     pub(super) woken: Arc<Notify>,
     message: Mutex<Option<Message>>,
+    /// Where its first question got it, until somebody goes on from there.
+    got: Mutex<Option<Got>>,
+}
+
+/// A place in the queue, and the question that was answered with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Got {
+    pub(super) ticket: u64,
+    pub(super) sent: Moment,
+    pub(super) left: Duration,
+    pub(super) position: u64,
 }
 
 /// Questions of one claim that may still be on their way. A later one that was answered says nothing about an earlier
@@ -58,18 +74,54 @@ pub(super) enum Addressee {
 }
 
 impl Desk {
-    /// Takes a seat for a claim that waits.
+    /// Takes a seat for a claim that waits; the one that its first question got it, if there is one.
     pub(super) fn wait(self: &Arc<Self>, id: ClaimId) -> Seated {
-        let waiter = Arc::new(Waiter::default());
-        lock(&self.seats).insert(id, Seat::Waiting(waiter.clone()));
+        let waiter = match lock(&self.seats).entry(id) {
+            Entry::Occupied(mut entry) => {
+                if !matches!(entry.get(), Seat::Waiting(_)) {
+                    entry.insert(Seat::Waiting(Arc::default()));
+                }
+                let Seat::Waiting(waiter) = entry.get() else { unreachable!("it was just put there") };
+                waiter.clone()
+            }
+            Entry::Vacant(entry) => {
+                let waiter = Arc::<Waiter>::default();
+                entry.insert(Seat::Waiting(waiter.clone()));
+                waiter
+            }
+        };
         Seated { desk: self.clone(), id, waiter }
     }
 
+    /// Before the first byte of a first question leaves that may get a place.
+    pub(super) fn comes(self: &Arc<Self>, id: ClaimId) -> Coming {
+        lock(&self.seats).insert(id, Seat::Coming(None));
+        Coming { desk: self.clone(), id }
+    }
+
+    /// Somebody listens on this channel from now on, or does so no more.
+    pub(super) fn hears(&self, channel: &Arc<str>, yes: bool) {
+        let mut ears = lock(&self.ears);
+        ears.retain(|c| c != channel);
+        if yes {
+            ears.push(channel.clone());
+        }
+    }
+
+    /// A channel that somebody here listens on.
+    pub(super) fn ear(&self) -> Option<Arc<str>> {
+        lock(&self.ears).last().cloned()
+    }
+
     pub(super) fn deliver(&self, message: Message) -> Addressee {
-        let seats = lock(&self.seats);
-        match seats.get(&message.id) {
+        let mut seats = lock(&self.seats);
+        match seats.get_mut(&message.id) {
             None => Addressee::Unknown,
             Some(Seat::Holding) => Addressee::Told,
+            Some(Seat::Coming(early)) => {
+                *early = Some(message);
+                Addressee::Told
+            }
             Some(Seat::Waiting(waiter)) => {
                 let mut slot = lock(&waiter.message);
                 if slot.as_ref().is_none_or(|old| old.ticket <= message.ticket) {
@@ -189,6 +241,35 @@ impl Unanswered {
     }
 }
 
+/// One whose first question is on its way. Forgotten when it is dropped.
+#[derive(Debug)]
+pub(super) struct Coming {
+    desk: Arc<Desk>,
+    id: ClaimId,
+}
+
+impl Coming {
+    /// It has got a place: somebody goes on from there, or releases the claim.
+    pub(super) fn got(self, got: Got) {
+        if let Some(seat) = lock(&self.desk.seats).get_mut(&self.id)
+            && let Seat::Coming(early) = seat
+        {
+            let message = Mutex::new(early.take());
+            *seat =
+                Seat::Waiting(Arc::new(Waiter { message, got: Mutex::new(Some(got)), ..Waiter::default() }));
+        }
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        let mut seats = lock(&self.desk.seats);
+        if matches!(seats.get(&self.id), Some(Seat::Coming(_))) {
+            seats.remove(&self.id);
+        }
+    }
+}
+
 /// A seat that is left when it is dropped, unless the claim was granted.
 #[derive(Debug)]
 pub(super) struct Seated {
@@ -198,6 +279,11 @@ pub(super) struct Seated {
 }
 
 impl Seated {
+    /// The place that its first question got it, once.
+    pub(super) fn got(&self) -> Option<Got> {
+        lock(&self.waiter.got).take()
+    }
+
     /// The message, if there is one with this ticket.
     pub(super) fn take(&self, ticket: u64) -> Option<Message> {
         lock(&self.waiter.message).take_if(|m| m.ticket == ticket)

@@ -1,7 +1,7 @@
 //! Waiting: a place in the queue of a name, and the message that ends it.
 
 use super::backend::Native;
-use super::desk::Seated;
+use super::desk::{Got, Seated};
 use super::state::{Answer, Block};
 use super::wake::Waiting;
 use crate::backend::{Claim, Grant};
@@ -48,6 +48,8 @@ pub(super) struct Place<'a> {
     _waiting: Waiting,
     /// The last question that was answered with a place.
     last: Option<Question>,
+    /// That was the first one, just now.
+    fresh: bool,
     /// Whether anything was asked.
     asked: bool,
     period: Duration,
@@ -63,15 +65,23 @@ struct Question {
 impl<'a> Place<'a> {
     pub(super) fn new(native: &'a Native, claim: &'a Claim) -> Self {
         let seat = native.desk().wait(claim.id);
-        Self {
+        let (got, waiting) = (seat.got(), native.wake().enter());
+        let mut place = Self {
             native,
             claim,
             seat,
-            _waiting: native.wake().enter(),
+            _waiting: waiting,
             last: None,
-            asked: false,
+            fresh: got.is_some(),
+            asked: got.is_some(),
             period: LONGEST,
+        };
+        if let Some(Got { ticket, sent, left, position }) = got {
+            // Should nobody listen any more by now.
+            native.wake().is_open();
+            place.queued(Question { ticket, sent }, left, position);
         }
+        place
     }
 
     /// A grant that came by message: only for the ticket of the last answered question, and as of its sending. Another
@@ -124,10 +134,13 @@ impl Attempt for Place<'_> {
         if let Some(grant) = self.by_message() {
             return Ok(Some(grant));
         }
+        if std::mem::take(&mut self.fresh) {
+            return Ok(None);
+        }
         let again = self.last.is_some();
         // Without anybody who listens it asks all the same, but for no place.
         let joins = again || self.listens().await;
-        match self.native.ask(self.claim, joins, again).await {
+        match self.native.ask(self.claim, joins.then(|| self.native.wake().channel()), again).await {
             Ok((Answer::Granted(block), sent)) => Ok(Some(self.granted(block, sent))),
             Ok((Answer::Queued { ticket, left, position }, sent)) => {
                 self.queued(Question { ticket, sent }, left, position);

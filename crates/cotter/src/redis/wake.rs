@@ -26,7 +26,7 @@ pub(super) struct Wake {
 struct Ears {
     link: Arc<Link>,
     desk: Arc<Desk>,
-    channel: String,
+    channel: Arc<str>,
     /// How long a free name is remembered, as the release script takes it.
     retain: String,
     state: watch::Sender<State>,
@@ -55,7 +55,7 @@ impl Wake {
         let ears = Ears {
             link: link.clone(),
             desk: desk.clone(),
-            channel,
+            channel: channel.into(),
             retain,
             state: watch::Sender::new(State::Closed),
             waiting: AtomicU64::new(0),
@@ -107,6 +107,7 @@ impl Wake {
     pub(super) fn close(&self) {
         if let Some(reader) = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take() {
             reader.abort();
+            self.ears.desk.hears(&self.ears.channel, false);
         }
     }
 }
@@ -142,9 +143,12 @@ impl Ears {
             if let Ok(subscription) = self.link.subscribe(&self.channel).await {
                 pause = Duration::from_millis(10);
                 self.state.send_replace(State::Open);
+                self.desk.hears(&self.channel, true);
                 self.desk.wake_all();
                 let (sink, stream) = subscription.split();
-                if let End::Idle = self.listen(sink, stream).await {
+                let end = self.listen(sink, stream).await;
+                self.desk.hears(&self.channel, false);
+                if let End::Idle = end {
                     break;
                 }
             } else if self.waiting.load(Ordering::Acquire) == 0 {

@@ -1,8 +1,8 @@
 //! Many names, many waiters, many who change their minds.
 
-use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, server, take};
-use cotter::{Client, Lease};
-use cotter_testkit::servers::Redis;
+use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, server, take};
+use cotter::{Client, Filter, Lease};
+use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::sized;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -116,4 +116,55 @@ async fn cancelled_acquires_leave_nothing() {
     busy.shutdown().await;
     let limit = Duration::from_secs(1).max(worst[1] * 3);
     assert!(worst[0] <= limit, "locked for {:?}; a fresh name took up to {:?}", worst[0], worst[1]);
+}
+
+fn calls(server: &Redis, command: &str) -> u64 {
+    let stats = server.command(&["INFO", "commandstats"]);
+    let calls = stats.lines().find_map(|l| l.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    calls.and_then(|c| c.split(',').next()).map_or(0, |c| c.parse().unwrap())
+}
+
+/// However many pages it has: one walk through the keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_listing_walks_through_the_keys_once() {
+    let server = server!();
+    let client = client(&server.url(""), TTL).await;
+    let count = 3_500;
+    let backend = backend(&server.url("")).await;
+    for i in 0..count {
+        take(&backend, &claim(&format!("name {i:05}"), TTL)).await;
+    }
+    server.command(&["CONFIG", "RESETSTAT"]);
+    let mut records = client.list(Filter::prefix("name "));
+    for i in 0..count {
+        let record = records.next().await.unwrap().expect("it is held");
+        assert_eq!(record.name.as_str(), format!("name {i:05}"));
+    }
+    assert!(records.next().await.unwrap().is_none());
+    let (scans, reads) = (calls(&server, "scan"), calls(&server, "mget"));
+    assert!(scans <= 8 && reads <= 8, "{scans} SCAN, {reads} MGET");
+}
+
+/// Names that are waited for are counted side by side.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_does_not_take_a_round_trip_for_each_queue() {
+    let server = server!();
+    let proxy = Proxy::start(server.port());
+    let client = client(&proxy.redis_url(""), TTL).await;
+    let backend = backend(&server.url("")).await;
+    for i in 0..40 {
+        let name = format!("name {i}");
+        take(&backend, &claim(&name, TTL)).await;
+        crowd(&server, &name, 3, Duration::ZERO, TTL);
+    }
+    proxy.delay_replies(Duration::from_millis(100));
+    let start = Instant::now();
+    let mut records = client.list(Filter::held());
+    let mut found = 0;
+    while let Some(record) = records.next().await.unwrap() {
+        assert_eq!(record.waiters, Some(3));
+        found += 1;
+    }
+    assert_eq!(found, 40);
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }

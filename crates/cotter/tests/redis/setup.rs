@@ -1,7 +1,7 @@
 //! What these tests share.
 
 use cotter::backend::{Backend, Leave, Until};
-pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, eventually, queued, take};
+pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

@@ -1,6 +1,6 @@
 //! Processes that stand still, servers that stand still, and crowds of the dead.
 
-use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, server, take};
+use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, server, take};
 use cotter::backend::Until;
 use cotter_testkit::servers::{Proxy, Redis};
 use std::time::{Duration, Instant};
@@ -66,30 +66,6 @@ async fn a_grant_that_came_by_message_lasts() {
     guard.release().await.unwrap();
 }
 
-/// For longer than anybody may be silent. Whose question is served first is not to take the places of the others.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stands_still_ends_nobodys_place() {
-    let server = server!();
-    let proxy = Proxy::start(server.port());
-    let ttl = Duration::from_millis(900);
-    let holder = backend(&server.url("")).await;
-    // Its lease ends while the server stands still.
-    let held = claim("a", Duration::from_secs(3));
-    take(&holder, &held).await;
-    let url = "timeout=1m";
-    let (slow, fast) = (backend(&proxy.redis_url(url)).await, backend(&server.url(url)).await);
-    let first = pass_through(&slow, "a", ttl);
-    eventually("the first one waits", || queued(&server, "a") == 1).await;
-    let second = pass_through(&fast, "a", ttl);
-    eventually("the second one waits", || queued(&server, "a") == 2).await;
-    proxy.delay_requests(Duration::from_millis(300));
-    server.stop();
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    server.go_on();
-    let (first, second) = (first.await.unwrap(), second.await.unwrap());
-    assert!(first < second, "the first one was overtaken: {first} after {second}");
-}
-
 /// The step that finds everybody silent after it may be a release, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_release_right_after_a_standstill_ends_nobodys_place() {
@@ -114,21 +90,6 @@ async fn a_release_right_after_a_standstill_ends_nobodys_place() {
     waiting.await.unwrap();
 }
 
-/// Puts so many into the queue whose channel nobody listens on, as a process leaves them that is killed.
-fn crowd(server: &Redis, many: usize, asked: &str, silence: &str) {
-    let script = "local time = redis.call('TIME') \
-        local seen = tonumber(time[1]) * 1000000 + tonumber(time[2]) - tonumber(ARGV[2]) \
-        for i = 1, tonumber(ARGV[1]) do \
-          local id, ticket = string.format('%032x', i), string.format('%016.0f', seen + i) \
-          redis.call('ZADD', KEYS[1], ticket, id) \
-          redis.call('HSET', KEYS[2], id, string.format('%016.0f', seen) .. ' ' .. ticket \
-            .. ' 00000030000000 00001 ' .. ARGV[3] .. ' cotter:wake:dead host/1') \
-        end";
-    server.command(&["EVAL", script, "2", "cotter:{a}:q", "cotter:{a}:w", &many.to_string(), asked, silence]);
-    server.command(&["SETRANGE", "cotter:{a}", "1", "w"]);
-    assert_eq!(queued(server, "a"), many);
-}
-
 /// Microseconds that a script took on the average since the last reset.
 fn per_script(server: &Redis) -> f64 {
     let stats = server.command(&["INFO", "commandstats"]);
@@ -144,7 +105,7 @@ async fn thousands_of_dead_in_line_block_nobody() {
         let (holder, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let held = claim("a", LONG);
         take(&holder, &held).await;
-        crowd(&server, many, "0", "00000060000000");
+        crowd(&server, "a", many, Duration::ZERO, LONG);
         holder.release(&held, USED).await.unwrap();
         // A newcomer has it, and one who waits behind them as soon as it is free.
         let passed = claim("a", LONG);
@@ -161,26 +122,6 @@ async fn thousands_of_dead_in_line_block_nobody() {
         assert!(cost < 3_000.0, "{many}: {cost} us a script");
         assert_eq!(queued(&server, "a"), many, "they keep their places");
     }
-}
-
-/// A step that has not seen the whole queue does not say that nobody waits.
-#[tokio::test(flavor = "multi_thread")]
-async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
-    let server = server!();
-    let (holder, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
-    let held = claim("a", LONG);
-    take(&holder, &held).await;
-    crowd(&server, 20_000, "10000000", "00000002000000");
-    let waiting = pass_through(&other, "a", LONG);
-    eventually("it waits", || queued(&server, "a") == 20_001).await;
-    holder.release(&held, USED).await.unwrap();
-    let newcomer = loop {
-        if let Some(grant) = holder.acquire(&claim("a", LONG), Until::Now).await.unwrap() {
-            break grant.number;
-        }
-    };
-    let number = tokio::time::timeout(Duration::from_secs(1), waiting).await.expect("it was passed").unwrap();
-    assert!(number < newcomer, "a newcomer has passed one who listens");
 }
 
 /// However short their leases are, the message wakes them.
@@ -201,4 +142,36 @@ async fn waiters_with_short_leases_leave_the_server_alone() {
     assert!(rate < 500.0, "{rate:.0} scripts a second");
     assert!(rate > 50.0, "{rate:.0} scripts a second: they have to ask now and then");
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// The first question of one who waits gets its place, and its release tells the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contended_hold_takes_two_scripts() {
+    let server = server!();
+    let client = client(&server.url(""), Duration::from_secs(30)).await;
+    let holds = |times: usize| {
+        let tasks = (0..8).map(|_| {
+            let mutex = client.mutex("a");
+            tokio::spawn(async move {
+                for _ in 0..times {
+                    mutex.lock().await.unwrap().release().await.unwrap();
+                }
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        async move {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        }
+    };
+    // Somebody listens from then on.
+    holds(10).await;
+    server.command(&["CONFIG", "RESETSTAT"]);
+    holds(100).await;
+    let stats = server.command(&["INFO", "commandstats"]);
+    let calls = stats.lines().find_map(|l| l.strip_prefix("cmdstat_evalsha:calls=")).unwrap();
+    let calls: f64 = calls.split(',').next().unwrap().parse().unwrap();
+    assert!(calls / 800.0 < 2.3, "{calls} scripts for 800 holds");
+    eventually("nobody is left in line", || queued(&server, "a") == 0).await;
 }
