@@ -82,7 +82,8 @@ impl Builder {
     }
 
     /// How far the clock rates of this host and the store may be apart: `ppm` of every lease, and `fixed` on top, are
-    /// not relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm.
+    /// not relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm. A lease of which that is more than
+    /// half is refused: with the default one of less than about 4.1 ms.
     pub fn drift(mut self, ppm: u32, fixed: Duration) -> Self {
         self.drift = Drift { ppm, fixed };
         self
@@ -120,7 +121,7 @@ impl Builder {
             let connector = store.clone();
             let connecting = engine.spawn(async move { connector.connect(&clock).await });
             let backend = connecting.await.unwrap_or_else(|e| Err(crashed(&e)))?;
-            self.lease.check(Duration::ZERO)?;
+            self.lease.check(&backend.info().capabilities, self.drift)?;
             let settings = Settings {
                 lease: self.lease,
                 label: label(self.label.as_deref())?.into(),

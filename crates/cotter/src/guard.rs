@@ -5,7 +5,8 @@ use crate::engine::{Core, Engine, Hold, Returned, give_back, in_background};
 use crate::lease::check_ttl;
 use crate::notes::{check_key, check_size};
 use crate::record::notes;
-use crate::{Error, ErrorKind, FencingToken, Lease, LossCause, LossSignal, Lost, Mode, Name, Op, Result};
+use crate::{Error, ErrorKind, ExpirySignal, FencingToken, Lease, LossCause, LossSignal, Lost};
+use crate::{Mode, Name, Op, Result};
 use std::fmt;
 use std::future::Future;
 use std::os::fd::OwnedFd;
@@ -105,13 +106,14 @@ impl Guard {
 
     /// Completes when the lock is lost, at the deadline at the latest; after a release when the store has answered it.
     pub fn lost(&self) -> LossSignal {
-        LossSignal::new(self.hold().clone(), self.serial, self.token, None)
+        LossSignal::new(self.hold().clone(), self.serial, self.token)
     }
 
-    /// The same, already `margin` before the deadline: for work that needs time to stop. It completes only while
-    /// renewals fail (or with a fixed lease), and never where the grant lives with the process or session.
-    pub fn expiring(&self, margin: Duration) -> LossSignal {
-        LossSignal::new(self.hold().clone(), self.serial, self.token, Some(margin))
+    /// Completes `margin` before the deadline, while the lock is still held: for work that needs time to stop. That
+    /// comes only while renewals fail (or with a fixed lease), and never where the grant lives with the process or
+    /// session. A loss that comes first ends it with [`Lost`].
+    pub fn expiring(&self, margin: Duration) -> ExpirySignal {
+        ExpirySignal::new(self.lost(), margin)
     }
 
     /// Runs `work` until it is done or the lock is lost, whatever is first. `Ok` means that the lock was still valid

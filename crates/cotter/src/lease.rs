@@ -1,5 +1,7 @@
 //! How long a grant lasts and who keeps it alive.
 
+use crate::backend::Capabilities;
+use crate::engine::Drift;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
 
@@ -43,8 +45,18 @@ impl Lease {
         self
     }
 
-    pub(crate) fn check(&self, min_ttl: Duration) -> Result<()> {
-        check_ttl(self.ttl, min_ttl)?;
+    /// Whether a store that can do this can give such a lease, and at least half of it can be relied on.
+    pub(crate) fn check(&self, capabilities: &Capabilities, drift: Drift) -> Result<()> {
+        check_ttl(self.ttl, capabilities.min_ttl)?;
+        let uncertain = drift.of(self.ttl);
+        if capabilities.leases && uncertain > self.ttl / 2 {
+            let what = format!(
+                "a ttl of {:?} is too short: {uncertain:?} of it cannot be relied on, because clocks may drift apart so far, \
+                and at least half must be left",
+                self.ttl
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
         match self.max_hold {
             Some(d) if d.is_zero() => Err(Error::new(ErrorKind::InvalidInput, "max_hold is zero")),
             _ => Ok(()),

@@ -66,7 +66,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use fence::{Fence, Stale};
 pub use guard::{Guard, Released};
 pub use lease::Lease;
-pub use loss::{LossCause, LossSignal, Lost};
+pub use loss::{Expiring, ExpirySignal, LossCause, LossSignal, Lost};
 pub use mutex::Mutex;
 pub use name::Name;
 pub use op::Op;

@@ -73,9 +73,13 @@ fn extend_moves_the_deadline_and_never_back() {
     assert!(signal.wait_for(Duration::ZERO).is_none(), "moved with the deadline");
     clock.advance(S * 8);
     assert!(guard.is_valid());
-    assert!(signal.wait_for(Duration::ZERO).is_some(), "two seconds before the end");
+    let expiring = signal.wait_for(Duration::ZERO).expect("two seconds before the end").expect("still held");
+    assert!(expiring.left <= S * 2 && expiring.left > S && expiring.token == guard.token(), "{expiring:?}");
+    let text = format!("the lock \"a\" (token {}) ends in {:.1?} unless it is renewed", guard.token(), expiring.left);
+    assert_eq!(expiring.to_string(), text);
     clock.advance(S * 2);
     assert!(!guard.is_valid());
+    assert_eq!(signal.wait_for(Duration::ZERO).unwrap().unwrap_err().cause, LossCause::Expired);
     assert_eq!(guard.extend(Duration::MAX).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
 }
 
@@ -103,6 +107,29 @@ fn leases_that_cannot_work_are_refused_before_io() {
         error.to_string(),
         "invalid name: the name has the control character '\\u{7}' at byte 1; leave it out"
     );
+}
+
+/// Half of a lease must be worth something.
+#[test]
+fn a_lease_that_the_drift_eats_up_is_refused() {
+    let ms = Duration::from_millis;
+    let connect = |lease, fixed| {
+        Client::builder().url("memory:").lease(lease).drift(10_000, fixed).connect().wait()
+    };
+    for (lease, drift) in [(Lease::renewed(ms(1)), ms(2)), (Lease::fixed(ms(500)), S)] {
+        let error = connect(lease, drift).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains("cannot be relied on"), "{error}");
+        let client = connect(Lease::default(), drift).unwrap();
+        let error = client.mutex("a").lease(lease).try_lock().wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        let error = client.rwlock("a").lease(lease).try_read().wait().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    let client = connect(Lease::renewed(ms(5)), ms(2)).unwrap();
+    assert!(client.mutex("a").lock().wait().unwrap().remaining().unwrap() <= ms(3));
+    let exact = connect(Lease::fixed(ms(1000)), ms(490)).unwrap();
+    assert!(!exact.mutex("a").lock().wait().unwrap().remaining().unwrap().is_zero());
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn another_executor_than_tokio_works() {
 fn who_is_told_of_a_loss_can_try_again_at_once() {
     let (client, _) = pair();
     for _ in 0..200 {
-        let lease = Lease::fixed(Duration::from_millis(3));
+        let lease = Lease::fixed(Duration::from_millis(5));
         let guard = client.mutex("a").lease(lease).lock().wait().unwrap();
         guard.lost().wait_for(Duration::from_secs(5)).expect("a fixed lease ends");
         drop(guard);

@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use super::grace::Grace;
-use cotter::{Guard, Lost};
+use cotter::{Expiring, Guard, Lost};
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -11,8 +11,10 @@ use std::time::Duration;
 pub(crate) enum End {
     /// By itself, and so many that came of it live on.
     Exited { status: ExitStatus, left: usize },
-    /// The lock is lost, or about to be.
+    /// The lock is lost.
     Lost(Lost),
+    /// It is about to be: there is just the time to stop.
+    Expiring(Expiring),
     /// It has run for as long as it may.
     MaxHold(Duration),
     /// The shim stopped it, because cotter had not run for too long.
@@ -31,7 +33,7 @@ pub(crate) async fn stop(
 ) -> End {
     let time = match &end {
         // Its time was over while it was stopped: it is not let go on.
-        End::Lost(_) if child.is_stopped() => Duration::ZERO,
+        End::Lost(_) | End::Expiring(_) if child.is_stopped() => Duration::ZERO,
         End::Lost(lost) => grace.on_loss(lost, guard),
         _ => grace.in_time(guard),
     };

@@ -7,7 +7,7 @@ use super::grace::Grace;
 use super::wire::News;
 use crate::exit::Exit;
 use crate::output::Failure;
-use cotter::{Guard, LossSignal};
+use cotter::{Guard, ExpirySignal};
 use std::future::pending;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -27,7 +27,7 @@ pub(crate) struct Watch<'a> {
     max_hold: Option<(Instant, Duration)>,
     /// The same on the boot clock.
     longest: Option<u64>,
-    expiring: LossSignal,
+    expiring: ExpirySignal,
     /// When to tell the shim of a new deadline.
     tell: Option<Instant>,
 }
@@ -72,7 +72,7 @@ impl<'a> Watch<'a> {
                         return Err(Failure::new(Exit::Protocol, "the shim says what makes no sense"));
                     }
                 },
-                lost = &mut self.expiring => End::Lost(lost),
+                told = &mut self.expiring => told.map_or_else(End::Lost, End::Expiring),
                 () = at(longest) => self.overdue(),
                 () = at(self.tell) => {
                     self.tell(child);

@@ -163,9 +163,10 @@ async fn until_the_end(
 fn conclude(end: End, lost: Option<Lost>, name: &Name) -> Result<Exit, Failure> {
     let lost_so = |text: String| Err(Failure::new(Exit::Lost, text));
     match (end, lost) {
-        (End::Lost(lost), _) | (End::Overdue, Some(lost)) => {
+        (End::Lost(lost), _) | (End::Overdue | End::Expiring(_), Some(lost)) => {
             lost_so(format!("{lost}; the command was stopped"))
         }
+        (End::Expiring(expiring), None) => lost_so(format!("{expiring}; the command was stopped in time")),
         (End::Overdue, None) => lost_so(format!(
             "{name:?}: cotter was paused for too long, the lock was about to be lost; the command was stopped"
         )),

@@ -106,6 +106,7 @@ impl Shop {
         let status = match end {
             End::Exited { status, .. } | End::NoShim(Some(status)) => *status,
             End::Lost(lost) => return Err(lost.to_string()),
+            End::Expiring(expiring) => return Err(format!("{expiring}; the command was stopped")),
             End::Overdue => return Err("cotter was paused for too long, the command was stopped".to_owned()),
             End::NoShim(None) | End::MaxHold(_) => return Err("killed".to_owned()),
         };

@@ -103,7 +103,7 @@ impl Core {
         self.usable()?;
         let info = self.backend.info();
         info.capabilities.supports(want.mode, info.scheme)?;
-        want.lease.check(info.capabilities.min_ttl)
+        want.lease.check(&info.capabilities, self.settings.drift)
     }
 
     /// Refuses work for a client that was closed or forked.
