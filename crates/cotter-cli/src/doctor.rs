@@ -34,7 +34,7 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
     let mut text = format!(
         "store      {}{scope}\npromises   {}\nlifetime   {}\n",
         clean(&info.instance),
-        level(info.level).1,
+        level(promised(info, findings)).1,
         lifetime(info.capabilities)
     );
     if !can.is_empty() {
@@ -52,6 +52,7 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
 }
 
 fn as_json(info: &Info, findings: &[Finding]) -> String {
+    let level = level(promised(info, findings)).0;
     let capabilities: serde_json::Map<_, _> = abilities(info.capabilities)
         .into_iter()
         .map(|(what, yes)| (what.replace(' ', "_"), yes.into()))
@@ -63,12 +64,17 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
     let report = json!({
         "store": info.instance,
         "scheme": info.scheme,
-        "level": level(info.level).0,
+        "level": level,
         "capabilities": capabilities,
         "min_ttl_ms": u64::try_from(info.capabilities.min_ttl.as_millis()).unwrap_or(u64::MAX),
         "findings": findings,
     });
     format!("{report}\n")
+}
+
+/// What is left of the store's promise when everything that was found is taken into account.
+fn promised(info: &Info, findings: &[Finding]) -> Level {
+    findings.iter().filter_map(|f| f.level).fold(info.level, Level::min)
 }
 
 fn level(level: Level) -> (&'static str, &'static str) {
@@ -87,12 +93,11 @@ fn lifetime(capabilities: Capabilities) -> &'static str {
     }
 }
 
-fn abilities(capabilities: Capabilities) -> [(&'static str, bool); 5] {
+fn abilities(capabilities: Capabilities) -> [(&'static str, bool); 4] {
     [
         ("leases", capabilities.leases),
         ("shared locks", capabilities.shared),
         ("semaphores", capabilities.permits),
         ("leaving a lease behind", capabilities.keep_for),
-        ("tickets", capabilities.adopt),
     ]
 }

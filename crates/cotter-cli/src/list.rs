@@ -72,7 +72,7 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
             show::mode(holder.mode).0.to_owned(),
             holder.since.map_or_else(none, |then| words(since(then))),
             holder.remaining.map_or_else(none, words),
-            holder.token.to_string(),
+            show::token(holder).unwrap_or_else(none),
             first(&waiting),
         ]
     };

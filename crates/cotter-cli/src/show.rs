@@ -47,7 +47,7 @@ fn text(record: &Record) -> String {
     for holder in &record.holders {
         lines.push(("held by", clean(&holder.label)));
         lines.push(("mode", mode(holder.mode).0.into()));
-        lines.push(("token", holder.token.to_string()));
+        lines.extend(token(holder).map(|token| ("token", token)));
         lines.extend(holder.pid.map(|pid| ("process", pid.to_string())));
         lines.extend(holder.since.map(|t| ("since", format!("{} ({} ago)", stamp(t), words(since(t))))));
         lines.extend(holder.remaining.map(|left| ("left", words(left))));
@@ -84,7 +84,8 @@ struct HolderJson<'a> {
     /// How many permits, and of how many; absent for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     permits: Option<(u32, u32)>,
-    token: String,
+    /// Absent where the store knows none.
+    token: Option<String>,
     pid: Option<u32>,
     since: Option<String>,
     remaining_ms: Option<u64>,
@@ -97,12 +98,17 @@ impl<'a> From<&'a Holder> for HolderJson<'a> {
             label: &holder.label,
             mode,
             permits,
-            token: holder.token.to_string(),
+            token: token(holder),
             pid: holder.pid,
             since: holder.since.map(stamp),
             remaining_ms: holder.remaining.map(millis),
         }
     }
+}
+
+/// Some stores know no tokens.
+pub(crate) fn token(holder: &Holder) -> Option<String> {
+    (holder.token.get() > 0).then(|| holder.token.to_string())
 }
 
 /// In a word, and how many permits of how many.

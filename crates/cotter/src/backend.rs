@@ -64,7 +64,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store cannot.
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a downgrade", self.info().scheme).with_name(&grant.claim.name))
+        Err(Error::unsupported("a downgrade", self.info().variant).with_name(&grant.claim.name))
     }
 
     /// Hands a grant from one claim id to another, once: a ticket is resumed. `Ok(None)` when `from` holds nothing.
@@ -73,7 +73,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the grant lives with a process.
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
         let _ = to;
-        Err(Error::unsupported("handing a lock to another process", self.info().scheme).with_name(&from.name))
+        Err(Error::unsupported("handing a lock to another process", self.info().variant)
+            .with_name(&from.name))
     }
 
     /// The store's clock, where it has one.
@@ -378,7 +379,7 @@ pub enum Release {
 
 /// What a store promises; see `docs/guarantees.md`.
 #[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// L0: two holders are possible without any pause or clock fault.
     BestEffort,
@@ -392,6 +393,8 @@ pub enum Level {
 pub struct Info {
     /// The scheme of its URLs.
     pub scheme: &'static str,
+    /// What errors call it where what it can do depends on more than the scheme: `redis in mode=plain`.
+    pub variant: &'static str,
     /// What it promises.
     pub level: Level,
     /// What it can do.
@@ -407,6 +410,7 @@ impl Info {
     pub fn new(scheme: &'static str, instance: impl Into<String>) -> Self {
         Self {
             scheme,
+            variant: scheme,
             level: Level::LeaseExclusive,
             capabilities: Capabilities::default(),
             instance: instance.into(),

@@ -2,7 +2,7 @@
 
 use crate::backend::{Admin, Backend, Notes};
 use crate::engine::Core;
-use crate::{Error, FencingToken, Mode, Name, Result};
+use crate::{Error, FencingToken, Level, Mode, Name, Result};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub struct Holder {
     pub label: String,
     /// How it holds.
     pub mode: Mode,
-    /// Its fencing token; the first of its block when its process takes several turns.
+    /// Its fencing token; the first of its block when its process takes several turns. Zero where the store knows none.
     pub token: FencingToken,
     /// The process on this host, where the store knows it.
     pub pid: Option<u32>,
@@ -167,11 +167,11 @@ impl Records {
 }
 
 pub(crate) fn admin(backend: &Arc<dyn Backend>) -> Result<&dyn Admin> {
-    backend.admin().ok_or_else(|| Error::unsupported("looking at locks from outside", backend.info().scheme))
+    backend.admin().ok_or_else(|| Error::unsupported("looking at locks from outside", backend.info().variant))
 }
 
 pub(crate) fn notes(backend: &Arc<dyn Backend>) -> Result<&dyn Notes> {
-    backend.notes().ok_or_else(|| Error::unsupported("keeping notes", backend.info().scheme))
+    backend.notes().ok_or_else(|| Error::unsupported("keeping notes", backend.info().variant))
 }
 
 /// What became of an eviction.
@@ -202,12 +202,21 @@ pub struct Finding {
     pub subject: String,
     /// What was found, and what to do about it.
     pub message: String,
+    /// What the store promises no more than, because of this.
+    pub level: Option<Level>,
 }
 
 impl Finding {
     /// A finding.
     pub fn new(severity: Severity, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity, subject: subject.into(), message: message.into() }
+        Self { severity, subject: subject.into(), message: message.into(), level: None }
+    }
+
+    /// The same, with what it leaves of the store's promise.
+    #[must_use]
+    pub fn leaving(mut self, level: Level) -> Self {
+        self.level = Some(level);
+        self
     }
 }
 

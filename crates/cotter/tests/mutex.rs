@@ -75,7 +75,11 @@ fn extend_moves_the_deadline_and_never_back() {
     assert!(guard.is_valid());
     let expiring = signal.wait_for(Duration::ZERO).expect("two seconds before the end").expect("still held");
     assert!(expiring.left <= S * 2 && expiring.left > S && expiring.token == guard.token(), "{expiring:?}");
-    let text = format!("the lock \"a\" (token {}) ends in {:.1?} unless it is renewed", guard.token(), expiring.left);
+    let text = format!(
+        "the lock \"a\" (token {}) ends in {:.1?} unless it is renewed",
+        guard.token(),
+        expiring.left
+    );
     assert_eq!(expiring.to_string(), text);
     clock.advance(S * 2);
     assert!(!guard.is_valid());
@@ -113,9 +117,8 @@ fn leases_that_cannot_work_are_refused_before_io() {
 #[test]
 fn a_lease_that_the_drift_eats_up_is_refused() {
     let ms = Duration::from_millis;
-    let connect = |lease, fixed| {
-        Client::builder().url("memory:").lease(lease).drift(10_000, fixed).connect().wait()
-    };
+    let connect =
+        |lease, fixed| Client::builder().url("memory:").lease(lease).drift(10_000, fixed).connect().wait();
     for (lease, drift) in [(Lease::renewed(ms(1)), ms(2)), (Lease::fixed(ms(500)), S)] {
         let error = connect(lease, drift).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");

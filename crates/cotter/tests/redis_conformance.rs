@@ -28,8 +28,17 @@ cotter::conformance_tests!(native, fixture(""));
 /// The older protocols have no queue: they keep every rule but the ones about order.
 const ABOUT_ORDER: &[&str] = &["order_of_arrival", "newcomer_does_not_pass_a_waiter"];
 
+/// They keep no token and no label, one key at a time can be looked at, and there is little room for marks:
+/// `redis/outside.rs` says what is left.
+const ABOUT_RECORDS: &[&str] = &[
+    "the_holder_is_shown",
+    "listing_goes_by_pages",
+    "evict_takes_it_or_says_who",
+    "an_evicted_holder_is_told_so",
+];
+
 fn all_but_order(options: &str) {
-    all_but(ABOUT_ORDER, options);
+    all_but(&[ABOUT_ORDER, ABOUT_RECORDS].concat(), options);
 }
 
 fn all_but(otherwise: &[&str], options: &str) {
@@ -46,7 +55,8 @@ fn plain_keeps_every_rule_but_order() {
 /// All claims store the same value: whoever has the lock by now cannot be told from who had it before.
 #[test]
 fn plain_with_a_request_id_keeps_every_rule_but_order() {
-    let otherwise = [ABOUT_ORDER, &["a_lock_that_another_has_by_now_is_not_given_back"]].concat();
+    let otherwise =
+        [ABOUT_ORDER, ABOUT_RECORDS, &["a_lock_that_another_has_by_now_is_not_given_back"]].concat();
     all_but(&otherwise, "mode=plain&retry=5ms&request_id=job42");
 }
 

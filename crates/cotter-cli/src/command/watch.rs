@@ -7,7 +7,7 @@ use super::grace::Grace;
 use super::wire::News;
 use crate::exit::Exit;
 use crate::output::Failure;
-use cotter::{Guard, ExpirySignal};
+use cotter::{ExpirySignal, Guard};
 use std::future::pending;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

@@ -1,6 +1,7 @@
 //! Looking at locks and taking them away.
 
-use crate::env::TestEnv;
+use crate::env::{Running, TestEnv, until};
+use cotter_testkit::servers::Redis;
 
 #[test]
 fn list_shows_who_holds_what() {
@@ -98,6 +99,44 @@ fn evicting_what_nobody_holds_is_done_already() {
     let json = env.run(["--json", "evict", "--token", &other, "a"]).code(0).json();
     assert_eq!((&json[0]["name"], &json[0]["result"]), (&"a".into(), &"not_held".into()));
     first.let_go().code(0);
+}
+
+/// A fail-over may forget the last locks: the first line must not promise more than the findings leave.
+#[test]
+fn doctor_promises_no_more_than_what_it_has_found() {
+    let (Some(redis), Some(replica)) = (Redis::start(), Redis::start()) else { return };
+    let env = TestEnv::new();
+    let doctor =
+        |args: &[&str]| Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
+    let alone = doctor(&["doctor"]).stdout;
+    assert!(alone.contains("promises   L1") && !alone.contains("tickets"), "{alone}");
+    replica.follow(&redis);
+    until("it is attached", || redis.command(&["INFO", "replication"]).contains("connected_slaves:1"));
+    let text = doctor(&["doctor"]).stdout;
+    assert!(text.contains("promises   L0, best effort") && !text.contains("L1"), "{text}");
+    assert_eq!(doctor(&["--json", "doctor"]).json()[0]["level"], "L0");
+}
+
+/// What the mode can: one lock by its name.
+#[test]
+fn older_modes_show_and_evict_one_lock() {
+    let Some(redis) = Redis::start() else { return };
+    let env = TestEnv::new();
+    let cotter = |options: &str, args: &[&str]| {
+        Running::start(env.cotter(args).env("COTTER_URL", redis.url(options))).end()
+    };
+    redis.command(&["SET", "a", "order-7", "PX", "60000"]);
+    let held = cotter("mode=plain", &["show", "a"]).code(0).stdout;
+    assert!(held.contains("held by     value order-7") && !held.contains("token"), "{held}");
+    cotter("mode=plain", &["evict", "--now", "a"]).code(0);
+    cotter("mode=plain", &["run", "-n", "a", "true"]).code(0);
+    for mode in ["mode=plain", "mode=getset"] {
+        cotter(mode, &["list"]).code(64).one_line(&[mode, "show one by its name"]);
+        assert!(cotter(mode, &["doctor"]).code(0).stdout.contains("persistence"));
+    }
+    for flaw in ["clocks", "losers", "owner"] {
+        assert!(cotter("mode=getset", &["doctor"]).code(0).stdout.contains(flaw), "{flaw}");
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Core {
     pub(crate) fn admit(&self, want: &Want) -> Result<()> {
         self.usable()?;
         let info = self.backend.info();
-        info.capabilities.supports(want.mode, info.scheme)?;
+        info.capabilities.supports(want.mode, info.variant)?;
         want.lease.check(&info.capabilities, self.settings.drift)
     }
 

@@ -71,7 +71,7 @@ impl Admin for Native {
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
-        doctor::diagnose(&self.link).await
+        doctor::diagnose(&self.link, &self.shared.options).await
     }
 }
 

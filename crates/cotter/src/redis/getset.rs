@@ -2,13 +2,16 @@
 
 use super::connection::Link;
 use super::faults::{Sent, explain, garbled};
+use super::outside::value_at;
 use super::pace::Pauses;
 use super::polling::{self, Once, Sale, Tried, grant, millis};
 use super::state::text;
 use super::{SCHEME, Shared, doctor, script};
-use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until};
+use crate::backend::{
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until,
+};
 use crate::clock::unix_micros;
-use crate::{Clock, Error, ErrorKind, LossCause, Moment, Result};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
 use async_trait::async_trait;
 use redis::{Cmd, Value};
 use std::sync::Arc;
@@ -17,8 +20,8 @@ use std::time::{Duration, SystemTime};
 /// One connection that speaks the getset protocol.
 #[derive(Debug, Clone)]
 pub(super) struct GetSet {
-    link: Arc<Link>,
-    shared: Arc<Shared>,
+    pub(super) link: Arc<Link>,
+    pub(super) shared: Arc<Shared>,
     info: Info,
 }
 
@@ -40,6 +43,7 @@ impl GetSet {
         let mut info = Info::new(SCHEME, instance);
         info.level = Level::BestEffort;
         info.caution = Some(CAUTION);
+        info.variant = super::outside::variant(shared.options.mode);
         let min_ttl = Duration::from_millis(1);
         info.capabilities = Capabilities {
             leases: true,
@@ -148,6 +152,16 @@ enum Step {
     JustFreed,
 }
 
+impl GetSet {
+    /// The expiry that stands at the key, as it is written there, and how long it still lasts; `None` when it is free.
+    pub(super) async fn ends(&self, name: &Name) -> Result<Option<(Vec<u8>, Duration)>> {
+        let Some(value) = value_at(&self.link, name).await? else { return Ok(None) };
+        let theirs = parse(&Value::BulkString(value.clone())).map_err(|e| e.with_name(name))?;
+        let left = theirs.unwrap_or_default().saturating_sub(self.wall_millis());
+        Ok((left > 0).then_some((value, Duration::from_millis(left))))
+    }
+}
+
 /// The expiry that stands there; `None` when it has just gone.
 fn parse(value: &Value) -> Result<Option<u64>> {
     let Value::BulkString(bytes) = value else { return Ok(None) };
@@ -214,6 +228,10 @@ impl Backend for GetSet {
 
     async fn close(&self) {
         self.link.close();
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
     }
 }
 

@@ -20,6 +20,7 @@
 //! | `wake` | the subscription that wakes those who wait |
 //! | `backend`, `queue` | the contract in native mode, and waiting |
 //! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
+//! | `outside` | looking and evicting in the two older protocols |
 //! | `plain`, `getset`, `polling` | the two older protocols |
 //! | `pace` | when to ask, where there is no queue |
 
@@ -37,6 +38,7 @@ mod keys;
 mod maker;
 mod notes;
 mod options;
+mod outside;
 mod pace;
 mod plain;
 mod polling;

@@ -2,12 +2,13 @@
 
 use super::connection::Link;
 use super::faults::{Sent, explain, garbled};
+use super::outside::EVICTED;
 use super::pace::Pauses;
 pub(super) use super::polling::Sold;
 use super::polling::{self, Once, Sale, Tried, grant, millis};
 use super::state::{bytes, text};
 use super::{SCHEME, Shared, doctor, script};
-use crate::backend::{Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
+use crate::backend::{Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::{Clock, Error, ErrorKind, LossCause, Lost, Moment, Result};
 use async_trait::async_trait;
 use redis::{Cmd, Value};
@@ -17,8 +18,8 @@ use std::time::{Duration, SystemTime};
 /// One connection that speaks the plain protocol.
 #[derive(Debug, Clone)]
 pub(super) struct Plain {
-    link: Arc<Link>,
-    shared: Arc<Shared>,
+    pub(super) link: Arc<Link>,
+    pub(super) shared: Arc<Shared>,
     info: Info,
 }
 
@@ -29,6 +30,7 @@ impl Plain {
     pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>, _: Arc<dyn Clock>) -> Self {
         let instance = format!("{} (plain: tokens order only cotter's own grants)", shared.options.instance);
         let mut info = Info::new(SCHEME, instance);
+        info.variant = super::outside::variant(shared.options.mode);
         let min_ttl = Duration::from_millis(5);
         info.capabilities = Capabilities {
             leases: true,
@@ -215,6 +217,7 @@ impl Backend for Plain {
                 Ok(Release::Freed)
             }
             _ if strays => Ok(Release::Unsettled),
+            Some((b'o', theirs)) if theirs == EVICTED => Ok(Release::Evicted),
             Some((b'o', theirs)) => self.refused(claim, number, theirs),
             Some((b'n', _)) => Ok(Release::NotHeld),
             _ => Err(garbled(&String::from_utf8_lossy(&answer))),
@@ -228,6 +231,10 @@ impl Backend for Plain {
     async fn close(&self) {
         self.link.close();
     }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
 }
 
 impl Plain {
@@ -240,14 +247,15 @@ impl Plain {
         };
         let values: Vec<String> = grants.iter().map(value).collect();
         let wanted = millis(ttl).to_string();
-        let args: Vec<&[u8]> =
-            std::iter::once(&wanted).chain(&values).map(|argument| argument.as_bytes()).collect();
+        let mut args = vec![wanted.as_bytes(), EVICTED];
+        args.extend(values.iter().map(String::as_bytes));
         let live = self.link.live().await?;
         let as_of = self.link.now();
         let answer = script::PLAIN_EXTEND.run(&live, &keys, &args).await;
         let answer = text(answer.map_err(|e| explain(e, Sent::Yes))?)?;
         let extension = |(left, grant): (&str, &&Grant)| match left.parse() {
             _ if left == "-" => Ok(Extension::Lost(LossCause::Gone)),
+            _ if left == "e" => Ok(Extension::Lost(LossCause::Evicted)),
             Ok(left) => {
                 let left = Duration::from_millis(left);
                 if self.is_chosen() {

@@ -55,6 +55,7 @@ scripts! {
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
     PLAIN_LOOK: "plain_look", Memory::Beyond;
+    PLAIN_EVICT: "plain_evict", Memory::Beyond;
     PLAIN_EXTEND: "plain_extend", Memory::Beyond;
     PLAIN_RELEASE: "plain_release", Memory::Beyond;
     GETSET_EXTEND: "getset_extend", Memory::Beyond;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod contention;
+mod doctor;
 mod faults;
 mod interop;
 mod lost;
@@ -10,6 +11,7 @@ mod missing;
 mod older;
 mod oracle;
 mod outages;
+mod outside;
 mod process;
 mod renewal;
 mod runtimes;

@@ -1,13 +1,14 @@
 -- Compare and expire, for many keys; never shortens.
 --
 -- KEYS  the keys
--- ARGV  1 ttl (ms)   then our value of each key
--- Returns for each key the milliseconds that are left, or '-' where the value is another; spaces between
+-- ARGV  1 ttl (ms)   2 the value of what was evicted   then our value of each key
+-- Returns for each key the milliseconds that are left, '-' where the value is another, or 'e'; spaces between
 local answers = {}
 for i, key in ipairs(KEYS) do
   -- What is no string at all is no reason to leave the others out.
-  if redis.pcall('GET', key) ~= ARGV[i + 1] then
-    answers[i] = '-'
+  local value = redis.pcall('GET', key)
+  if value ~= ARGV[i + 2] then
+    answers[i] = value == ARGV[2] and 'e' or '-'
   else
     local left = redis.call('PTTL', key)
     if left >= 0 and left < tonumber(ARGV[1]) then redis.call('PEXPIRE', key, ARGV[1]) end
