@@ -111,7 +111,8 @@ impl Guard {
 
     /// Completes `margin` before the deadline, while the lock is still held: for work that needs time to stop. That
     /// comes only while renewals fail (or with a fixed lease), and never where the grant lives with the process or
-    /// session. A loss that comes first ends it with [`Lost`].
+    /// session; a margin of more than a third of a renewed lease is cut short, because renewals come that late. A loss that
+    /// comes first ends it with [`Lost`].
     pub fn expiring(&self, margin: Duration) -> ExpirySignal {
         ExpirySignal::new(self.lost(), margin)
     }

@@ -178,8 +178,8 @@ impl ExpirySignal {
     fn poll_margin(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
         let clock = self.lost.hold.clock().clone();
         loop {
-            let Some(deadline) = self.lost.hold.deadline() else { return Poll::Pending };
-            let (at, now) = (deadline - self.margin, clock.now());
+            let Some((at, deadline)) = self.lost.hold.warn_at(self.margin) else { return Poll::Pending };
+            let now = clock.now();
             if now >= at {
                 return Poll::Ready(deadline.since(now));
             }

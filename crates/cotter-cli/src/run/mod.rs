@@ -79,6 +79,10 @@ async fn attempt(
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
     report.held(guard.token());
+    // What came by message lasts for a moment only until its first renewal: too short to stop a command in.
+    if guard.remaining().is_some_and(|left| left < args.ttl / 2) {
+        guard.extend(args.ttl).await?;
+    }
     let mut slot = Slot::load(args, &client, &name).await?;
     if let Some(slot) = slot.as_ref().filter(|slot| slot.is_done()) {
         console.answer(&format!("{name:?}: slot {:?} is done, the command is not run", slot.key()));

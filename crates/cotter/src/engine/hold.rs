@@ -116,6 +116,17 @@ impl Hold {
         (end != Moment::NEVER.as_nanos()).then_some(Moment::from_nanos(end))
     }
 
+    /// When to warn of the deadline that comes `margin` later, and that deadline. While a renewal on time can still move
+    /// it, that is no warning: a lease that was given for a moment only, until its first renewal, is shorter than many a
+    /// margin.
+    pub(crate) fn warn_at(&self, margin: Duration) -> Option<(Moment, Moment)> {
+        let deadline = self.deadline()?;
+        let renewal = Moment::from_nanos(self.renew_at.load(Ordering::Acquire));
+        let at = deadline - margin;
+        let is_moved = renewal < deadline && deadline.as_nanos() < self.ends.load(Ordering::Acquire);
+        Some((if is_moved { at.max(renewal + deadline.since(renewal) / 2) } else { at }, deadline))
+    }
+
     /// Why it is lost, if it is. Looks at the clock: a paused holder learns it here first.
     pub(crate) fn lost(self: &Arc<Self>) -> Option<LossCause> {
         if let Some(cause) = self.lock().lost {
