@@ -35,4 +35,4 @@ pub(crate) use end::{End, stop};
 pub(crate) use grace::Grace;
 pub(crate) use launch::Launch;
 pub(crate) use shims::reap_as_init;
-pub(crate) use watch::{Step, Watch};
+pub(crate) use watch::{Step, Watch, make_whole};

@@ -19,6 +19,15 @@ const PART: u32 = 8;
 /// The shim lets cotter go first: it knows why the command has to stop.
 const AFTER_COTTER: Duration = Duration::from_millis(20);
 
+/// A lease that a store gave for a start only is made whole before the command starts, which would have to stop at once
+/// otherwise.
+pub(crate) async fn make_whole(guard: &Guard, ttl: Duration) -> Result<(), cotter::Error> {
+    match guard.remaining() {
+        Some(left) if left < ttl / 2 => guard.extend(ttl).await,
+        _ => Ok(()),
+    }
+}
+
 /// What has to be watched while a command runs.
 pub(crate) struct Watch<'a> {
     guard: &'a Guard,

@@ -23,7 +23,7 @@ mod wait;
 pub(crate) use args::Run;
 
 use crate::command::signals::Signals;
-use crate::command::{Child, End, Grace, Launch, Step, Watch, reap_as_init, stop};
+use crate::command::{Child, End, Grace, Launch, Step, Watch, make_whole, reap_as_init, stop};
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
@@ -89,6 +89,7 @@ async fn attempt(
         give_back(guard, console).await;
         return Ok(Exit::Done);
     }
+    make_whole(&guard, args.ttl).await?;
     let held = above.with(&client, &name);
     let mut watch = Watch::new(&guard, grace, args.max_hold);
     let mut child = match Child::spawn(&launch(args, store, &held), &watch).await {

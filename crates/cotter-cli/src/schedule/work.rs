@@ -3,7 +3,7 @@
 use super::file::Spec;
 use super::systemd;
 use super::tell::Tell;
-use crate::command::{Child, End, Launch, Step, Watch, stop};
+use crate::command::{Child, End, Launch, Step, Watch, make_whole, stop};
 use crate::exit::Exit;
 use crate::run::held::{self, Held};
 use crate::store::Chosen;
@@ -59,6 +59,7 @@ impl Shop {
     async fn carry_out(&self, spec: &Spec, run: &Run) -> Result<(), String> {
         let (guard, grace) = (run.guard(), spec.grace);
         let launch = Launch { without: systemd::VARIABLES, ..spec.launch(self.environment(run)?) };
+        make_whole(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
         let mut watch = Watch::new(guard, grace, None);
         let mut child = Child::spawn(&launch, &watch).await.map_err(|failure| failure.message)?;
         let end = loop {

@@ -77,6 +77,11 @@ struct Settings {
 }
 
 impl Spec {
+    /// How long its lock outlives a cotter that is dead.
+    pub(in crate::schedule) fn ttl(&self) -> Duration {
+        self.settings.ttl
+    }
+
     /// `None` only after a mistake was noted.
     pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Self> {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
