@@ -5,10 +5,13 @@ use cotter::conformance::{CASES, Fixture, run};
 use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Name, Released, file};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// One path is one lock, so names are not apart; the kernel's queue gives no promise; and nobody writes down what it holds.
@@ -154,6 +157,54 @@ fn busy_neighbours_do_not_keep_us_out() {
             "violation[starved]: beside two others who lock the file: {waits:?}"
         );
     });
+}
+
+/// How many stand in the kernel's queue for the lock on this file.
+fn in_line(path: &Path) -> usize {
+    let inode = format!(":{} ", std::fs::metadata(path).unwrap().ino());
+    let table = std::fs::read_to_string("/proc/locks").unwrap();
+    table.lines().filter(|line| line.contains("-> FLOCK") && line.contains(&inode)).count()
+}
+
+fn until_in_line(path: &Path, wanted: usize) {
+    let start = Instant::now();
+    while in_line(path) < wanted {
+        let is_there = start.elapsed() < Duration::from_secs(20);
+        assert!(is_there, "violation[starved]: {} stand in the kernel's queue, not {wanted}", in_line(path));
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Those of flock(1) who come later are served later.
+#[test]
+fn who_waits_stands_in_the_kernels_queue() {
+    let place = place();
+    let path = place.path().join("lock");
+    let client = Client::builder().backend(store(&place)).connect().wait().unwrap();
+    let holder = File::create(&path).unwrap();
+    holder.lock().unwrap();
+    let lock = client.mutex("a").lock();
+    let order = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let guard = lock.wait().unwrap();
+            order.lock().unwrap().push("cotter");
+            drop(guard);
+        });
+        until_in_line(&path, 1);
+        for before in 1..=3 {
+            let (path, order) = (&path, &order);
+            scope.spawn(move || {
+                let file = File::open(path).unwrap();
+                file.lock().unwrap();
+                order.lock().unwrap().push("flock");
+                thread::sleep(Duration::from_millis(20));
+            });
+            until_in_line(path, before + 1);
+        }
+        holder.unlock().unwrap();
+    });
+    assert_eq!(order.into_inner().unwrap()[0], "cotter");
 }
 
 /// The file is replaced while one waits for it: the old one keeps nobody out any more.
