@@ -183,11 +183,11 @@ fn who_waits_stands_in_the_kernels_queue() {
     let client = Client::builder().backend(store(&place)).connect().wait().unwrap();
     let holder = File::create(&path).unwrap();
     holder.lock().unwrap();
-    let lock = client.mutex("a").lock();
+    let lock = client.mutex("a").try_lock_for(Duration::from_secs(40));
     let order = Mutex::new(Vec::new());
     thread::scope(|scope| {
         scope.spawn(|| {
-            let guard = lock.wait().unwrap();
+            let guard = lock.wait().unwrap().expect("in time");
             order.lock().unwrap().push("cotter");
             drop(guard);
         });
