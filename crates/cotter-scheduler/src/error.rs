@@ -54,6 +54,11 @@ impl Error {
         self.store.as_ref()
     }
 
+    /// Whether the lock of a job was lost.
+    pub(crate) fn is_loss(&self) -> bool {
+        self.store.as_ref().is_some_and(|e| e.kind() == cotter::ErrorKind::Lost)
+    }
+
     /// Whether the same call may succeed later without anybody mending anything.
     pub fn is_retryable(&self) -> bool {
         self.store.as_ref().is_some_and(cotter::Error::is_retryable)

@@ -121,8 +121,10 @@ impl Brood {
     /// Buries who has ended; answers who lives among the orphans and below this shim, `None` when there are no more; and how
     /// the command of the shim has ended, if that was seen.
     fn look(&mut self, of: Pid) -> (Option<Vec<Process>>, Option<ExitStatus>) {
+        // Asked before the children are listed: whoever was dead by then had left its orphans to this process.
+        let dead = self.dead();
         let status = self.reap(Some(of));
-        let is_anybody_left = proc::children().into_iter().any(|child| self.is_left(child, of));
+        let is_anybody_left = proc::children().into_iter().any(|child| self.is_left(child, of, &dead));
         // As long as the shim itself is not dead, its orphans are not here yet.
         let others = self.shims.iter().map(|entry| entry.shim).filter(|shim| *shim != of);
         let known: Vec<Pid> = others.chain(self.bystanders.iter().flatten().copied()).collect();
@@ -131,14 +133,21 @@ impl Brood {
 
     /// Whether this child may have left somebody who lives. Above every orphan that lives there is one that is a child of
     /// this process, and that stays one, alive or not, until it is buried: so nobody slips away by forking.
-    fn is_left(&self, child: Pid, of: Pid) -> bool {
-        let is_alive = || Process::read(child).is_some_and(|process| process.is_alive);
+    fn is_left(&self, child: Pid, of: Pid, dead: &[Pid]) -> bool {
+        let is_alive = || !dead.contains(&child);
         let is_bystander = self.bystanders.iter().flatten().any(|pid| *pid == child);
         match self.shims.iter().any(|entry| entry.shim == child) {
             true => child == of && is_alive(),
             false if self.is_awaited(child, Some(of)) => is_alive(),
             false => !is_bystander,
         }
+    }
+
+    /// The shims and commands that do not live any more.
+    fn dead(&self) -> Vec<Pid> {
+        let is_alive = |pid: &Pid| Process::read(*pid).is_some_and(|process| process.is_alive);
+        let all = self.shims.iter().flat_map(|entry| [Some(entry.shim), entry.command]);
+        all.flatten().filter(|pid| !is_alive(pid)).collect()
     }
 
     /// Buries all that have ended and that nobody waits for.
@@ -254,6 +263,27 @@ mod tests {
         assert!(brood().shims.is_empty());
         bystander.kill().unwrap();
         bystander.wait().unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_orphan_that_comes_between_two_looks_is_ended() {
+        let _alone = CHILDREN.lock().await;
+        adopt().unwrap();
+        for round in 0..200 {
+            let (reader, writer) = io::pipe().unwrap();
+            let mut command = Command::new("sh");
+            command.args(["-c", "sleep 600 & echo $!; wait"]).stdout(writer).stdin(Stdio::null());
+            let shim = Shim::spawn(&mut command).unwrap();
+            drop(command);
+            let mut line = String::new();
+            BufReader::new(reader).read_line(&mut line).unwrap();
+            let orphan = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+            shim.runs(orphan);
+            shim.kill();
+            let status = shim.end_orphans(None, Duration::ZERO).await;
+            assert!(!is_alive(orphan) && status.is_some(), "round {round}: {status:?}");
+            shim.bury();
+        }
     }
 
     #[tokio::test]

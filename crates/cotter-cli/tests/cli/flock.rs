@@ -129,7 +129,7 @@ fn what_it_cannot_do_is_said() {
 fn who_holds_it_is_shown() {
     let env = TestEnv::new();
     let (path, url) = lock(&env);
-    env.run(["--url", &url, "show", "backup"]).code(1);
+    env.run(["--url", &url, "show", "-q", "backup"]).code(1);
     let mut sh = env.anywhere("sh".as_ref());
     let mut holder =
         Running::start(sh.args(["-c", "exec 9>\"$0\"; flock 9; echo in; read line", path.to_str().unwrap()]));

@@ -158,7 +158,7 @@ impl Conductor {
 
     /// Told once; a loss of the lock is told by how the run ended. True for such a loss.
     fn failed(&mut self, post: &Arc<Post>, error: &crate::Error) -> bool {
-        let lost = error.store().is_some_and(|e| e.kind() == cotter::ErrorKind::Lost);
+        let lost = error.is_loss();
         let Some(entry) = self.agenda.get(post.name()) else { return lost };
         if !lost && !std::mem::replace(&mut entry.broken, true) {
             self.context.tell(post.name(), EventKind::Broken { error: error.to_string() });

@@ -133,9 +133,15 @@ impl<'a> Hold<'a> {
                 self.tell(&decision);
             }
             self.started = Some(now);
-            let ending = self.run_once(&slot, now).await;
+            let ending = self.run_once(&slot).await;
+            let took = self.context.clock.now().since(now);
             drop(worker);
-            self.finish(&mut state, &ending).await?;
+            let written = self.finish(&mut state, &ending).await;
+            // Only the note shows whether the lock was there to the end.
+            let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
+            let outcome = if lost { Ending::Lost } else { ending.clone() };
+            self.context.tell(self.post.name(), EventKind::Ended { slot: slot.at, outcome, took });
+            written?;
             let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
             worker = self.pause(&slot).await?;
             slot = next;
@@ -143,7 +149,7 @@ impl<'a> Hold<'a> {
         }
     }
 
-    async fn run_once(&self, slot: &Slot, began: UnixTime) -> Ending {
+    async fn run_once(&self, slot: &Slot) -> Ending {
         let (context, post, guard) = (self.context, self.post, self.guard.clone());
         let (slot, attempt, token) = (slot.at, slot.attempt, guard.token().get());
         context.tell(post.name(), EventKind::Started { slot, attempt, token });
@@ -156,10 +162,7 @@ impl<'a> Hold<'a> {
             client,
             cancel: cancelled,
         }));
-        let outcome = execute(context, &post.job.policy, &guard, task, &cancel).await;
-        let took = context.clock.now().since(began);
-        context.tell(post.name(), EventKind::Ended { slot, outcome: outcome.clone(), took });
-        outcome
+        execute(context, &post.job.policy, &guard, task, &cancel).await
     }
 
     /// Writes how it ended; what has no lock any more writes nothing, and its slot counts as crashed.

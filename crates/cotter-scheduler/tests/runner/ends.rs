@@ -153,6 +153,24 @@ async fn a_run_whose_lock_is_lost_is_dropped_writes_nothing_and_counts_as_crashe
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_whose_lock_was_gone_before_it_ended_is_not_called_ok() {
+    let world = World::new();
+    // Over long before the first renewal would have noticed.
+    let job = world.log.job("a", hourly(), S * 5).ttl(S * 30);
+    let replica = world.start(|s| s.job(job)).await;
+    sleep(S).await;
+    let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
+    world.client().await.evict_with("g/a", order).await.unwrap();
+    sleep(S * 20).await;
+    let ended = |wanted: Ending| {
+        world.log.events(|e| matches!(e, EventKind::Ended { outcome, .. } if *outcome == wanted))
+    };
+    assert_eq!((ended(Ending::Ok), ended(Ending::Lost)), (0, 1), "{:?}", world.log.told());
+    assert_eq!(endings(&replica, "a").await, [Ending::Crashed]);
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lease_that_cannot_be_renewed_tells_the_run_before_it_ends() {
     let (world, begin, faults) = (World::new(), Instant::now(), Faults::seeded(1));
     let client = world.client_of(|store| Faulty::new(store, &faults)).await;

@@ -146,7 +146,6 @@ impl Core {
         let end = self.now() + grace;
         // Those who ask the store for others stop, and tell them; what is to be undone is undone now.
         self.closing.notify_waiters();
-        self.background.hurry();
         self.quiet_by(end).await;
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);

@@ -27,6 +27,8 @@ struct Outage {
     since: Moment,
     last: Moment,
     failures: u64,
+    /// Whether something was answered after the last failure.
+    answered: bool,
 }
 
 /// An outage is over when so long after the last failure the store answers.
@@ -45,8 +47,14 @@ impl Core {
     }
 
     fn recover(&self, now: Moment) {
-        self.background.hurry();
-        let over = lock(&self.pulse.outage).take_if(|o| now.since(o.last) >= CALM);
+        let (first, over) = {
+            let mut outage = lock(&self.pulse.outage);
+            let first = outage.as_mut().is_some_and(|o| !std::mem::replace(&mut o.answered, true));
+            (first, outage.take_if(|o| now.since(o.last) >= CALM))
+        };
+        if first {
+            self.background.hurry();
+        }
         if let Some(Outage { since, failures, .. }) = over {
             self.pulse.down.store(false, Ordering::Relaxed);
             let server = self.server().to_owned();
@@ -64,8 +72,8 @@ impl Core {
         let first = {
             let mut outage = lock(&self.pulse.outage);
             let first = outage.is_none();
-            let outage = outage.get_or_insert(Outage { since: now, last: now, failures: 0 });
-            (outage.last, outage.failures) = (now, outage.failures + 1);
+            let outage = outage.get_or_insert(Outage { since: now, last: now, failures: 0, answered: false });
+            (outage.last, outage.failures, outage.answered) = (now, outage.failures + 1, false);
             first
         };
         if first {

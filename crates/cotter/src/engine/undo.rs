@@ -106,20 +106,23 @@ async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, mut unknown:
     if is_settled(core, carrier.get().unwrap_or(&core.backend), claim, &mut unknown).await {
         return;
     }
+    let mut closing = false;
     for pause in REPEATS {
         let at = clock.now() + pause;
         if at > end {
             return;
         }
+        // Once in each pause: the answers to those that are in a hurry must not put one another in a hurry.
+        let mut hurried = false;
         loop {
             tokio::select! {
                 () = clock.sleep_until(at) => break,
                 // One more than the others: what lands late is undone by those that are still to come.
-                () = core.background.hurry.notified() => {
-                    if is_settled(core, &core.backend, claim, &mut unknown).await {
-                        return;
-                    }
-                }
+                () = core.background.hurry.notified(), if !hurried => hurried = true,
+                () = core.closing(), if !closing => closing = true,
+            }
+            if is_settled(core, &core.backend, claim, &mut unknown).await {
+                return;
             }
         }
         if is_settled(core, &core.backend, claim, &mut unknown).await {
