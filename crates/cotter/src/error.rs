@@ -183,6 +183,7 @@ impl Error {
     }
 
     /// Says that the lock is lost, whatever kind of error tells it.
+    #[cfg(feature = "redis")]
     pub(crate) fn with_lost(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
