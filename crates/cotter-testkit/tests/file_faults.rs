@@ -45,18 +45,28 @@ async fn a_holder_whose_file_is_taken_away_is_told() {
 async fn a_newcomer_does_not_take_what_somebody_waits_for() {
     let (folder, log) = (private_folder(), Recorder::in_memory());
     let store = folder.path().join("store");
-    let [one, waits, comes] =
+    let [one, first, second] =
         [actor(&store, &log, 1).await, actor(&store, &log, 2).await, actor(&store, &log, 3).await];
+    let comes = actor(&store, &log, 4).await;
     for _ in 0..10 {
         let held = one.lock("x").await.unwrap();
-        let waiter = waits.clone();
+        let waiter = first.clone();
+        let next = tokio::spawn(async move { waiter.lock("x").await });
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        let waiter = second.clone();
         let waiting = tokio::spawn(async move { waiter.lock("x").await.map(drop) });
         tokio::time::sleep(Duration::from_millis(30)).await;
         held.release().await.unwrap();
         let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
-        let early = newcomer.is_some() && !waiting.is_finished();
-        demand(!early, Kind::LostPlace, "a newcomer was served before a listening waiter");
+        let mut early = newcomer.is_some() && !next.is_finished();
         drop(newcomer);
+        // The first in line stood in the kernel's queue. The second does not yet: only its ticket keeps newcomers out.
+        let held = next.await.unwrap().unwrap();
+        held.release().await.unwrap();
+        let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
+        early |= newcomer.is_some() && !waiting.is_finished();
+        drop(newcomer);
+        demand(!early, Kind::LostPlace, "a newcomer was served before a listening waiter");
         waiting.await.unwrap().unwrap();
     }
 }
