@@ -282,6 +282,8 @@ async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
     crowd(&server, "a", 20_000, Duration::from_secs(10), Duration::from_secs(2));
     let waiting = wait(&second, "a", TTL);
     eventually("the second one waits", || queued(&server, "a") == 20_001).await;
+    // From its question on they are silent; after that time the walk forgets all that it sees.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
     first.release(&held, USED).await.unwrap();
     let mut newcomer = None;
     while newcomer.is_none() && !waiting.is_finished() {
