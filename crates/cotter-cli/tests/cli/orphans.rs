@@ -121,10 +121,10 @@ fn a_job_that_is_killed_by_pattern_leaves_nobody_beside_the_next_one() {
     let log = env.path("log");
     let unique = format!("job-{}-of-a-test.sh", std::process::id());
     let job = env.path(&unique);
-    // What does the work is another program, as python or rsync would be.
-    let work = "trap \"\" TERM; while :; do echo old; done";
-    fs::write(&job, format!("#!/bin/sh\necho ready\nexec >> '{}'\nsh -c '{work}' & wait\n", log.display()))
-        .unwrap();
+    // What does the work is another program, as python or rsync would be. It ends with the folder of this test at the latest.
+    let log_name = log.display();
+    let work = format!("trap \"\" TERM; while [ -e \"{log_name}\" ]; do echo old; done");
+    fs::write(&job, format!("#!/bin/sh\necho ready\nexec >> '{log_name}'\nsh -c '{work}' & wait\n")).unwrap();
     fs::set_permissions(&job, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     for round in 0..sized(20, 100) {
         let _ = fs::remove_file(&log);
