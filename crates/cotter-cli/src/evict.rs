@@ -4,8 +4,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
-use cotter::backend::EvictOrder;
-use cotter::{Client, Eviction, Name};
+use cotter::{Client, EvictOrder, Eviction, FencingToken, Name};
 use serde_json::json;
 use std::io::Write;
 
@@ -31,7 +30,9 @@ pub(crate) struct Evict {
 pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(&args.name)?;
     let client = store.connect(Client::builder(), console).await?;
-    let order = EvictOrder { token: args.token, now: args.now };
+    let mut order = EvictOrder::new();
+    order.token = args.token.map(FencingToken::from);
+    order.now = args.now;
     match client.evict_with(&name, order).await? {
         Eviction::Evicted { token } => {
             let more = json!({ "token": token.to_string() });

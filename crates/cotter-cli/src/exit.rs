@@ -105,10 +105,10 @@ impl From<ErrorKind> for Exit {
                 Self::Usage
             }
             ErrorKind::ForeignKey | ErrorKind::LimitMismatch | ErrorKind::Upgrade => Self::UsedOtherwise,
-            ErrorKind::Unavailable | ErrorKind::NoQuorum => Self::Unreachable,
-            ErrorKind::Lost | ErrorKind::Expired => Self::Lost,
+            ErrorKind::Unavailable => Self::Unreachable,
+            ErrorKind::Lost => Self::Lost,
             ErrorKind::Denied => Self::Denied,
-            ErrorKind::Config | ErrorKind::NotReady => Self::Config,
+            ErrorKind::Config => Self::Config,
             _ => Self::Protocol,
         }
     }

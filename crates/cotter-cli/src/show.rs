@@ -117,6 +117,7 @@ pub(crate) fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
         Mode::Exclusive => ("exclusive", None),
         Mode::Shared => ("shared", None),
         Mode::Permits { take, of } => ("permits", Some((take, of))),
+        _ => ("unknown", None),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A Redis store without the engine, for tests that play both sides of the protocol; and a client that keeps nothing to itself.
 
 use crate::servers::Redis;
-use cotter::backend::{Backend, Claim, ClaimId, Connect, Grant, Mode, Until};
+use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
 use cotter::redis::Store;
 use cotter::{Client, Clock, Lease, Moment, Name, Sleep};
 use std::sync::Arc;
@@ -36,13 +36,15 @@ pub fn clock() -> Arc<dyn Clock> {
 /// # Panics
 /// When the server does not answer.
 pub async fn backend(url: &str) -> Arc<dyn Backend> {
-    Store::from_url(url).unwrap().connect(&clock()).await.unwrap()
+    Store::from_url(url).unwrap().connect(&Host::without_engine(clock())).await.unwrap()
 }
 
 /// A claim of its own on a name.
 pub fn claim(name: &str, ttl: Duration) -> Claim {
     let name = Name::new(name).unwrap();
-    Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl, turns: 1, label: "host/1 (test)".into() }
+    let mut claim = Claim::new(name, Mode::Exclusive, ttl);
+    claim.label = "host/1 (test)".into();
+    claim
 }
 
 /// Takes a lock that is free.

@@ -1,10 +1,10 @@
 //! A store whose clock is not this host's: what a process sees whose time of day is wrong.
 
 use async_trait::async_trait;
+use cotter::Result;
 use cotter::backend::{
-    Admin, Backend, Claim, Connect, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
+    Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Until,
 };
-use cotter::{Clock, Result};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -43,8 +43,8 @@ impl Skewed {
 
 #[async_trait]
 impl Connect for Skewed {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
-        let inner = self.inner.connect(clock).await?;
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let inner = self.inner.connect(host).await?;
         Ok(Arc::new(SkewedBackend { inner, skew: self.skew.clone() }))
     }
 }
@@ -78,10 +78,6 @@ impl Backend for SkewedBackend {
         self.inner.downgrade(grant).await
     }
 
-    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        self.inner.adopt(from, to).await
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         Ok(self.inner.time().await?.map(|time| self.skew.apply(time)))
     }
@@ -96,10 +92,6 @@ impl Backend for SkewedBackend {
 
     fn admin(&self) -> Option<&dyn Admin> {
         self.inner.admin()
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        self.inner.member()
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {

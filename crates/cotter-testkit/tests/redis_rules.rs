@@ -1,6 +1,6 @@
 //! The rules of the Redis store that a run may break unnoticed, each provoked on a real server.
 
-use cotter::backend::{Backend, Connect, Extension, Grant, Leave, NoteAt, Release, Until};
+use cotter::backend::{Backend, Connect, Extension, Grant, Host, Leave, NoteAt, Release, Until};
 use cotter::redis::Store;
 use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
 use cotter_testkit::history::{Kind, demand};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 const TTL: Duration = Duration::from_secs(30);
-const USED: Leave = Leave { used: 1, keep_for: None };
+const USED: Leave = Leave::used(1);
 
 /// A server, or the end of the test where there is none and that was said.
 macro_rules! server {
@@ -70,8 +70,8 @@ async fn the_deadline_of_a_grant_by_message_counts_from_a_question() {
     let (server, clock) = (server!(), clock());
     let proxy = Proxy::start(server.port());
     let store = |url: String| Store::from_url(url).unwrap();
-    let first = store(server.url("")).connect(&clock).await.unwrap();
-    let second = store(proxy.redis_url("")).connect(&clock).await.unwrap();
+    let first = store(server.url("")).connect(&Host::without_engine(clock.clone())).await.unwrap();
+    let second = store(proxy.redis_url("")).connect(&Host::without_engine(clock.clone())).await.unwrap();
     let (held, ttl) = (claim("a", TTL), Duration::from_secs(9));
     take(&first, &held).await;
     let waiting = wait(&second, "a", ttl);
@@ -94,7 +94,11 @@ async fn the_deadline_of_a_grant_by_message_counts_from_a_question() {
 async fn the_deadline_of_a_grant_by_reply_counts_from_its_question() {
     let (server, clock) = (server!(), clock());
     let proxy = Proxy::start(server.port());
-    let backend = Store::from_url(proxy.redis_url("")).unwrap().connect(&clock).await.unwrap();
+    let backend = Store::from_url(proxy.redis_url(""))
+        .unwrap()
+        .connect(&Host::without_engine(clock.clone()))
+        .await
+        .unwrap();
     let late = Duration::from_millis(300);
     proxy.delay_replies(late);
     let grant = take(&backend, &claim("a", TTL)).await;
@@ -230,7 +234,7 @@ async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
     let answers = one.extend(&[&first, &second], TTL).await;
     let told = matches!(&answers[..], [Ok(Extension::Lost(_)), Ok(Extension::Extended { .. })]);
     demand(told, Kind::TokenOrder, format!("a holder goes on with a token that is stale: {answers:?}"));
-    let at = |grant: &Grant| NoteAt { key: "k", token: grant.number, sequence: 1 };
+    let at = |grant: &Grant| NoteAt::new("k", grant.number, 1);
     let notes = one.notes().unwrap();
     assert_eq!(notes.store(&first, at(&first), b"stale").await.unwrap(), None);
     assert_eq!(notes.store(&second, at(&second), b"new").await.unwrap(), Some(1));

@@ -1,6 +1,6 @@
 //! Tokens and turns on `memory`, where the clock stands still unless the test moves it.
 
-use cotter::backend::{Backend, Claim, ClaimId, Connect, Leave, Until};
+use cotter::backend::{Backend, Claim, Connect, Host, Leave, Until};
 use cotter::{Client, Clock, ManualClock, Mode, Name, memory};
 use cotter_testkit::Actor;
 use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
@@ -100,15 +100,9 @@ async fn processes_are_served_in_order_of_arrival() {
 #[tokio::test]
 async fn a_newcomer_does_not_pass_over_a_waiter() {
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::new());
-    let store = memory::Store::new().connect(&clock).await.unwrap();
-    let claim = |take| Claim {
-        name: Name::new("x").unwrap(),
-        id: ClaimId::random(),
-        mode: Mode::Permits { take, of: 2 },
-        ttl: Duration::from_secs(10),
-        turns: 1,
-        label: "test".into(),
-    };
+    let store = memory::Store::new().connect(&Host::without_engine(clock.clone())).await.unwrap();
+    let claim =
+        |take| Claim::new(Name::new("x").unwrap(), Mode::Permits { take, of: 2 }, Duration::from_secs(10));
     let holder = claim(1);
     store.acquire(&holder, Until::Now).await.unwrap().unwrap();
     let (waiter, backend): (_, Arc<dyn Backend>) = (claim(2), store.clone());

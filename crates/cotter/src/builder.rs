@@ -1,6 +1,6 @@
 //! Choices before connecting.
 
-use crate::backend::Connect;
+use crate::backend::{Connect, Host};
 use crate::engine::{Core, Drift, Engine, Settings, crashed};
 use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
 use std::sync::Arc;
@@ -119,7 +119,9 @@ impl Builder {
             let store = self.store?;
             let clock = engine.clock().clone();
             let connector = store.clone();
-            let connecting = engine.spawn(async move { connector.connect(&clock).await });
+            let tasks = engine.tasks();
+            let host = Host::engine(clock, tasks.clone());
+            let connecting = engine.spawn(async move { connector.connect(&host).await });
             let backend = connecting.await.unwrap_or_else(|e| Err(crashed(&e)))?;
             self.lease.check(&backend.info().capabilities, self.drift)?;
             let settings = Settings {
@@ -129,7 +131,7 @@ impl Builder {
                 drift: self.drift,
                 give_up: self.give_up,
             };
-            Ok(Client::new(Core::new(engine, store, backend, settings)))
+            Ok(Client::new(Core::new(engine, store, (backend, tasks), settings)))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
-use crate::record::{Records, admin};
+use crate::listing::Records;
 use crate::{Builder, Clock, Eviction, Filter, Finding, Mutex, Name, Op, Record, RwLock};
 use std::fmt;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Client {
         Op::new(&self.0.engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
-            let list = async move { admin(&asked.backend)?.list(&Filter::exactly(&name), None).await };
+            let list = async move { asked.admin()?.list(&Filter::exactly(&name), None).await };
             Ok(core.on_engine(list).await?.records.into_iter().next())
         })
     }
@@ -102,7 +102,7 @@ impl Client {
         Op::new(&self.0.engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
-            core.on_engine(async move { admin(&asked.backend)?.evict(&name, order).await }).await
+            core.on_engine(async move { asked.admin()?.evict(&name, order).await }).await
         })
     }
 
@@ -132,7 +132,7 @@ impl Client {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
             let asked = core.clone();
-            core.on_engine(async move { admin(&asked.backend)?.diagnose().await }).await
+            core.on_engine(async move { asked.admin()?.diagnose().await }).await
         })
     }
 

@@ -1,6 +1,6 @@
 //! The one error type.
 
-use crate::{ClaimId, LossCause, Lost, Name};
+use crate::{LossCause, Lost, Name};
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -22,12 +22,8 @@ pub enum ErrorKind {
     Config,
     /// The store refuses: wrong password, missing privilege, foreign owner.
     Denied,
-    /// The store lacks something that has to be prepared once (a table, a marker).
-    NotReady,
     /// The store cannot be reached, or is out of space.
     Unavailable,
-    /// Fewer members than a majority answered.
-    NoQuorum,
     /// This store cannot do that; the message names what can.
     Unsupported,
     /// What stands in the lock's place was not written by cotter.
@@ -38,8 +34,6 @@ pub enum ErrorKind {
     Upgrade,
     /// The lock was lost; see [`Error::lost`].
     Lost,
-    /// The time that was given ran out.
-    Expired,
     /// The store answered something that cotter does not understand.
     Protocol,
 }
@@ -52,15 +46,12 @@ impl ErrorKind {
             Self::Misuse => "misuse",
             Self::Config => "configuration",
             Self::Denied => "denied",
-            Self::NotReady => "not ready",
             Self::Unavailable => "unavailable",
-            Self::NoQuorum => "no quorum",
             Self::Unsupported => "unsupported",
             Self::ForeignKey => "foreign key",
             Self::LimitMismatch => "limit mismatch",
             Self::Upgrade => "upgrade",
             Self::Lost => "lost",
-            Self::Expired => "expired",
             Self::Protocol => "protocol",
         }
     }
@@ -92,10 +83,9 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind. Only [`ErrorKind::Unavailable`], [`ErrorKind::NoQuorum`] and
-    /// [`ErrorKind::NotReady`] start out as retryable.
+    /// An error of this kind. Only [`ErrorKind::Unavailable`] starts out as retryable.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let retryable = matches!(kind, ErrorKind::Unavailable | ErrorKind::NoQuorum | ErrorKind::NotReady);
+        let retryable = kind == ErrorKind::Unavailable;
         Self(Box::new(Inner {
             kind,
             message: message.into(),
@@ -193,9 +183,14 @@ impl Error {
         Self::new(ErrorKind::Unsupported, format!("{what} is not something that {scheme} can do"))
     }
 
-    pub(crate) fn not_ours(id: ClaimId) -> Self {
+    pub(crate) fn not_ours(id: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Lost, format!("claim {id} does not hold the lock any more"))
     }
+}
+
+/// A configuration that cannot be used.
+pub(crate) fn config(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Config, why)
 }
 
 impl From<Lost> for Error {

@@ -4,7 +4,6 @@ use crate::backend::{Extension, NoteAt};
 use crate::engine::{Core, Engine, Hold, Returned, give_back, in_background};
 use crate::lease::check_ttl;
 use crate::notes::{check_key, check_size};
-use crate::record::notes;
 use crate::{Error, ErrorKind, ExpirySignal, FencingToken, Lease, LossCause, LossSignal, Lost};
 use crate::{Mode, Name, Op, Result};
 use std::fmt;
@@ -71,11 +70,6 @@ impl Guard {
     /// How many guards of this owner live on the grant.
     pub fn holds(&self) -> usize {
         self.hold().count()
-    }
-
-    /// How many of how many members gave it, for a quorum.
-    pub fn votes(&self) -> Option<(u8, u8)> {
-        self.hold().grant.votes
     }
 
     pub(crate) fn lease(&self) -> Lease {
@@ -329,7 +323,7 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec
     let asked = hold.clone();
     let store = async move {
         let at = NoteAt { key: &key, token: token.get(), sequence: at };
-        notes(&asked.core.backend)?.store(&asked.grant, at, &bytes).await
+        asked.core.notes()?.store(&asked.grant, at, &bytes).await
     };
     match core.on_engine(store).await? {
         Some(_) => Ok(()),

@@ -34,22 +34,21 @@ mod error;
 mod fence;
 mod guard;
 mod lease;
+mod listing;
 mod loss;
 mod mutex;
 mod name;
 mod notes;
 mod op;
 mod owner;
-mod record;
+mod request;
 mod rwlock;
-mod session;
+mod signal;
 mod token;
 mod url;
-mod wish;
 
 pub mod backend;
 pub mod memory;
-pub mod poll;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -58,7 +57,10 @@ pub mod file;
 #[cfg(feature = "redis")]
 pub mod redis;
 
-pub use backend::{ClaimId, Info, Level, Mode};
+pub use backend::{
+    ClaimId, EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Session,
+    Severity,
+};
 pub use builder::Builder;
 pub use client::Client;
 pub use clock::{Clock, Idle, ManualClock, Moment, Sleep};
@@ -66,12 +68,12 @@ pub use error::{Error, ErrorKind, Result};
 pub use fence::{Fence, Stale};
 pub use guard::{Guard, Released};
 pub use lease::Lease;
-pub use loss::{Expiring, ExpirySignal, LossCause, LossSignal, Lost};
+pub use listing::Records;
+pub use loss::{LossCause, Lost};
 pub use mutex::Mutex;
 pub use name::Name;
 pub use op::Op;
 pub use owner::Owner;
-pub use record::{Eviction, Filter, Finding, Holder, Note, Record, Records, Severity};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
-pub use session::Session;
+pub use signal::{Expiring, ExpirySignal, LossSignal};
 pub use token::FencingToken;

@@ -1,7 +1,7 @@
 //! The exclusive lock.
 
 use crate::engine::{Core, Wait};
-use crate::wish::Wish;
+use crate::request::LockRequest;
 use crate::{Guard, Lease, Mode, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use std::time::Duration;
 /// | `unlock()` | `release()`, or drop the guard |
 /// | watchdog | [`Lease::renewed`], the default |
 #[derive(Clone)]
-pub struct Mutex(Wish);
+pub struct Mutex(LockRequest);
 
 impl Mutex {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
-        Self(Wish::new(core, name))
+        Self(LockRequest::new(core, name))
     }
 
     /// How long a grant lasts and who keeps it alive. Default: what the client was built with.

@@ -2,7 +2,6 @@
 
 use crate::backend::Until;
 use crate::engine::{Core, crashed};
-use crate::record::notes;
 use crate::{Client, Error, ErrorKind, Name, Note, Op, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +26,7 @@ impl Client {
         Op::new(&self.core().engine, async move {
             core.usable()?;
             let (asked, Place { name, key }) = (core.clone(), place?);
-            core.on_engine(async move { notes(&asked.backend)?.load(&name, &key).await }).await
+            core.on_engine(async move { asked.notes()?.load(&name, &key).await }).await
         })
     }
 
@@ -53,7 +52,7 @@ impl Client {
             core.usable()?;
             let (asked, Place { name, key }) = (core.clone(), place?);
             check_size(&name, &bytes)?;
-            core.on_engine(async move { notes(&asked.backend)?.swap(&name, &key, seen, &bytes).await }).await
+            core.on_engine(async move { asked.notes()?.swap(&name, &key, seen, &bytes).await }).await
         })
     }
 
@@ -116,7 +115,7 @@ pub(crate) fn check_size(name: &Name, bytes: &[u8]) -> Result<()> {
 
 async fn wait(core: &Arc<Core>, place: Place, seen: u64, within: Duration) -> Result<Option<Note>> {
     let (asked, until) = (core.clone(), Until::Moment(core.now() + within));
-    let waiting = async move { notes(&asked.backend)?.changed(&place.name, &place.key, seen, until).await };
+    let waiting = async move { asked.notes()?.changed(&place.name, &place.key, seen, until).await };
     if core.is_immediate() {
         return waiting.await;
     }

@@ -1,7 +1,7 @@
 //! Many readers or one writer.
 
 use crate::engine::{Core, Wait, downgrade};
-use crate::wish::Wish;
+use crate::request::LockRequest;
 use crate::{Guard, Lease, Mode, Op, Owner};
 use std::fmt;
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The same [`Owner`] may read while it writes, and read while it reads. Writing while it reads is the error
 /// [`ErrorKind::Upgrade`](crate::ErrorKind::Upgrade): two readers that both want it would wait for each other for ever.
 #[derive(Clone)]
-pub struct RwLock(Wish);
+pub struct RwLock(LockRequest);
 
 /// Held for reading. Everything that a [`Guard`] can do.
 #[must_use = "a guard that is dropped at once frees the lock at once"]
@@ -33,7 +33,7 @@ pub struct WriteGuard(Guard);
 
 impl RwLock {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
-        Self(Wish::new(core, name))
+        Self(LockRequest::new(core, name))
     }
 
     /// How long a grant lasts and who keeps it alive. Default: what the client was built with.

@@ -1,7 +1,8 @@
 //! From a URL to a store.
 
 use crate::backend::Connect;
-use crate::{Error, ErrorKind, Result, memory};
+use crate::error::config;
+use crate::{Result, memory};
 use std::sync::Arc;
 
 /// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
@@ -33,8 +34,4 @@ fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
         return Err(config("memory: takes nothing behind the colon; write just memory:"));
     }
     Ok(Arc::new(memory::Store::new()))
-}
-
-pub(crate) fn config(why: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Config, why)
 }

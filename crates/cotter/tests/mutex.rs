@@ -231,7 +231,7 @@ fn an_evicted_holder_is_told_at_its_next_renewal() {
     assert_eq!(other.note("b").wait().unwrap().unwrap().bytes, b"in time");
 }
 
-const NOW: EvictOrder = EvictOrder { token: None, now: true };
+const NOW: EvictOrder = EvictOrder::new().at_once();
 
 /// Nobody here had heard of it: the release is the first to ask.
 #[test]
@@ -272,8 +272,8 @@ fn a_dropped_guard_tells_its_signals_what_the_release_found() {
 fn readers_and_re_entered_locks_are_lost_with_their_last_release() {
     let (_, one, other) = world();
     let (reader, second) = (one.rwlock("a").read().wait().unwrap(), one.rwlock("a").read().wait().unwrap());
-    let token = Some(reader.token().get());
-    other.evict_with("a", EvictOrder { token, now: true }).wait().unwrap();
+    let order = EvictOrder::new().only(reader.token()).at_once();
+    other.evict_with("a", order).wait().unwrap();
     assert_eq!(Guard::from(reader).release().wait().unwrap(), Released::AlreadyLost);
     assert_eq!(Guard::from(second).release().wait().unwrap(), Released::Yes);
     let me = Owner::new();

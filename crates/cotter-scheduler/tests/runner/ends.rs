@@ -141,7 +141,7 @@ async fn a_run_whose_lock_is_lost_is_dropped_writes_nothing_and_counts_as_crashe
     let job = job.ttl(S * 30);
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
-    let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
+    let order = cotter::EvictOrder::new().at_once();
     world.client().await.evict_with("g/a", order).await.unwrap();
     sleep(S * 30).await;
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
@@ -159,7 +159,7 @@ async fn a_run_whose_lock_was_gone_before_it_ended_is_not_called_ok() {
     let job = world.log.job("a", hourly(), S * 5).ttl(S * 30);
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
-    let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
+    let order = cotter::EvictOrder::new().at_once();
     world.client().await.evict_with("g/a", order).await.unwrap();
     sleep(S * 20).await;
     let ended = |wanted: Ending| {
@@ -199,7 +199,7 @@ async fn after_a_loss_the_job_goes_on_soon() {
     let job = world.log.job("a", Trigger::fixed_rate(S * 5).unwrap(), S * 4).ttl(S * 3);
     let replica = world.start(|s| s.job(job)).await;
     sleep(S).await;
-    let order = cotter::backend::EvictOrder { now: true, ..Default::default() };
+    let order = cotter::EvictOrder::new().at_once();
     world.client().await.evict_with("g/a", order).await.unwrap();
     sleep(S * 10).await;
     replica.stop().await;

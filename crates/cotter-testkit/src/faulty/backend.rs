@@ -3,8 +3,7 @@
 use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
-    Admin, Backend, Claim, EvictOrder, Extension, Grant, Info, Leave, Member, NoteAt, Notes, Page, Release,
-    Until,
+    Admin, Backend, Claim, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page, Release, Until,
 };
 use cotter::{Clock, Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
 use std::future::Future;
@@ -60,10 +59,6 @@ impl FaultyBackend {
 
     fn inner_admin(&self) -> &dyn Admin {
         self.inner.admin().expect("asked for only where there is one")
-    }
-
-    fn inner_member(&self) -> &dyn Member {
-        self.inner.member().expect("asked for only where there is one")
     }
 }
 
@@ -123,10 +118,6 @@ impl Backend for FaultyBackend {
         self.pass(Call::Change, self.inner.downgrade(grant)).await
     }
 
-    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        self.pass(Call::Change, self.inner.adopt(from, to)).await
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         self.pass(Call::Look, self.inner.time()).await
     }
@@ -141,10 +132,6 @@ impl Backend for FaultyBackend {
 
     fn admin(&self) -> Option<&dyn Admin> {
         self.inner.admin().map(|_| self as &dyn Admin)
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        self.inner.member().map(|_| self as &dyn Member)
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
@@ -185,17 +172,5 @@ impl Admin for FaultyBackend {
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         self.pass(Call::Look, self.inner_admin().diagnose()).await
-    }
-}
-
-#[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Member for FaultyBackend {
-    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Option<Grant>> {
-        self.pass(Call::Acquire, self.inner_member().take(claim, at_least)).await
-    }
-
-    async fn raise(&self, grant: &Grant, number: u64) -> Result<bool> {
-        self.pass(Call::Change, self.inner_member().raise(grant, number)).await
     }
 }

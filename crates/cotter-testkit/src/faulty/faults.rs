@@ -17,7 +17,7 @@ pub enum Call {
     Extend,
     /// `release`.
     Release,
-    /// `downgrade`, `adopt`, `raise`.
+    /// `downgrade`.
     Change,
     /// Everything about notes.
     Note,

@@ -12,8 +12,8 @@ pub use faults::{Call, Counts, Faults, Plan};
 
 use async_trait::async_trait;
 use backend::FaultyBackend;
-use cotter::backend::{Backend, Connect};
-use cotter::{Clock, Result};
+use cotter::Result;
+use cotter::backend::{Backend, Connect, Host};
 use std::sync::Arc;
 
 /// Connects to another store and puts [`Faults`] in between. It never claims to answer at once.
@@ -33,8 +33,8 @@ impl Faulty {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Connect for Faulty {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
-        let inner = self.inner.connect(clock).await?;
-        Ok(Arc::new(FaultyBackend::new(inner, self.faults.clone(), clock.clone())))
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let inner = self.inner.connect(host).await?;
+        Ok(Arc::new(FaultyBackend::new(inner, self.faults.clone(), host.clock().clone())))
     }
 }

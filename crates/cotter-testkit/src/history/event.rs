@@ -102,6 +102,7 @@ impl From<Mode> for Use {
             Mode::Exclusive => Self::Exclusive,
             Mode::Shared => Self::Shared,
             Mode::Permits { take, of } => Self::Permits { take, of },
+            other => panic!("a history does not know {other:?} yet"),
         }
     }
 }

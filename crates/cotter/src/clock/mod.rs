@@ -3,10 +3,13 @@
 //! Deadlines are kept on a clock that goes on while the machine is suspended, because the lease in the store does:
 //! on Linux `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it, or suspend.
 
+mod idle;
 mod manual;
 mod runtime;
 mod system;
 
+pub use idle::Idle;
+pub(crate) use idle::IdleState;
 pub use manual::ManualClock;
 pub(crate) use runtime::RuntimeClock;
 pub(crate) use system::{SystemClock, Timers};
@@ -79,19 +82,6 @@ pub trait Clock: Debug + Send + Sync + 'static {
     /// Called once for each engine that runs on this clock, so that a test clock can wait for it.
     fn attach(&self, engine: Idle) {
         let _ = engine;
-    }
-}
-
-/// Lets a clock wait until an engine has nothing left to do.
-#[derive(Debug, Clone)]
-pub struct Idle(pub(crate) std::sync::Weak<crate::engine::IdleState>);
-
-impl Idle {
-    /// Blocks until the engine has done all that it could at this time. At once when it is gone.
-    pub fn wait(&self) {
-        if let Some(state) = self.0.upgrade() {
-            state.wait();
-        }
     }
 }
 

@@ -67,9 +67,9 @@ pub(super) async fn evict_takes_it_or_says_who(f: &Fixture) {
     let free = admin.evict(&claim.name, EvictOrder::default()).await.expect("answers");
     assert_eq!(free, Eviction::NotHeld);
     let grant = take(&one, &claim).await;
-    let wrong = EvictOrder { token: Some(grant.number + 1_000_000), now: false };
+    let wrong = EvictOrder::new().only((grant.number + 1_000_000).into());
     assert_eq!(admin.evict(&claim.name, wrong).await.expect("answers"), Eviction::NotHeld);
-    match admin.evict(&claim.name, EvictOrder { token: None, now: true }).await.expect("answers") {
+    match admin.evict(&claim.name, EvictOrder::new().at_once()).await.expect("answers") {
         Eviction::HolderMustExit { pid } => assert_eq!(pid, std::process::id()),
         Eviction::Evicted { token } => {
             assert_eq!(token.get(), grant.number);

@@ -70,7 +70,10 @@ pub(super) async fn a_busy_claim_frees_nobody(f: &Fixture) {
 
 async fn evict(backend: &Arc<dyn Backend>, name: &crate::Name, now: bool) -> bool {
     let Some(admin) = backend.admin() else { return false };
-    let evicted = admin.evict(name, EvictOrder { token: None, now }).await.expect("answers");
+    let evicted = admin
+        .evict(name, if now { EvictOrder::new().at_once() } else { EvictOrder::new() })
+        .await
+        .expect("answers");
     matches!(evicted, Eviction::Evicted { .. })
 }
 

@@ -1,6 +1,6 @@
 //! A store under test.
 
-use crate::backend::{Backend, Claim, ClaimId, Connect, EvictOrder, Grant, Leave, Mode, Until};
+use crate::backend::{Backend, Claim, Connect, EvictOrder, Grant, Host, Leave, Mode, Until};
 use crate::engine::Engine;
 use crate::{Clock, Eviction, Moment, Name};
 use std::fmt;
@@ -60,7 +60,7 @@ impl Fixture {
             return true;
         }
         let Some(admin) = by.admin() else { return false };
-        let order = EvictOrder { token: None, now: true };
+        let order = EvictOrder::new().at_once();
         matches!(admin.evict(name, order).await.expect("answers"), Eviction::Evicted { .. })
     }
 
@@ -73,7 +73,7 @@ impl Fixture {
     }
 
     pub(super) async fn connect(&self) -> Arc<dyn Backend> {
-        self.store.connect(&self.clock).await.expect("the store can be reached")
+        self.store.connect(&Host::without_engine(self.clock.clone())).await.expect("the store can be reached")
     }
 
     /// A name that no other case uses.
@@ -87,7 +87,7 @@ impl Fixture {
 
     pub(super) fn claim_as(&self, name: &str, mode: Mode) -> Claim {
         let label = "host/1 (conformance)".into();
-        Claim { name: self.name(name), id: ClaimId::random(), mode, ttl: TTL, turns: 1, label }
+        Claim { label, ..Claim::new(self.name(name), mode, TTL) }
     }
 
     pub(super) fn now(&self) -> Moment {

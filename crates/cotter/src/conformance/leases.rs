@@ -1,6 +1,6 @@
 //! Time: how long a grant lasts, and who may change that.
 
-use super::fixture::{Fixture, TTL, WHILE, give, is_busy, refused, settle, take, used, wait_in_task};
+use super::fixture::{Fixture, TTL, WHILE, give, is_busy, settle, take, used, wait_in_task};
 use crate::backend::{Backend, Extension, Grant, Leave, Until};
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,20 +144,6 @@ pub(super) async fn kept_lease_stays_busy_for_the_rest(f: &Fixture) {
     assert!(matches!(extend(&one, &first, TTL).await, Extension::Lost(_)));
     let next = other.acquire(&f.claim("a"), f.soon()).await.expect("answers").expect("free after the rest");
     assert!(next.number > first.number);
-}
-
-pub(super) async fn adopt_hands_over_once(f: &Fixture) {
-    let (one, other) = (f.connect().await, f.connect().await);
-    let (from, to, late) = (f.claim("a"), f.claim("a"), f.claim("a"));
-    let grant = take(&one, &from).await;
-    if !one.info().capabilities.adopt {
-        return refused(one.adopt(&from, &to).await);
-    }
-    let adopted = other.adopt(&from, &to).await.expect("answers").expect("it was held");
-    assert_eq!(adopted.number, grant.number);
-    assert!(other.adopt(&from, &late).await.expect("answers").is_none());
-    assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost(_)));
-    give(&other, &to).await;
 }
 
 pub(super) async fn an_old_claim_answers_the_time_that_is_left(f: &Fixture) {

@@ -84,7 +84,6 @@ cases! {
         extend_does_not_touch_others
         extend_answers_for_each_of_many
         kept_lease_stays_busy_for_the_rest
-        adopt_hands_over_once
         an_old_claim_answers_the_time_that_is_left;
     answers:
         a_lock_that_vanished_is_not_given_back

@@ -52,7 +52,7 @@ pub(super) async fn a_note_survives_eviction(f: &Fixture) {
     let claim = f.claim("a");
     let grant = take(&backend, &claim).await;
     notes.store(&grant, at(grant.number, 1), b"kept").await.expect("answers").expect("the holder may");
-    let order = EvictOrder { token: None, now: true };
+    let order = EvictOrder::new().at_once();
     let evicted = admin.evict(&claim.name, order).await.expect("answers");
     let late = notes.store(&grant, at(grant.number, 2), b"late").await.expect("answers");
     match evicted {

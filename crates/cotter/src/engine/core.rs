@@ -1,12 +1,13 @@
 //! What all handles of one client share.
 
-use super::place::Connections;
-use super::pulse::Pulse;
-use super::thread::Engine;
-use super::turns::Lines;
-use super::undo::Background;
-use super::{Wait, Want};
-use crate::backend::{Backend, Connect, Until};
+use crate::backend::{Admin, Backend, Connect, Host, Notes, Until};
+use crate::engine::grant::undo::Background;
+use crate::engine::pulse::Pulse;
+use crate::engine::queue::line::Lines;
+use crate::engine::route::Connections;
+use crate::engine::tasks::{EndsTasks, Tasks};
+use crate::engine::thread::Engine;
+use crate::engine::{Wait, Want};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,21 +49,25 @@ pub(crate) struct Core {
     pub(crate) settings: Settings,
     pub(crate) background: Background,
     pub(crate) pulse: Pulse,
+    tasks: EndsTasks,
     closed: AtomicBool,
     closing: Notify,
 }
 
 impl Core {
+    /// `tasks` are those that the backend was given when it connected.
     pub(crate) fn new(
         engine: Arc<Engine>,
         store: Arc<dyn Connect>,
-        backend: Arc<dyn Backend>,
+        (backend, tasks): (Arc<dyn Backend>, Arc<Tasks>),
         settings: Settings,
     ) -> Self {
+        let host = Host::engine(engine.clock().clone(), tasks.clone()).elsewhere();
         Self {
+            tasks: EndsTasks(tasks),
             engine,
             backend,
-            connections: Connections::new(store),
+            connections: Connections::new(store, host),
             lines: Lines::default(),
             settings,
             background: Background::default(),
@@ -104,6 +109,17 @@ impl Core {
         let info = self.backend.info();
         info.capabilities.supports(want.mode, info.variant)?;
         want.lease.check(&info.capabilities, self.settings.drift)
+    }
+
+    /// Looking at locks from outside, where the store can.
+    pub(crate) fn admin(&self) -> Result<&dyn Admin> {
+        let missing = || Error::unsupported("looking at locks from outside", self.backend.info().variant);
+        self.backend.admin().ok_or_else(missing)
+    }
+
+    /// The notes of the store, where it has them.
+    pub(crate) fn notes(&self) -> Result<&dyn Notes> {
+        self.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", self.backend.info().variant))
     }
 
     /// Refuses work for a client that was closed or forked.
@@ -155,6 +171,7 @@ impl Core {
             connection.close().await;
         }
         self.backend.close().await;
+        self.tasks.0.finish(self.clock(), end.max(self.now() + LAST_WORD)).await;
         if settled {
             return Ok(());
         }

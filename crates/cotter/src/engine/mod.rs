@@ -4,49 +4,31 @@
 //! |---|---|
 //! | `thread` | the engine's own thread and runtime |
 //! | `core` | what all handles of one client share |
-//! | `hold` | one grant as this process believes in it |
-//! | `turns` | the local queue of one name |
-//! | `slot` | one place in it |
-//! | `acquire` | what a newcomer finds, and its place in the queue |
-//! | `asking` | the first attempt, in the caller's task |
-//! | `joined` | its claim, if it stands in the store's queue |
-//! | `place`, `runtimes` | which connection carries a request; the connection of a runtime |
+//! | `queue/` | what a task of this process goes through until it has the lock |
+//! | `grant/` | what becomes of a grant: renewal, loss, release |
+//! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
+//! | `tasks` | what backends run on the engine |
 //! | `pulse` | whether the store answers |
-//! | `serve` | waiting for the store, on the engine |
-//! | `release` | giving back, and passing on inside the process |
-//! | `recall` | passing on what a sleeping task does not take |
-//! | `downgrade` | from writer to reader |
-//! | `renew` | the agenda: renewal and loss, in order of deadline |
-//! | `undo` | unknown outcomes and other work in the background |
 //! | `report` | tracing events, told from another thread |
 //! | `block` | waiting on threads |
 
-mod acquire;
-mod asking;
 mod block;
 mod core;
-mod downgrade;
-mod hold;
-mod joined;
-mod place;
+mod grant;
 mod pulse;
-mod recall;
-mod release;
-mod renew;
+mod queue;
 mod report;
+mod route;
 mod runtimes;
-mod serve;
-mod slot;
+mod tasks;
 mod thread;
-mod turns;
-mod undo;
 
 pub(crate) use self::core::{Core, Drift, Settings};
-pub(crate) use acquire::{Handle, Wait, Want, acquire};
 pub(crate) use block::{block_on, may_block};
-pub(crate) use downgrade::downgrade;
-pub(crate) use hold::Hold;
-pub(crate) use place::crashed;
-pub(crate) use release::{Returned, give_back};
-pub(crate) use thread::{Engine, IdleState};
-pub(crate) use undo::in_background;
+pub(crate) use grant::downgrade::downgrade;
+pub(crate) use grant::hold::Hold;
+pub(crate) use grant::release::{Returned, give_back};
+pub(crate) use grant::undo::in_background;
+pub(crate) use queue::acquire::{Handle, Wait, Want, acquire};
+pub(crate) use route::crashed;
+pub(crate) use thread::Engine;

@@ -1,8 +1,8 @@
 //! Whether the store answers: what keeps "busy" from being said of a store that is down, and a wait from going on for
 //! ever.
 
-use super::core::Core;
-use super::report::{Doing, Event, report};
+use crate::engine::core::Core;
+use crate::engine::report::{Doing, Event, report};
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
 //! The connection of one runtime: made in the background, in a task that lives as long as the runtime does.
 
-use super::place::Runtimes;
-use crate::backend::{Backend, Connect};
-use crate::{Clock, Moment};
+use crate::Moment;
+use crate::backend::{Backend, Connect, Host};
+use crate::engine::route::Runtimes;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -69,7 +69,7 @@ impl Entry {
         all: &Arc<Runtimes>,
         runtime: &Handle,
         store: &Arc<dyn Connect>,
-        clock: &Arc<dyn Clock>,
+        host: &Host,
     ) {
         let (tied, untied) = oneshot::channel();
         {
@@ -80,15 +80,15 @@ impl Entry {
             *state = State::Tied(tied);
         }
         let tie = Tie { entry: Arc::downgrade(entry), all: Arc::downgrade(all) };
-        let (store, clock, runtime) = (store.clone(), clock.clone(), runtime.clone());
+        let (store, host, runtime) = (store.clone(), host.clone(), runtime.clone());
         let begin = move || {
             if !is_fit(&runtime) {
                 return tie.let_go(State::Unfit);
             }
             runtime.spawn(async move {
-                match store.connect(&clock).await {
+                match store.connect(&host).await {
                     Ok(backend) => tie.made(backend),
-                    Err(_) => return tie.let_go(State::Apart(clock.now() + PAUSE)),
+                    Err(_) => return tie.let_go(State::Apart(host.clock().now() + PAUSE)),
                 }
                 // The entry goes with its client, and this task with its runtime.
                 let _ = untied.await;

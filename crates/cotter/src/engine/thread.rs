@@ -1,11 +1,12 @@
 //! The engine's own thread and runtime.
 
-use super::renew::Agenda;
-use crate::clock::{Idle, RuntimeClock, SystemClock, Timers};
+use super::tasks::Tasks;
+use crate::clock::{Idle, IdleState, RuntimeClock, SystemClock, Timers};
+use crate::engine::grant::renew::Agenda;
 use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::{Builder, EnterGuard, Handle, Id, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -65,6 +66,11 @@ impl Engine {
         F::Output: Send,
     {
         self.handle.spawn(work)
+    }
+
+    /// A place for the tasks of a new client.
+    pub(crate) fn tasks(&self) -> Arc<Tasks> {
+        Tasks::new(self.handle.clone())
     }
 
     pub(crate) fn runtime(&self) -> Id {
@@ -165,37 +171,6 @@ fn system_clock(handle: &Handle) -> std::io::Result<Arc<dyn Clock>> {
     Ok(Arc::new(SystemClock(timers)))
 }
 
-/// Whether an engine's thread has anything left to do.
-#[derive(Debug, Default)]
-pub(crate) struct IdleState {
-    parks: Mutex<(bool, u64)>,
-    changed: Condvar,
-    handle: OnceLock<Handle>,
-}
-
-impl IdleState {
-    fn set(&self, parked: bool) {
-        let mut parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
-        *parks = (parked, parks.1 + u64::from(parked));
-        self.changed.notify_all();
-    }
-
-    /// Blocks until the thread has parked again after a task that was spawned now.
-    pub(crate) fn wait(&self) {
-        let Some(handle) = self.handle.get() else { return };
-        let (seen, told) = std::sync::mpsc::channel();
-        let probe = handle.spawn(async move {
-            let _ = seen.send(());
-        });
-        if told.recv().is_err() {
-            return;
-        }
-        drop(probe);
-        let parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
-        let _unused = self.changed.wait_while(parks, |(parked, _)| !*parked);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::backend::Connect;
@@ -224,8 +199,12 @@ mod tests {
         let guard = client.mutex("a").lock().wait().unwrap();
         let settings = client.core().settings.clone();
         let backend = client.core().backend.clone();
-        let child =
-            Client::new(Core::new(parent.forked(), Arc::new(store) as Arc<dyn Connect>, backend, settings));
+        let child = Client::new(Core::new(
+            parent.forked(),
+            Arc::new(store) as Arc<dyn Connect>,
+            (backend, parent.tasks()),
+            settings,
+        ));
         assert_eq!(child.mutex("b").lock().wait().unwrap_err().kind(), ErrorKind::Misuse);
         assert!(guard.is_valid());
 

@@ -4,14 +4,14 @@
 //! left the lock to a process that goes on. Holders in another pid namespace that does not belong to ours count as gone.
 
 use super::backend::Files;
-use super::encode::{decode, encode};
-use super::fault::{errno, fault};
-use super::kernel::{self, Flocked};
+use super::errors::{errno, fault};
+use super::kernel_locks::{self, Flocked};
 use super::lock::FileId;
-use super::spot::{LOCK, Spot};
+use super::names::{decode, encode};
+use super::paths::{LOCK, Spot};
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
-use crate::record::{Filter, Finding, Holder, Page, Record};
+use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::{Eviction, Mode, Name, Result};
 use async_trait::async_trait;
 use rustix::fs::{OFlags, fstat, open};
@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 #[async_trait]
 impl Admin for Files {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
-        let locks = kernel::flocked();
+        let locks = kernel_locks::flocked();
         let names = self.names(filter, after)?;
         Page::fill(PAGE, filter, names, |name| self.record(name, locks.as_deref()))
     }
@@ -34,12 +34,12 @@ impl Admin for Files {
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let spot = self.spot(name);
         let Some(found) = Found::read(&spot.lock)? else { return Ok(Eviction::NotHeld) };
-        let holders = found.holders(&spot, kernel::flocked().as_deref());
-        let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t)));
+        let holders = found.holders(&spot, kernel_locks::flocked().as_deref());
+        let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t.get())));
         let Some(State { pid, .. }) = meant else { return Ok(Eviction::NotHeld) };
         // Somebody is going to end this process: it has to be the one.
-        let is_it = kernel::has(*pid, found.file).unwrap_or(true);
-        let pid = if is_it { *pid } else { kernel::heir(found.file, *pid) };
+        let is_it = kernel_locks::has(*pid, found.file).unwrap_or(true);
+        let pid = if is_it { *pid } else { kernel_locks::heir(found.file, *pid) };
         Ok(Eviction::HolderMustExit { pid })
     }
 
@@ -112,9 +112,9 @@ impl Found {
             return Vec::new();
         }
         let is_confirmed = locks.is_none_or(|all| all.iter().any(|l| l.is_on(*file, state.pid)));
-        let heir = || kernel::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
+        let heir = || kernel_locks::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
         let pid = match is_confirmed {
-            true if kernel::is_likely(state.pid, *file, locks) => Some(state.pid),
+            true if kernel_locks::is_likely(state.pid, *file, locks) => Some(state.pid),
             true => Some(heir().unwrap_or(state.pid)),
             false => heir(),
         };

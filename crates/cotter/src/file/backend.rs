@@ -1,21 +1,22 @@
 //! The contract, on files.
 
+use super::count_gate;
 use super::directory::Directory;
-use super::fault::{fault, foreign};
-use super::gate;
+use super::errors::{fault, foreign};
 use super::holds::{Held, Holds, How};
+use super::kernel_queue::Sleepers;
 use super::lock::{Opened, Way};
-use super::place::Place;
-use super::rounds::Rounds;
-use super::sleeper::Sleepers;
-use super::spot::Spot;
+use super::paths::Spot;
+use super::recheck::Rounds;
 use super::state::State;
-use super::watch::Watcher;
+use super::waiting::Place;
+use super::wake::Watcher;
+use crate::backend::poll;
 use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
 };
 use crate::clock::unix_micros;
-use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session, poll};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session};
 use async_trait::async_trait;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -142,7 +143,7 @@ impl Files {
         }
         let exclusive = claim.mode.is_exclusive();
         // The lock of a writer that is becoming a reader can be had for a moment.
-        if exclusive && gate::is_closed(bolt.fd(), &spot.lock)? {
+        if exclusive && count_gate::is_closed(bolt.fd(), &spot.lock)? {
             bolt.free();
             return Ok(Try::Busy);
         }
@@ -224,15 +225,10 @@ fn attempt(opened: &Opened, way: Way, spot: &Spot, queued: bool) -> Result<bool>
 
 impl Held {
     pub(super) fn grant(&self, as_of: Moment) -> Grant {
-        Grant {
-            claim: self.claim.clone(),
-            number: self.state.first,
-            turns: self.turns,
-            as_of,
-            ttl: None,
-            session: Some(self.session.clone()),
-            votes: None,
-        }
+        let mut grant = Grant::new(self.claim.clone(), self.state.first, as_of);
+        grant.turns = self.turns;
+        grant.session = Some(self.session.clone());
+        grant
     }
 }
 
@@ -299,9 +295,8 @@ impl Backend for Files {
 #[cfg(test)]
 mod tests {
     use super::super::directory::{Where, magic};
-    use super::super::queue::arrival;
+    use super::super::tickets::arrival;
     use super::*;
-    use crate::backend::ClaimId;
     use crate::engine::Engine;
 
     struct Scene {
@@ -318,7 +313,7 @@ mod tests {
             let files = Files::new(directory, Engine::process().unwrap().clock().clone());
             let (name, label) = (Name::new("a").unwrap(), "test".into());
             let ttl = Duration::from_secs(10);
-            let claim = Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl, turns: 1, label };
+            let claim = Claim { label, ..Claim::new(name, Mode::Exclusive, ttl) };
             Self { spot: files.spot(&claim.name), files, claim, _place: place }
         }
 

@@ -1,12 +1,12 @@
 //! Choosing, making and checking the directory.
 
 use super::access::Access;
-use super::fault::{errno, fault};
+use super::errors::{errno, fault};
 use super::network;
-use super::spot::LOCK;
+use super::paths::LOCK;
 use super::state::State;
 use super::trust::{check_parents, kind};
-use crate::url::config;
+use crate::error::config;
 use crate::{Error, ErrorKind, Result};
 use nix::unistd::{Group, Uid, User};
 use rustix::fs::{FileType, Gid, Mode, OFlags, fstat, fstatfs, lstat, open};

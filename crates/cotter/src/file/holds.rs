@@ -1,10 +1,10 @@
 //! What this client holds and waits for.
 
-use super::gate;
+use super::count_gate;
 use super::lock::Opened;
+use super::paths::Spot;
 use super::readers::Record;
-use super::rounds::Rounded;
-use super::spot::Spot;
+use super::recheck::Rounded;
 use super::state::State;
 use crate::backend::{Claim, ClaimId, Leave, Release};
 use crate::{LossCause, Session};
@@ -48,7 +48,7 @@ impl Held {
                 self.state.free(used);
                 let _ = self.state.write(self.bolt.fd(), &self.spot.lock);
             }
-            How::Between => gate::open(self.bolt.fd()),
+            How::Between => count_gate::open(self.bolt.fd()),
             // The file is not this reader's alone, and its one token is used. What is after it goes before the lock.
             How::Shared(record) => drop(record),
         }

@@ -1,7 +1,7 @@
 //! The kernel's lock on one file, and the descriptor that keeps it.
 
 use super::access::Access;
-use super::fault::{fault, foreign};
+use super::errors::{fault, foreign};
 use crate::Result;
 use rustix::fs::{
     FileType, FlockOperation, OFlags, Stat, Timespec, Timestamps, flock, fstat, futimens, stat,

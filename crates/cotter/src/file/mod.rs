@@ -39,59 +39,59 @@
 //! | `trust` | who could put another directory in its place |
 //! | `access` | with which rights files and directories are made |
 //! | `network` | file systems that are refused |
-//! | `encode` | file names for lock names |
-//! | `spot` | where the files of one name are |
-//! | `gate` | one at a time, among those who share the lock |
+//! | `names` | file names for lock names |
+//! | `paths` | where the files of one name are |
+//! | `count_gate` | one at a time, among those who share the lock |
 //! | `readers` | who reads |
 //! | `share` | how readers get their tokens, and how a writer becomes one |
 //! | `lock` | the kernel's lock, and the descriptor that keeps it |
-//! | `sleeper` | waiting in the kernel's queue |
+//! | `kernel_queue` | waiting in the kernel's queue |
 //! | `state` | what stands in a lock file |
 //! | `holds` | what this client holds |
-//! | `rounds` | a look at the files of what is held |
-//! | `queue` | tickets |
+//! | `recheck` | a look at the files of what is held |
+//! | `tickets` | tickets |
 //! | `rival` | somebody else's ticket |
-//! | `place` | waiting |
-//! | `watch` | events of the file system |
+//! | `waiting` | waiting |
+//! | `wake` | events of the file system |
 //! | `process` | what `/proc` tells about a process |
-//! | `kernel` | what it tells about locks |
+//! | `kernel_locks` | what it tells about locks |
 //! | `backend` | the contract |
 //! | `notes` | values beside names |
 //! | `admin` | looking from outside |
-//! | `findings` | what is worth knowing about a directory |
-//! | `fault` | what the system refuses |
+//! | `doctor` | what is worth knowing about a directory |
+//! | `errors` | what the system refuses |
 //! | `flock/` | another store: the lock that flock(1) takes |
 
 mod access;
 mod admin;
 mod backend;
+mod count_gate;
 mod directory;
-mod encode;
-mod fault;
-mod findings;
+mod doctor;
+mod errors;
 mod flock;
-mod gate;
 mod holds;
-mod kernel;
+mod kernel_locks;
+mod kernel_queue;
 mod lock;
+mod names;
 mod network;
 mod notes;
-mod place;
+mod paths;
 mod process;
-mod queue;
 mod readers;
+mod recheck;
 mod rival;
-mod rounds;
 mod share;
-mod sleeper;
-mod spot;
 mod state;
+mod tickets;
 mod trust;
-mod watch;
+mod waiting;
+mod wake;
 
-use crate::backend::{Backend, Connect};
-use crate::url::config;
-use crate::{Clock, Result};
+use crate::Result;
+use crate::backend::{Backend, Connect, Host};
+use crate::error::config;
 use async_trait::async_trait;
 use directory::{Directory, Probe, Where};
 pub use flock::Flock;
@@ -195,7 +195,7 @@ fn unescape(path: &str) -> Result<PathBuf> {
             bytes.push(first);
             continue;
         }
-        let byte = others.get(..2).and_then(encode::hex).filter(|b| *b != 0);
+        let byte = others.get(..2).and_then(names::hex).filter(|b| *b != 0);
         let wrong =
             || config(format!("the % in the directory {path:?} is not followed by two digits; write %25"));
         bytes.push(byte.ok_or_else(wrong)?);
@@ -219,7 +219,8 @@ fn group(query: &str) -> Result<&str> {
 
 #[async_trait]
 impl Connect for Store {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let clock = host.clock();
         let directory = Directory::open(&self.place, self.group.as_deref(), self.probe)?;
         Ok(Arc::new(backend::Files::new(directory, clock.clone())))
     }

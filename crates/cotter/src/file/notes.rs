@@ -4,12 +4,12 @@
 //! task that asks for it.
 
 use super::backend::Files;
-use super::encode::encode;
-use super::fault::{errno, fault, foreign};
+use super::errors::{errno, fault, foreign};
 use super::lock::{Opened, SAFE, Way};
-use super::watch::Watch;
+use super::names::encode;
+use super::wake::Watch;
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
-use crate::poll::{self, Attempt};
 use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
 use rustix::fs::{OFlags, fsync, open, rename, unlink};

@@ -4,8 +4,8 @@
 //! counts for nothing, because the kernel knows that it does not read any more; the next writer clears it away.
 
 use super::access::Access;
-use super::fault::fault;
-use super::kernel::{self, Flocked};
+use super::errors::fault;
+use super::kernel_locks::{self, Flocked};
 use super::lock::FileId;
 use super::state::State;
 use crate::{Error, ErrorKind, Result};
@@ -76,8 +76,8 @@ impl Readers {
         };
         readers = readers.into_iter().rev().filter(|r| reads(r)).collect();
         readers.reverse();
-        for reader in readers.iter_mut().filter(|r| !kernel::is_likely(r.pid, file, Some(locks))) {
-            reader.pid = kernel::heir(file, reader.pid);
+        for reader in readers.iter_mut().filter(|r| !kernel_locks::is_likely(r.pid, file, Some(locks))) {
+            reader.pid = kernel_locks::heir(file, reader.pid);
         }
         readers
     }

@@ -1,7 +1,7 @@
 //! Somebody else's ticket: whether its owner lives, and whether it listens.
 
 use super::access::Access;
-use super::fault::fault;
+use super::errors::fault;
 use super::lock::{SAFE, unlock};
 use super::process;
 use crate::Result;

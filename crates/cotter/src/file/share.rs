@@ -1,13 +1,13 @@
 //! Readers: how they get their tokens, and how a writer becomes one.
 
 use super::backend::Files;
-use super::fault::fault;
-use super::gate::{self, Gate};
+use super::count_gate::{self, Gate};
+use super::errors::fault;
 use super::holds::{Held, How};
 use super::lock::{Opened, Way};
-use super::spot::Spot;
+use super::paths::Spot;
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{Claim, Grant, Mode, Until};
-use crate::poll::{self, Attempt};
 use crate::{Error, ErrorKind, Result, Session};
 use std::pin::Pin;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Held {
         let path = &self.spot.lock;
         match self.how {
             How::Shared(_) => return Ok(true),
-            How::Exclusive if !gate::close(self.bolt.fd(), path)? => return Ok(false),
+            How::Exclusive if !count_gate::close(self.bolt.fd(), path)? => return Ok(false),
             How::Exclusive => self.how = How::Between,
             How::Between => {}
         }
@@ -86,7 +86,7 @@ impl Held {
         (self.claim.mode, self.state.shared) = (Mode::Shared, true);
         self.state.write(self.bolt.fd(), path)?;
         self.how = How::Shared(self.spot.readers.enter(&self.state)?);
-        gate::open(self.bolt.fd());
+        count_gate::open(self.bolt.fd());
         Ok(true)
     }
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::super::directory::{Directory, Where, magic};
     use super::*;
     use crate::Name;
-    use crate::backend::{Backend, ClaimId};
+    use crate::backend::Backend;
     use crate::engine::Engine;
     use rustix::fs::FlockOperation;
     use std::fs::File;
@@ -104,7 +104,7 @@ mod tests {
 
     fn claim(mode: Mode) -> Claim {
         let (name, label) = (Name::new("a").unwrap(), "test".into());
-        Claim { name, id: ClaimId::random(), mode, ttl: PATIENCE, turns: 1, label }
+        Claim { label, ..Claim::new(name, mode, PATIENCE) }
     }
 
     fn files(place: &std::path::Path) -> Files {
@@ -124,18 +124,18 @@ mod tests {
         // What the kernel may do: the old lock is gone, the new one is not there yet.
         let (between, intruder) = (open(), open());
         one.holds.with_mut(id, |held| {
-            assert!(gate::close(held.bolt.fd(), &path).unwrap());
+            assert!(count_gate::close(held.bolt.fd(), &path).unwrap());
             held.how = How::Between;
             rustix::fs::flock(held.bolt.fd(), FlockOperation::Unlock).unwrap();
         });
-        assert!(gate::is_closed(between.as_fd(), &path).unwrap());
+        assert!(count_gate::is_closed(between.as_fd(), &path).unwrap());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
         rustix::fs::flock(&intruder, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(!one.holds.with_mut(id, Held::go_down).unwrap().unwrap(), "somebody is in between");
         drop(intruder);
         let shared = one.downgrade(&grant).await.unwrap();
         assert_eq!((shared.claim.mode, shared.number), (Mode::Shared, grant.number));
-        assert!(!gate::is_closed(between.as_fd(), &path).unwrap());
+        assert!(!count_gate::is_closed(between.as_fd(), &path).unwrap());
         assert!(other.acquire(&claim(Mode::Shared), Until::Now).await.unwrap().is_some());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
     }
@@ -147,7 +147,7 @@ mod tests {
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         one.holds.with_mut(grant.claim.id, |held| {
-            assert!(gate::close(held.bolt.fd(), &held.spot.lock).unwrap());
+            assert!(count_gate::close(held.bolt.fd(), &held.spot.lock).unwrap());
             held.how = How::Between;
         });
         one.release(&grant.claim, Default::default()).await.unwrap();

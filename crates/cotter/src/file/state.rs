@@ -3,7 +3,7 @@
 //! Lines of `key=value`, for people too. A file that a crash left empty, full of zeros or cut short counts as new: the
 //! clock is the floor under its tokens. A file that does not begin like one of ours is somebody else's.
 
-use super::fault::{fault, foreign};
+use super::errors::{fault, foreign};
 use super::lock::SAFE;
 use crate::Result;
 use crate::backend::{Claim, ClaimId};
@@ -181,7 +181,7 @@ mod tests {
 
     fn claim(turns: u16) -> Claim {
         let (name, label) = (Name::new("a=b\u{2028}c").unwrap(), "one\nlabel=two\nend".into());
-        Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl: Duration::ZERO, turns, label }
+        Claim { turns, label, ..Claim::new(name, Mode::Exclusive, Duration::ZERO) }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! URLs, and what goes on without threads that wait.
 
 use super::backend::Files;
-use super::sleeper::Sleepers;
+use super::kernel_queue::Sleepers;
 use super::*;
-use crate::backend::{Backend, Claim, ClaimId, Extension, Grant, Mode, Until};
+use crate::backend::{Backend, Claim, Extension, Grant, Mode, Until};
 use crate::engine::Engine;
 use crate::{ErrorKind, Name};
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn other_urls_say_which_part_is_wrong() {
 fn claim() -> Claim {
     let name = Name::new("a").unwrap();
     let ttl = Duration::from_secs(10);
-    Claim { name, id: ClaimId::random(), mode: Mode::Exclusive, ttl, turns: 1, label: "test".into() }
+    Claim::new(name, Mode::Exclusive, ttl)
 }
 
 /// Two clients, as they are where the system gives no threads.

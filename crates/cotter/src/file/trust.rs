@@ -5,7 +5,7 @@
 
 use super::access::Access;
 use super::directory::denied;
-use super::fault::fault;
+use super::errors::fault;
 use crate::Result;
 use nix::unistd::{Group, Uid, User};
 use rustix::fs::{FileType, Stat, lstat, stat};
@@ -29,7 +29,7 @@ pub(super) fn check_parents(path: &Path, access: &Access) -> Result<()> {
             )));
         }
     }
-    let real = parent.canonicalize().map_err(|e| missing(parent, super::fault::errno(&e)))?;
+    let real = parent.canonicalize().map_err(|e| missing(parent, super::errors::errno(&e)))?;
     path.ancestors().skip(1).chain(real.ancestors()).try_for_each(|above| rule.check(above))
 }
 

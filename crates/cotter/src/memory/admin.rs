@@ -4,8 +4,8 @@ use super::Now;
 use super::backend::Memory;
 use super::state::{Held, Lock};
 use crate::backend::{Admin, EvictOrder};
-use crate::record::{Filter, Finding, Holder, Page, Record, Severity};
-use crate::{Eviction, Name, Result};
+use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
 
 /// Records in one page.
@@ -26,7 +26,9 @@ impl Admin for Memory {
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let evicted = self.shared.with(name, |lock, now| lock.evict(order.token, order.now, now));
+        let evicted = self
+            .shared
+            .with(name, |lock, now| lock.evict(order.token.map(FencingToken::get), order.now, now));
         Ok(evicted.map_or(Eviction::NotHeld, |token| Eviction::Evicted { token: token.into() }))
     }
 

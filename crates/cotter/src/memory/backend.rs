@@ -2,10 +2,10 @@
 
 use super::state::{Held, Lock};
 use super::{MIN_TTL, Now, Shared};
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
-use crate::poll::{self, Attempt};
 use crate::{Clock, Error, Moment, Result};
 use async_trait::async_trait;
 use std::pin::Pin;
@@ -29,7 +29,6 @@ impl Memory {
             shared: true,
             permits: true,
             keep_for: true,
-            adopt: true,
             immediate: true,
             per_runtime: false,
             in_line: false,
@@ -40,15 +39,10 @@ impl Memory {
 
     /// What a claim got, with the time that is really left of it.
     fn grant(&self, held: Held, now: Now, as_of: Moment) -> Grant {
-        Grant {
-            number: held.number,
-            turns: held.turns,
-            as_of,
-            ttl: Some(held.ends.since(now.at)),
-            session: None,
-            votes: None,
-            claim: held.claim,
-        }
+        let left = held.ends.since(now.at);
+        let mut grant = Grant::new(held.claim, held.number, as_of);
+        (grant.turns, grant.ttl) = (held.turns, Some(left));
+        grant
     }
 
     /// Now, for the client and for the store.
@@ -152,10 +146,6 @@ impl Backend for Memory {
         shared.ok_or_else(|| Error::not_ours(grant.claim.id).with_name(&grant.claim.name))
     }
 
-    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        self.ask(to, |lock, _| Ok(lock.adopt(from.id, to)))
-    }
-
     async fn time(&self) -> Result<Option<SystemTime>> {
         let now = self.shared.now();
         Ok(Some(self.shared.time().wall_at(now.at)))
@@ -169,23 +159,5 @@ impl Backend for Memory {
 
     fn admin(&self) -> Option<&dyn Admin> {
         Some(self)
-    }
-
-    fn member(&self) -> Option<&dyn Member> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Member for Memory {
-    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Option<Grant>> {
-        self.ask(claim, |lock, now| {
-            lock.raise_floor(at_least);
-            lock.take(claim, now)
-        })
-    }
-
-    async fn raise(&self, grant: &Grant, number: u64) -> Result<bool> {
-        Ok(self.shared.with(&grant.claim.name, |lock, _| lock.raise(grant.claim.id, number)))
     }
 }

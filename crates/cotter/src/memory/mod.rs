@@ -12,7 +12,7 @@ mod backend;
 mod notes;
 mod state;
 
-use crate::backend::{Backend, Connect};
+use crate::backend::{Backend, Connect, Host};
 use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
 use notes::NoteTable;
@@ -55,7 +55,8 @@ impl Store {
 
 #[async_trait]
 impl Connect for Store {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let clock = host.clock();
         self.0.time.get_or_init(|| Time::starting(clock.clone()));
         Ok(Arc::new(backend::Memory::new(self.0.clone(), clock.clone())))
     }

@@ -1,8 +1,8 @@
 //! Values beside names, in memory.
 
 use super::backend::Memory;
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
-use crate::poll::{self, Attempt};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use std::collections::HashMap;

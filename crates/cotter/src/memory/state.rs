@@ -195,12 +195,6 @@ impl Lock {
         Some(held)
     }
 
-    pub(super) fn adopt(&mut self, from: ClaimId, to: &Claim) -> Option<Held> {
-        let held = self.held_mut(from)?;
-        held.claim.id = to.id;
-        Some(held.clone())
-    }
-
     /// The token of the evicted holder.
     pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
         let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));
@@ -214,19 +208,6 @@ impl Lock {
             self.holders[at].evicted = true;
         }
         Some(number)
-    }
-
-    /// Takes the largest of both as the last token. False when the claim holds nothing.
-    pub(super) fn raise(&mut self, id: ClaimId, number: u64) -> bool {
-        let ours = self.held(id).is_some();
-        if ours {
-            self.last = self.last.max(number);
-        }
-        ours
-    }
-
-    pub(super) fn raise_floor(&mut self, number: u64) {
-        self.last = self.last.max(number.saturating_sub(1));
     }
 
     pub(super) fn waiting(&self) -> usize {

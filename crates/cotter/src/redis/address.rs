@@ -3,7 +3,7 @@
 use super::socket::{Server, Way};
 use super::tls::Certificates;
 use crate::Result;
-use crate::url::config;
+use crate::error::config;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
 

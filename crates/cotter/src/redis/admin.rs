@@ -1,11 +1,11 @@
 //! Looking and evicting.
 
 use super::backend::{Native, all};
-use super::faults::garbled;
+use super::errors::garbled;
 use super::state::Stored;
 use super::{doctor, script};
 use crate::backend::{Admin, EvictOrder, Mode};
-use crate::record::{Filter, Finding, Holder, Page, Record};
+use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use redis::Value;

@@ -2,18 +2,19 @@
 
 use super::admin::Walk;
 use super::connection::{Link, Live};
-use super::desk::{Desk, Got};
-use super::faults::{Sent, explain};
-use super::keys::Keys;
-use super::queue::{Place, UNCONFIRMED, period, silence};
+use super::errors::{Sent, explain};
+use super::inflight::{Desk, Got};
+use super::names::Keys;
 use super::script::{self, Script};
 use super::state::{Answer, Block, digits, extended, micros, text, turns};
+use super::waiting::{Place, UNCONFIRMED, period, silence};
 use super::wake::Wake;
 use super::{SCHEME, Shared};
+use crate::backend::poll;
 use crate::backend::{
     Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
-use crate::{Clock, Error, ErrorKind, Moment, Result, poll};
+use crate::{Clock, Error, ErrorKind, Moment, Result};
 use async_trait::async_trait;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -52,7 +53,6 @@ impl Native {
             leases: true,
             per_runtime: true,
             keep_for: true,
-            adopt: true,
             in_line: true,
             min_ttl: MIN_TTL,
             ..Capabilities::default()
@@ -77,15 +77,9 @@ impl Native {
     }
 
     pub(super) fn grant(claim: &Claim, block: Block, as_of: Moment) -> Grant {
-        Grant {
-            claim: claim.clone(),
-            number: block.number,
-            turns: block.turns,
-            as_of,
-            ttl: Some(block.ttl),
-            session: None,
-            votes: None,
-        }
+        let mut grant = Grant::new(claim.clone(), block.number, as_of);
+        (grant.turns, grant.ttl) = (block.turns, Some(block.ttl));
+        grant
     }
 
     /// How long the key of a lock with this lease stays, in milliseconds.
@@ -146,7 +140,7 @@ impl Native {
                 coming.got(Got { ticket, sent, left, position });
                 Ok(None)
             }
-            (Answer::Busy { .. }, _) => Err(super::faults::garbled("busy to one who joins")),
+            (Answer::Busy { .. }, _) => Err(super::errors::garbled("busy to one who joins")),
         }
     }
 
@@ -157,7 +151,7 @@ impl Native {
         if let Ok(None) = granted {
             // Nothing of the claim may stay behind.
             let left = self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)?;
-            if left == Release::Unsettled {
+            if matches!(left, Release::Unsettled { .. }) {
                 let why = "the connection that carried the question has gone; it may still arrive";
                 let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME);
                 return Err(error.with_name(&claim.name).with_outcome_unknown());
@@ -176,7 +170,7 @@ impl Native {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
             "e" => Ok(Release::Evicted),
-            other => Err(super::faults::garbled(other)),
+            other => Err(super::errors::garbled(other)),
         }
     }
 
@@ -217,7 +211,7 @@ fn believed(grant: &Grant) -> [u8; 49] {
 /// 14 characters for each.
 fn extension(grant: &Grant, fields: &str, i: usize, as_of: Moment) -> Result<Extension> {
     let field =
-        fields.get(i * 14..(i + 1) * 14).ok_or_else(|| super::faults::garbled("too few extensions"))?;
+        fields.get(i * 14..(i + 1) * 14).ok_or_else(|| super::errors::garbled("too few extensions"))?;
     let left = extended(field).map_err(|e| e.with_name(&grant.claim.name))?;
     Ok(left.map_or_else(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
 }
@@ -261,7 +255,7 @@ impl Backend for Native {
         match self.ask(claim, None, false).await? {
             (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
             (Answer::Busy { .. }, _) => Ok(None),
-            (Answer::Queued { .. }, _) => Err(super::faults::garbled("a place to one who does not join")),
+            (Answer::Queued { .. }, _) => Err(super::errors::garbled("a place to one who does not join")),
         }
     }
 
@@ -279,21 +273,8 @@ impl Backend for Native {
         let released = self.let_go(&live, claim, leave).await?;
         // On the connection that carried it, a question is never behind its release; on another one it may be, and then
         // it takes the lock again, whether it was held or not.
-        let strays = self.desk().may_stray(claim.id, live.number, self.now());
-        Ok(if strays { Release::Unsettled } else { released })
-    }
-
-    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        let (old, new) = (from.id.hex(), to.id.hex());
-        let as_of = self.now();
-        let args: [&[u8]; 3] = [&old, &new, to.label.as_bytes()];
-        let live = self.link.live().await?;
-        let answer = script::ADOPT.run(&live, &[&self.keys.lock(&to.name)], &args).await;
-        let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(Answer::parse);
-        match answer.map_err(|e| e.with_name(&to.name))? {
-            Answer::Granted(block) => Ok(Some(Self::grant(to, block, as_of))),
-            _ => Ok(None),
-        }
+        let stray = self.desk().stray_until(claim.id, live.number, self.now());
+        Ok(stray.map_or(released, |until| Release::Unsettled { until }))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

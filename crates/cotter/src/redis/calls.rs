@@ -4,7 +4,7 @@
 //! question has to be known. So a question whose caller has gone stays here, and the release lets it come to its answer.
 
 use super::claims::ByClaim;
-use super::polling::Tried;
+use super::older::polling::Tried;
 use crate::Result;
 use crate::backend::ClaimId;
 use std::fmt;

@@ -4,7 +4,7 @@
 //! never came is known to have been on one that is gone.
 
 use super::SCHEME;
-use super::faults::{self, Sent, explain};
+use super::errors::{self, Sent, explain};
 use super::maker::{Maker, too_late};
 use super::options::Options;
 use super::socket::{Gauge, Server, never_sent};
@@ -282,7 +282,7 @@ impl Live {
         if e.code().is_some() {
             self.answers.fetch_add(1, Ordering::Relaxed);
         }
-        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || faults::is_demoted(e) {
+        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
             self.broken.store(true, Ordering::Release);
         }
     }

@@ -1,9 +1,9 @@
 //! What is worth knowing about a server.
 
 use super::connection::Link;
-use super::faults::garbled;
+use super::errors::garbled;
 use super::options::{Mode, Options};
-use crate::record::{Finding, Severity};
+use crate::backend::{Finding, Severity};
 use crate::{Error, ErrorKind, Level, Moment, Result};
 use redis::Value;
 use std::time::{Duration, SystemTime};

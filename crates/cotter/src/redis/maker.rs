@@ -2,7 +2,7 @@
 
 use super::SCHEME;
 use super::connection::Live;
-use super::faults::{Sent, explain};
+use super::errors::{Sent, explain};
 use super::options::Options;
 use super::script;
 use super::socket::{Gauge, Gauged, Server, Way};

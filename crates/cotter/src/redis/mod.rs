@@ -12,17 +12,15 @@
 //! | `socket`, `tls` | the way to the server, and knowing that it was closed |
 //! | `maker` | how a connection is made |
 //! | `connection` | one connection, and knowing when it was replaced |
-//! | `faults` | what an error of the server means |
+//! | `errors` | what an error of the server means |
 //! | `script` | the atomic steps in `lua/` |
-//! | `keys`, `state` | names as keys; strings of the store taken apart |
-//! | `desk` | claims that wait, hold, or were not answered |
+//! | `names`, `state` | names as keys; strings of the store taken apart |
+//! | `inflight` | claims that wait, hold, or were not answered |
 //! | `claims`, `calls` | maps by claim id; questions that outlive whoever asked |
 //! | `wake` | the subscription that wakes those who wait |
-//! | `backend`, `queue` | the contract in native mode, and waiting |
+//! | `backend`, `waiting` | the contract in native mode, and waiting |
 //! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
-//! | `outside` | looking and evicting in the two older protocols |
-//! | `plain`, `getset`, `polling` | the two older protocols |
-//! | `pace` | when to ask, where there is no queue |
+//! | `older/` | the two older protocols |
 
 mod address;
 mod admin;
@@ -30,29 +28,25 @@ mod backend;
 mod calls;
 mod claims;
 mod connection;
-mod desk;
 mod doctor;
-mod faults;
-mod getset;
-mod keys;
+mod errors;
+mod inflight;
 mod maker;
+mod names;
 mod notes;
+mod older;
 mod options;
-mod outside;
-mod pace;
-mod plain;
-mod polling;
-mod queue;
 mod script;
 mod socket;
 mod state;
 mod tls;
+mod waiting;
 mod wake;
 
 pub use options::Mode;
 
-use crate::backend::{Backend, Connect};
-use crate::{Clock, Result};
+use crate::Result;
+use crate::backend::{Backend, Connect, Host};
 use async_trait::async_trait;
 use options::Options;
 use std::fmt;
@@ -71,8 +65,8 @@ pub struct Store(Arc<Shared>);
 struct Shared {
     server: socket::Server,
     options: Options,
-    desk: Arc<desk::Desk>,
-    sold: plain::Sold,
+    desk: Arc<inflight::Desk>,
+    sold: older::polling::Sold,
 }
 
 impl Store {
@@ -124,23 +118,24 @@ impl Store {
 
     fn new(server: socket::Server, options: Options) -> Self {
         if options.mode == Mode::GetSet {
-            getset::warn(&options.instance);
+            older::getset::warn(&options.instance);
         }
-        let (desk, sold) = (Arc::default(), plain::Sold::default());
+        let (desk, sold) = (Arc::default(), older::polling::Sold::default());
         Self(Arc::new(Shared { server, options, desk, sold }))
     }
 }
 
 #[async_trait]
 impl Connect for Store {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let clock = host.clock();
         let Shared { server, options, .. } = &*self.0;
         let link = connection::Link::open(server, options, clock).await;
         let link = link.map_err(|e| e.with_server(&options.instance))?;
         Ok(match options.mode {
             Mode::Native => Arc::new(backend::Native::new(link, self.0.clone(), clock.clone())),
-            Mode::Plain => Arc::new(plain::Plain::new(link, self.0.clone(), clock.clone())),
-            Mode::GetSet => Arc::new(getset::GetSet::new(link, self.0.clone(), clock.clone())),
+            Mode::Plain => Arc::new(older::plain::Plain::new(link, self.0.clone(), clock.clone())),
+            Mode::GetSet => Arc::new(older::getset::GetSet::new(link, self.0.clone(), clock.clone())),
         })
     }
 }

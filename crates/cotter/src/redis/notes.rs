@@ -1,10 +1,10 @@
 //! Values beside names: a hash for each, without expiry.
 
 use super::backend::Native;
-use super::faults::garbled;
+use super::errors::garbled;
 use super::script;
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
-use crate::poll::{self, Attempt};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use redis::Value;

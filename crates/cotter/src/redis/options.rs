@@ -4,7 +4,7 @@ use super::address::{Address, database, decode};
 use super::socket::Server;
 use super::tls::Certificates;
 use crate::Result;
-use crate::url::config;
+use crate::error::config;
 use std::time::Duration;
 
 /// The protocol that is spoken.

@@ -1,7 +1,7 @@
 //! The atomic steps: one file in `lua/` for each, run by hash, sent whole when the server has forgotten it.
 
 use super::connection::Live;
-use super::faults::is_no_script;
+use super::errors::is_no_script;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use std::sync::LazyLock;
@@ -51,7 +51,6 @@ scripts! {
     RELEASE: "release", Memory::Beyond;
     EXTEND: "extend", Memory::Beyond;
     EVICT: "evict", Memory::Beyond;
-    ADOPT: "adopt", Memory::Beyond;
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
     PLAIN_LOOK: "plain_look", Memory::Beyond;

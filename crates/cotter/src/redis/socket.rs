@@ -3,7 +3,7 @@
 //! The driver could open it itself. But then nobody hears that it was closed, and its TLS needs a provider that is
 //! installed for the whole process, which is the application's to choose.
 
-use crate::url::config;
+use crate::error::config;
 use crate::{Error, Result};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::pki_types::ServerName;

@@ -1,6 +1,6 @@
 //! The strings that the scripts answer with, publish and keep, taken apart. Their layout stands in `lua/state.lua`.
 
-use super::faults::garbled;
+use super::errors::garbled;
 use crate::backend::ClaimId;
 use crate::{LossCause, Result};
 use redis::Value;

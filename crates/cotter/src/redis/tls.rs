@@ -1,6 +1,6 @@
 //! TLS: whom to trust, and who we are.
 
-use crate::url::config;
+use crate::error::config;
 use crate::{Error, Result};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;

@@ -1,8 +1,8 @@
 //! The subscription that wakes those who wait: one per connection, opened at the first contention.
 
 use super::connection::Link;
-use super::desk::{Addressee, Desk};
-use super::keys::LockKeys;
+use super::inflight::{Addressee, Desk};
+use super::names::LockKeys;
 use super::script;
 use super::state::Message;
 use redis::aio::{PubSubSink, PubSubStream};

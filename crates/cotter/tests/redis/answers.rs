@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 const TTL: Duration = Duration::from_secs(20);
 const MS: Duration = Duration::from_millis(1);
-const NOW: EvictOrder = EvictOrder { token: None, now: true };
+const NOW: EvictOrder = EvictOrder::new().at_once();
 
 fn wall() -> u128 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()

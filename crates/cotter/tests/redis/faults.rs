@@ -169,7 +169,7 @@ async fn release_extend_and_hand_over_need_no_memory() {
     assert!(extended.iter().all(|e| matches!(e, Ok(Extension::Extended { .. }))), "{extended:?}");
     let error = one.acquire(&claim("new", TTL), Until::Now).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
-    let leave = Leave { used: 1, keep_for: None };
+    let leave = Leave::used(1);
     assert_eq!(one.release(&held, leave).await.unwrap(), Release::Freed);
     waiting.await.unwrap().unwrap().expect("handed over");
     assert_eq!(other.release(&wanted, leave).await.unwrap(), Release::Freed);

@@ -1,7 +1,7 @@
 //! Answers that never come.
 
 use crate::setup::{backend, claim, client, clock, eventually, queued, server, take};
-use cotter::backend::{Leave, Until};
+use cotter::backend::{Host, Leave, Until};
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Loss, Proxy};
 use std::time::{Duration, Instant};
@@ -56,14 +56,17 @@ async fn a_grant_may_be_released_on_another_connection() {
     let server = server!();
     let store = cotter::redis::Store::from_url(server.url("")).unwrap();
     let clock = clock();
-    let (one, two) = (store.connect(&clock).await.unwrap(), store.connect(&clock).await.unwrap());
+    let (one, two) = (
+        store.connect(&Host::without_engine(clock.clone())).await.unwrap(),
+        store.connect(&Host::without_engine(clock.clone())).await.unwrap(),
+    );
     let holder = backend(&server.url("")).await;
     let (held, wanted) = (claim("a", TTL), claim("a", TTL));
     take(&holder, &held).await;
     let (waiter, asked) = (one.clone(), wanted.clone());
     let waiting = tokio::spawn(async move { waiter.acquire(&asked, Until::Forever).await });
     eventually("it waits", || queued(&server, "a") == 1).await;
-    let leave = Leave { used: 1, keep_for: None };
+    let leave = Leave::used(1);
     holder.release(&held, leave).await.unwrap();
     waiting.await.unwrap().unwrap().unwrap();
     assert_eq!(two.release(&wanted, leave).await.unwrap(), cotter::backend::Release::Freed);

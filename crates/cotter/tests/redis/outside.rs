@@ -6,7 +6,7 @@ use cotter::{Client, ErrorKind, Eviction, Filter, Holder, LossCause, Released};
 use std::time::{Duration, SystemTime};
 
 const TTL: Duration = Duration::from_secs(20);
-const NOW: EvictOrder = EvictOrder { token: None, now: true };
+const NOW: EvictOrder = EvictOrder::new().at_once();
 
 async fn holder(client: &Client, name: &str) -> Holder {
     client.holder(name).await.unwrap().expect("held").holders.remove(0)
@@ -71,7 +71,7 @@ async fn what_an_older_mode_cannot_do_is_said_of_the_mode() {
     for mode in ["mode=plain", "mode=getset"] {
         let client = client(&server.url(mode), TTL).await;
         let guard = client.mutex("a").lock().await.unwrap();
-        let token = EvictOrder { token: Some(1), now: true };
+        let token = EvictOrder::new().only(1.into()).at_once();
         let refused = [
             client.list(Filter::prefix("")).next().await.map(drop),
             client.note("a").await.map(drop),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// The lock was used, and nobody waits for a token to be kept.
-pub(crate) const USED: Leave = Leave { used: 1, keep_for: None };
+pub(crate) const USED: Leave = Leave::used(1);
 
 /// Waits in a task that gives it back at once; answers with the token.
 pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<u64> {

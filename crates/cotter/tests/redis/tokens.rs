@@ -18,7 +18,7 @@ async fn use_up(server: &Redis, times: usize) -> u64 {
         let grant = take(&backend, &claim).await;
         assert!(grant.number > last && grant.number < 1 << 53);
         last = grant.number + u64::from(grant.turns) - 1;
-        backend.release(&claim, Leave { used: grant.turns, keep_for: None }).await.unwrap();
+        backend.release(&claim, Leave::used(grant.turns)).await.unwrap();
     }
     last
 }

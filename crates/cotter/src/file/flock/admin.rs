@@ -3,9 +3,9 @@
 use super::SCHEME;
 use super::backend::FlockFile;
 use crate::backend::{Admin, EvictOrder};
+use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
 use crate::file::lock::FileId;
-use crate::file::{kernel, process};
-use crate::record::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::file::{kernel_locks, process};
 use crate::{Error, Eviction, Mode, Name, Result};
 use async_trait::async_trait;
 use rustix::fs::stat;
@@ -72,7 +72,7 @@ impl FlockFile {
     fn holders(&self) -> Vec<(u32, Mode)> {
         let Ok(found) = stat(&self.path) else { return Vec::new() };
         let mode = |alone| if alone { Mode::Exclusive } else { Mode::Shared };
-        let holders = kernel::holders(FileId::of(&found));
+        let holders = kernel_locks::holders(FileId::of(&found));
         holders.into_iter().map(|holder| (holder.pid, mode(holder.alone))).collect()
     }
 }

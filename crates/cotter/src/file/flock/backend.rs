@@ -3,15 +3,16 @@
 use super::holds::Holds;
 use super::lock::{Place, open_at};
 use super::{SCHEME, error, tokens};
+use crate::backend::poll;
 use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Release, Until,
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
+use crate::file::kernel_queue::{Sleepers, has_left};
 use crate::file::lock::{Opened, Way};
-use crate::file::rounds::Rounds;
-use crate::file::sleeper::{Sleepers, has_left};
-use crate::{Clock, Error, LossCause, Moment, Result, Session, poll};
+use crate::file::recheck::Rounds;
+use crate::{Clock, Error, LossCause, Moment, Result, Session};
 use async_trait::async_trait;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -77,7 +78,7 @@ impl FlockFile {
             tokens::reserve(self.counters.as_ref(), (opened.file, &self.path), claim.turns, clock)?;
         opened.touch();
         let session = Some(Session::new());
-        let grant = Grant { claim: claim.clone(), number, turns, as_of, ttl: None, session, votes: None };
+        let grant = Grant { turns, session, ..Grant::new(claim.clone(), number, as_of) };
         if let Some(opened) = self.holds.insert(opened, grant.clone(), queued) {
             opened.free();
             return Err(Error::not_ours(claim.id));

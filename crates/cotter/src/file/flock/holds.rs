@@ -2,7 +2,7 @@
 
 use crate::backend::{Claim, ClaimId, Grant, Release};
 use crate::file::lock::Opened;
-use crate::file::rounds::Rounded;
+use crate::file::recheck::Rounded;
 use crate::{LossCause, Session};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

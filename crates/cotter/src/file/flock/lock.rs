@@ -3,10 +3,10 @@
 use super::backend::FlockFile;
 use super::error;
 use crate::Result;
+use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
+use crate::file::kernel_queue::Sleeper;
 use crate::file::lock::{Opened, Way};
-use crate::file::sleeper::Sleeper;
-use crate::poll::Attempt;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::path::Path;

@@ -22,9 +22,9 @@ mod lock;
 mod tokens;
 
 use super::directory::{Directory, Where, magic};
-use crate::backend::{Backend, Connect};
-use crate::url::config;
-use crate::{Clock, Error, ErrorKind, Result};
+use crate::backend::{Backend, Connect, Host};
+use crate::error::config;
+use crate::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,8 @@ impl Flock {
 
 #[async_trait]
 impl Connect for Flock {
-    async fn connect(&self, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let clock = host.clock();
         let counters = match Directory::open(&self.tokens, None, magic) {
             Ok(directory) => Some(directory),
             // A user of a service has no home, or none to write to; the lock does not need one.
@@ -92,7 +93,7 @@ fn error(what: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP => ErrorKind::Config,
         _ => ErrorKind::Unavailable,
     };
-    let words = super::fault::words(errno);
+    let words = super::errors::words(errno);
     Error::new(kind, format!("{what} {} failed: {words}", path.display()))
         .with_source(std::io::Error::from(errno))
         .with_backend(SCHEME)

@@ -1,0 +1,133 @@
+//! The contract between the engine and a store. **Not frozen yet**: more stores have to carry it first.
+//!
+//! A backend is a set of atomic steps and the store's own way of waiting. It renews nothing, retries nothing, polls
+//! only through [`poll::until`](poll::until), and spawns no task but the one that reads its wake-up channel or
+//! keeps its session. The engine does the rest, once, for all stores.
+//!
+//! # The rules
+//! 1. Before the first byte of [`acquire`](Backend::acquire) leaves, whatever `release(claim)` needs to undo it is
+//!    registered. A dropped future never owns the only handle to a connection, file or session.
+//! 2. After `release(claim)` no earlier `acquire` of that claim stays in effect. Where one may still arrive, `release`
+//!    says so ([`Release::Unsettled`]) and is repeated.
+//! 3. `acquire` can be dropped at any poll.
+//! 4. `Ok(None)` leaves nothing of the claim in the store. `acquire` of a claim that is already granted answers the
+//!    same grant: same number, same turns, and the time that is really left.
+//! 5. `as_of` is never later than the sending of the request whose answer proves the grant.
+//! 6. `extend` never shortens, never creates, never touches somebody else's grant.
+//! 7. A name whose queue has a listening waiter is never given to a newcomer. Waiters that nobody listens for block
+//!    nobody.
+//! 8. Nothing is ever counted up on a retry.
+//! 9. Number and turns of a grant are what the store reserved, never what was asked.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `claim` | claims, grants, and how long to wait for one |
+//! | `answer` | the answers to `extend` and `release` |
+//! | `info` | what a store is, promises and can do |
+//! | `host` | where a connection lives |
+//! | `session` | a liveness domain that grants share |
+//! | `notes` | small values beside a name |
+//! | `admin` | looking at locks from outside, and taking them away |
+//! | `poll` | the only polling loop |
+
+mod admin;
+mod answer;
+mod claim;
+mod host;
+mod info;
+mod notes;
+pub mod poll;
+mod session;
+
+pub use admin::{Admin, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
+pub use answer::{Extension, Leave, Release};
+pub use claim::{Claim, ClaimId, Grant, Mode, Until};
+pub use host::Host;
+pub(crate) use host::Spawn;
+pub use info::{Capabilities, Info, Level};
+pub use notes::{Note, NoteAt, Notes};
+pub(crate) use session::OnLoss;
+pub use session::Session;
+
+use crate::{Error, Result};
+use async_trait::async_trait;
+use std::fmt::Debug;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// Makes backends; what [`Builder::backend`](crate::Builder::backend) takes.
+#[async_trait]
+pub trait Connect: Debug + Send + Sync + 'static {
+    /// Connects, in the runtime that will drive the connection: once for the client's engine, and where
+    /// [`per_runtime`](Capabilities::per_runtime) is set once more for each runtime that calls.
+    ///
+    /// # Errors
+    /// Whatever keeps the store from being used, with what to do about it.
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>>;
+}
+
+/// One store, as the engine sees it. The [rules](self) bind every implementation.
+#[async_trait]
+pub trait Backend: Debug + Send + Sync + 'static {
+    /// What this store is and can do.
+    fn info(&self) -> &Info;
+
+    /// Asks for a grant; `Ok(None)` means busy until the time was over.
+    ///
+    /// # Errors
+    /// An error with [`outcome_unknown`](Error::outcome_unknown) may have left a grant behind: the engine undoes it.
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>>;
+
+    /// Asks for `ttl` from now for each of these grants; one answer each, in order.
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>>;
+
+    /// Undoes `acquire`: frees what the claim holds, takes it out of the queue.
+    ///
+    /// # Errors
+    /// The store did not answer; the engine tries again.
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release>;
+
+    /// Turns an exclusive grant into a shared one without a gap.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store cannot.
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        Err(Error::unsupported("a downgrade", self.info().variant).with_name(&grant.claim.name))
+    }
+
+    /// The store's clock, where it has one.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        Ok(None)
+    }
+
+    /// Ends the connection. Later calls fail.
+    async fn close(&self);
+
+    /// Small values beside the names, where the store has them.
+    fn notes(&self) -> Option<&dyn Notes> {
+        None
+    }
+
+    /// Looking at locks from outside, where the store can.
+    fn admin(&self) -> Option<&dyn Admin> {
+        None
+    }
+
+    /// Duplicates of the descriptors that this grant lives on, where it lives on some; see
+    /// [`Guard::descriptors`](crate::Guard::descriptors).
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        let _ = grant;
+        Ok(Vec::new())
+    }
+}
+
+/// Fails to compile when the contract stops being usable as a trait object.
+#[allow(dead_code, reason = "it only has to compile")]
+fn object_safe(_: &dyn Connect, _: &dyn Backend, _: &dyn Notes, _: &dyn Admin) {}

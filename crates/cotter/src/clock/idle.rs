@@ -1,0 +1,48 @@
+//! Waiting until an engine has nothing left to do at this time.
+
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError, Weak};
+use tokio::runtime::Handle;
+
+/// Lets a clock wait until an engine has nothing left to do.
+#[derive(Debug, Clone)]
+pub struct Idle(pub(crate) Weak<IdleState>);
+
+impl Idle {
+    /// Blocks until the engine has done all that it could at this time. At once when it is gone.
+    pub fn wait(&self) {
+        if let Some(state) = self.0.upgrade() {
+            state.wait();
+        }
+    }
+}
+
+/// Whether an engine's thread has anything left to do.
+#[derive(Debug, Default)]
+pub(crate) struct IdleState {
+    parks: Mutex<(bool, u64)>,
+    changed: Condvar,
+    pub(crate) handle: OnceLock<Handle>,
+}
+
+impl IdleState {
+    pub(crate) fn set(&self, parked: bool) {
+        let mut parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        *parks = (parked, parks.1 + u64::from(parked));
+        self.changed.notify_all();
+    }
+
+    /// Blocks until the thread has parked again after a task that was spawned now.
+    pub(crate) fn wait(&self) {
+        let Some(handle) = self.handle.get() else { return };
+        let (seen, told) = std::sync::mpsc::channel();
+        let probe = handle.spawn(async move {
+            let _ = seen.send(());
+        });
+        if told.recv().is_err() {
+            return;
+        }
+        drop(probe);
+        let parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        let _unused = self.changed.wait_while(parks, |(parked, _)| !*parked);
+    }
+}

@@ -1,0 +1,351 @@
+//! One grant as this process believes in it.
+
+use crate::backend::Grant;
+use crate::backend::OnLoss;
+use crate::engine::core::Core;
+use crate::engine::grant::release;
+use crate::engine::queue::line::Line;
+use crate::engine::report::{Event, report};
+use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name, Owner};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+/// A grant, and the guards that live on it: one after the other (local turns), or several at once (re-entry).
+#[derive(Debug)]
+pub(crate) struct Hold {
+    pub(crate) core: Arc<Core>,
+    pub(crate) line: Arc<Line>,
+    pub(crate) grant: Grant,
+    pub(crate) lease: Lease,
+    /// When a local successor must not be served any more.
+    pub(crate) slice_end: Moment,
+    deadline: AtomicU64,
+    /// The end of `max_hold`, or of a fixed lease that the store does not end by itself.
+    ends: AtomicU64,
+    pub(crate) renew_at: AtomicU64,
+    /// Its place on the agenda, guarded by the agenda's own lock; zero when it has none.
+    pub(crate) due: AtomicU64,
+    /// Which one it is among those with that place.
+    pub(crate) seat: AtomicUsize,
+    watch: Mutex<Watch>,
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    /// Guards that were not given back before a loss; frozen by it, so that their signals keep telling it.
+    live: Vec<u32>,
+    /// Guards that exist.
+    guards: usize,
+    next_serial: u32,
+    wakers: Vec<Listener>,
+    lost: Option<LossCause>,
+    /// The last guard was given back and the store has not answered yet: only its answer says how the signals end.
+    parting: bool,
+    /// Turns of the block that were used.
+    used: u16,
+    owner: Option<Owner>,
+    notes_written: u64,
+}
+
+/// One [`LossSignal`](crate::LossSignal) that waits.
+#[derive(Debug)]
+struct Listener {
+    serial: u32,
+    key: u64,
+    waker: Waker,
+}
+
+/// Other processes get their turn after this long.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// A grant for less than the ttl is for a start: who holds for longer than this asks for the rest.
+const CONFIRM: Duration = Duration::from_millis(100);
+
+/// The serial of a guard and the token it carries.
+pub(crate) type Turn = (u32, FencingToken);
+
+impl Hold {
+    pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, lease: Lease) -> Arc<Self> {
+        let now = core.now();
+        let deadline = deadline(core, grant.as_of, grant.ttl);
+        let mut ends = lease.max_hold.map_or(Moment::NEVER, |d| now + d);
+        if !lease.renewed && grant.ttl.is_none() {
+            ends = ends.min(now + lease.ttl);
+        }
+        let mut renew_at = renew_at(grant.as_of, &lease, grant.ttl);
+        if lease.renewed && grant.ttl.is_some_and(|ttl| ttl < lease.ttl) {
+            renew_at = renew_at.min(now + CONFIRM);
+        }
+        Arc::new(Self {
+            core: core.clone(),
+            line: line.clone(),
+            lease,
+            slice_end: now + SLICE,
+            deadline: AtomicU64::new(deadline.as_nanos()),
+            ends: AtomicU64::new(ends.as_nanos()),
+            renew_at: AtomicU64::new(renew_at.as_nanos()),
+            due: AtomicU64::new(0),
+            seat: AtomicUsize::new(0),
+            watch: Mutex::new(Watch::default()),
+            grant,
+        })
+    }
+
+    /// Lets it be renewed and be lost. Once its first guard exists, or a loss would find nobody to tell.
+    pub(crate) fn activate(self: &Arc<Self>) {
+        self.core.engine.agenda().insert(self, self.slice_end - SLICE);
+        if let Some(session) = &self.grant.session {
+            let member: Weak<Self> = Arc::downgrade(self);
+            session.join(member);
+        }
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        &self.grant.claim.name
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        self.core.clock()
+    }
+
+    /// The moment after which nothing of this hold is valid; `None` when it lives with the process or session.
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
+        (end != Moment::NEVER.as_nanos()).then_some(Moment::from_nanos(end))
+    }
+
+    /// When to warn of the deadline that comes `margin` later, and that deadline. While a renewal on time can still move
+    /// it, that is no warning: a lease that was given for a moment only, until its first renewal, is shorter than many a
+    /// margin.
+    pub(crate) fn warn_at(&self, margin: Duration) -> Option<(Moment, Moment)> {
+        let deadline = self.deadline()?;
+        let renewal = Moment::from_nanos(self.renew_at.load(Ordering::Acquire));
+        let at = deadline - margin;
+        let is_moved = renewal < deadline && deadline.as_nanos() < self.ends.load(Ordering::Acquire);
+        Some((if is_moved { at.max(renewal + deadline.since(renewal) / 2) } else { at }, deadline))
+    }
+
+    /// Why it is lost, if it is. Looks at the clock: a paused holder learns it here first.
+    pub(crate) fn lost(self: &Arc<Self>) -> Option<LossCause> {
+        if let Some(cause) = self.lock().lost {
+            return Some(cause);
+        }
+        if self.core.engine.is_forked() {
+            return Some(LossCause::Forked);
+        }
+        let cause = self.overdue(self.core.now())?;
+        self.lose(cause);
+        Some(cause)
+    }
+
+    /// Why it is over at `now` by its own clock, if it is.
+    pub(crate) fn overdue(&self, now: Moment) -> Option<LossCause> {
+        if now.as_nanos() >= self.ends.load(Ordering::Acquire) {
+            let by_client = self.lease.max_hold.is_some() && self.lease.renewed;
+            return Some(if by_client { LossCause::MaxHold } else { LossCause::Expired });
+        }
+        (now.as_nanos() >= self.deadline.load(Ordering::Acquire)).then_some(LossCause::Expired)
+    }
+
+    /// Marks it lost, wakes all who want to know, and frees what the store may still hold. Only the first call counts.
+    pub(crate) fn lose(self: &Arc<Self>, cause: LossCause) {
+        let Some(wakers) = self.mark_lost(cause) else { return };
+        report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
+        // First the line, then the news: who is told and tries again must not find the old hold there.
+        release::after_loss(self);
+        wakers.into_iter().for_each(|l| l.waker.wake());
+    }
+
+    fn mark_lost(&self, cause: LossCause) -> Option<Vec<Listener>> {
+        let mut watch = self.lock();
+        if watch.lost.is_some() || watch.parting || watch.live.is_empty() {
+            return None;
+        }
+        watch.lost = Some(cause);
+        Some(std::mem::take(&mut watch.wakers))
+    }
+
+    /// A guard more: the next turn of the block. `None` when the block is used up.
+    pub(crate) fn next_turn(&self, owner: Option<Owner>) -> Option<Turn> {
+        let mut watch = self.lock();
+        if watch.used >= self.grant.turns || watch.lost.is_some() {
+            return None;
+        }
+        watch.used += 1;
+        watch.owner = owner;
+        let serial = watch.enter();
+        Some((serial, self.token_of(watch.used)))
+    }
+
+    /// The same turn once more, for the same owner.
+    pub(crate) fn re_enter(&self) -> Turn {
+        let mut watch = self.lock();
+        let serial = watch.enter();
+        (serial, self.token_of(watch.used))
+    }
+
+    fn token_of(&self, used: u16) -> FencingToken {
+        FencingToken::from(self.grant.number + u64::from(used) - 1)
+    }
+
+    pub(crate) fn belongs_to(&self, owner: &Owner) -> bool {
+        self.lock().owner.as_ref() == Some(owner)
+    }
+
+    pub(crate) fn has_owner(&self) -> bool {
+        self.lock().owner.is_some()
+    }
+
+    pub(crate) fn used(&self) -> u16 {
+        self.lock().used
+    }
+
+    /// How many guards live on this hold.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().guards
+    }
+
+    pub(crate) fn turns_left(&self) -> bool {
+        self.lock().used < self.grant.turns
+    }
+
+    /// A guard less; answers how many are left and how it was lost before, if it was.
+    pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
+        let mut watch = self.lock();
+        watch.guards -= 1;
+        if watch.lost.is_some() {
+            return (watch.guards, watch.lost);
+        }
+        watch.live.retain(|s| *s != serial);
+        let told: Vec<_> = watch.wakers.extract_if(.., |l| l.serial == serial).collect();
+        let left = watch.guards;
+        drop(watch);
+        told.into_iter().for_each(|l| l.waker.wake());
+        (left, None)
+    }
+
+    /// The last guard goes and the store is told; answers as [`leave`](Self::leave). Signals wait for
+    /// [`parted`](Self::parted).
+    pub(crate) fn part(&self) -> (usize, Option<LossCause>) {
+        let mut watch = self.lock();
+        watch.guards -= 1;
+        watch.parting = watch.lost.is_none();
+        (watch.guards, watch.lost)
+    }
+
+    /// The store has said what became of the hold that was given back, or never will. True for the first call.
+    pub(crate) fn parted(&self, lost: Option<LossCause>) -> bool {
+        let mut watch = self.lock();
+        if !std::mem::take(&mut watch.parting) {
+            return false;
+        }
+        watch.lost = lost;
+        if lost.is_none() {
+            watch.live.clear();
+        }
+        let told = std::mem::take(&mut watch.wakers);
+        drop(watch);
+        told.into_iter().for_each(|l| l.waker.wake());
+        true
+    }
+
+    /// How the guard with this serial ended; until then the waker is kept under `key`.
+    pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
+        let lost = self.lost();
+        let mut watch = self.lock();
+        if !watch.live.contains(&serial) {
+            return Some(LossCause::Released);
+        }
+        if let Some(cause) = watch.lost.or(lost.filter(|_| !watch.parting)) {
+            return Some(cause);
+        }
+        let waker = cx.waker();
+        match watch.wakers.iter_mut().find(|l| l.key == key) {
+            Some(listener) => listener.waker.clone_from(waker),
+            None => watch.wakers.push(Listener { serial, key, waker: waker.clone() }),
+        }
+        None
+    }
+
+    /// The signal with this key is dropped.
+    pub(crate) fn forget_signal(&self, key: u64) {
+        self.lock().wakers.retain(|l| l.key != key);
+    }
+
+    pub(crate) fn check(self: &Arc<Self>, token: FencingToken) -> Result<(), Lost> {
+        match self.lost() {
+            None => Ok(()),
+            Some(cause) => Err(Lost { name: self.name().clone(), token, cause }),
+        }
+    }
+
+    /// Takes in what an extension answered. Never shortens; ignored once the last guard is gone.
+    pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>) {
+        let watch = self.lock();
+        if watch.guards == 0 || watch.lost.is_some() {
+            return;
+        }
+        self.deadline.fetch_max(deadline(&self.core, as_of, ttl).as_nanos(), Ordering::AcqRel);
+        let next = renew_at(as_of, &self.lease, ttl);
+        self.renew_at.fetch_max(next.as_nanos(), Ordering::AcqRel);
+    }
+
+    /// The end of a fixed hold that the client enforces is moved on.
+    pub(crate) fn prolong(&self, ttl: Duration) {
+        if !self.lease.renewed && self.grant.ttl.is_none() {
+            let longest = self.lease.max_hold.map_or(Moment::NEVER, |d| self.grant.as_of + d);
+            let end = (self.core.now() + ttl).min(longest);
+            self.ends.fetch_max(end.as_nanos(), Ordering::AcqRel);
+        }
+    }
+
+    /// Whether at least half of the lease is left, so that a local successor gets something worth having.
+    pub(crate) fn half_left(&self, now: Moment) -> bool {
+        let whole = self.grant.ttl.unwrap_or(self.lease.ttl).min(self.lease.ttl);
+        self.deadline().is_none_or(|end| end.since(now) >= whole / 2)
+    }
+
+    pub(crate) fn next_note(&self) -> u64 {
+        let mut watch = self.lock();
+        watch.notes_written += 1;
+        watch.notes_written
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    fn enter(&mut self) -> u32 {
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.guards += 1;
+        self.live.push(serial);
+        serial
+    }
+}
+
+impl OnLoss for Hold {
+    fn session_lost(self: Arc<Self>, cause: LossCause) {
+        self.lose(cause);
+    }
+}
+
+fn deadline(core: &Core, as_of: Moment, ttl: Option<Duration>) -> Moment {
+    match ttl {
+        Some(ttl) => as_of + ttl.saturating_sub(core.settings.drift.of(ttl)),
+        None => Moment::NEVER,
+    }
+}
+
+/// Renewed every third of the ttl. What lives with its process is looked at as often, renewed or not.
+fn renew_at(as_of: Moment, lease: &Lease, ttl: Option<Duration>) -> Moment {
+    match ttl {
+        Some(ttl) if lease.renewed => as_of + ttl / 3,
+        Some(_) => Moment::NEVER,
+        None => as_of + lease.ttl / 3,
+    }
+}

@@ -1,0 +1,15 @@
+//! What becomes of a grant: renewal, loss, release.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `hold` | one grant as this process believes in it |
+//! | `renew` | the agenda: renewal and loss, in order of deadline |
+//! | `release` | giving back, and passing on inside the process |
+//! | `downgrade` | from writer to reader |
+//! | `undo` | unknown outcomes, undone in the background until they are settled |
+
+pub(crate) mod downgrade;
+pub(crate) mod hold;
+pub(crate) mod release;
+pub(crate) mod renew;
+pub(crate) mod undo;

@@ -1,0 +1,228 @@
+//! Unknown outcomes, undone in the background until they are settled.
+
+use crate::backend::{Backend, Claim, Grant, Leave, Release};
+use crate::engine::core::Core;
+use crate::engine::report::Doing;
+use crate::engine::route::Carrier;
+use crate::{Clock, Moment, Result};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Work that nobody waits for; `close` does.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    running: AtomicUsize,
+    done: Notify,
+    hurry: Notify,
+}
+
+/// Counts one piece of work for as long as it lives, however it ends.
+struct Running(Arc<Core>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.background.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.background.done.notify_waiters();
+    }
+}
+
+impl Background {
+    /// Clean-up that waits for its next try has it now.
+    pub(crate) fn hurry(&self) {
+        self.hurry.notify_waiters();
+    }
+
+    /// False when there is still something to do at `end`.
+    pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
+        loop {
+            let done = self.done.notified();
+            if self.running.load(Ordering::Acquire) == 0 {
+                return true;
+            }
+            if clock.now() >= end {
+                return false;
+            }
+            // Counted down by a task that may be dropped with its runtime: look again now and then.
+            let step = end.min(clock.now() + Duration::from_millis(20));
+            tokio::select! {
+                () = done => {}
+                () = clock.sleep_until(step) => {}
+            }
+        }
+    }
+}
+
+/// Does it on the engine.
+pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
+    core.background.running.fetch_add(1, Ordering::AcqRel);
+    let running = Running(core.clone());
+    core.engine.spawn(async move {
+        work.await;
+        drop(running);
+    });
+}
+
+/// A request that was sent keeps its future until it is answered; but its driver may have died with its runtime.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// The clean-up is repeated, so that a request that lands late is undone within seconds.
+const REPEATS: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
+
+/// Carries an attempt to its answer whose caller has gone, and undoes it.
+/// `in_line`: if it was busy, its claim may stand in the store's queue.
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F, in_line: bool)
+where
+    F: Future<Output = Result<Option<Grant>>> + Send + 'static,
+{
+    let engine = core.clone();
+    in_background(core, async move {
+        let answer = in_time(&engine, answering).await;
+        let unknown = match answer {
+            Some(Ok(None)) if !in_line => return,
+            Some(Err(e)) if !e.outcome_unknown() => return,
+            Some(Ok(_)) => false,
+            Some(Err(_)) | None => true,
+        };
+        settle(&engine, &claim, &carrier, unknown).await;
+    });
+}
+
+/// Undoes a claim. `unknown`: a request of it may still be on its way.
+pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
+    let (engine, carrier) = (core.clone(), carrier.clone());
+    in_background(core, async move { settle(&engine, &claim, &carrier, unknown).await });
+}
+
+/// Undoes a claim of which a request may arrive until then.
+pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
+    let engine = core.clone();
+    in_background(core, async move {
+        let mut open = Open { until, ..Open::new(&engine, &claim, false) };
+        repeat(&engine, &claim, &mut open).await;
+    });
+}
+
+/// What is not settled about a claim yet.
+struct Open {
+    /// A request of it may still be on its way, and nobody knows for how long.
+    unknown: bool,
+    /// The store says that one may arrive until then.
+    until: Moment,
+    /// Whatever it was granted is over by then.
+    lease_end: Moment,
+    /// When the last release was sent.
+    sent: Moment,
+}
+
+impl Open {
+    fn new(core: &Core, claim: &Claim, unknown: bool) -> Self {
+        let now = core.now();
+        Self { unknown, until: Moment::ZERO, lease_end: now + claim.ttl.max(REPEATS[0]), sent: now }
+    }
+
+    /// When to release again; `None` when that is of no use any more. Where the store has said until when a request may
+    /// arrive, a release is sent after that, however long the lease.
+    fn next(&self, now: Moment, pause: Option<Duration>) -> Option<Moment> {
+        match pause.map(|pause| now + pause) {
+            Some(at) if at <= self.lease_end => Some(at),
+            _ => (self.until > self.sent).then(|| self.until.max(now)),
+        }
+    }
+}
+
+/// First on the connection that carried the claim, behind it; then on the engine's, in case that one is gone.
+async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, unknown: bool) {
+    let mut open = Open::new(core, claim, unknown);
+    if !is_settled(core, carrier.get().unwrap_or(&core.backend), claim, &mut open).await {
+        repeat(core, claim, &mut open).await;
+    }
+}
+
+async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
+    let clock = core.clock();
+    let mut closing = false;
+    for pause in REPEATS.into_iter().map(Some).chain(std::iter::repeat(None)) {
+        let Some(at) = open.next(clock.now(), pause) else { return };
+        // Once in each pause: the answers to those that are in a hurry must not put one another in a hurry.
+        let mut hurried = false;
+        loop {
+            tokio::select! {
+                () = clock.sleep_until(at) => break,
+                // One more than the others: what lands late is undone by those that are still to come.
+                () = core.background.hurry.notified(), if !hurried => hurried = true,
+                () = core.closing(), if !closing => closing = true,
+            }
+            if is_settled(core, &core.backend, claim, open).await {
+                return;
+            }
+        }
+        if is_settled(core, &core.backend, claim, open).await {
+            return;
+        }
+    }
+}
+
+/// Releases once; true when nothing is left to do.
+async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open: &mut Open) -> bool {
+    open.sent = core.now();
+    let failed = match in_time(core, on.release(claim, Leave::default())).await {
+        Some(Ok(release)) => {
+            core.hear();
+            // A client that is being closed asks no more: its connections end, and with them what is on its way.
+            if core.is_closed() {
+                return true;
+            }
+            return match release {
+                Release::Freed => true,
+                Release::NotHeld | Release::Evicted => !open.unknown && open.until <= open.sent,
+                Release::Unsettled { until } => {
+                    open.until = open.until.max(until);
+                    false
+                }
+            };
+        }
+        Some(Err(e)) => e,
+        None => core.silence(),
+    };
+    open.unknown = true;
+    core.failed(Doing::Undoing, &claim.name, &failed);
+    false
+}
+
+/// `None` when it takes so long that its driver must be dead.
+pub(crate) async fn in_time<F: Future>(core: &Core, request: F) -> Option<F::Output> {
+    in_time_after(0, core, request).await
+}
+
+/// The same where the task that asks runs beside the driver, and could not wait for a dead one. What is carried on by the
+/// engine is polled once more there, and only then needs a timer.
+pub(crate) async fn in_time_if_left<F: Future>(core: &Core, request: F) -> Option<F::Output> {
+    in_time_after(1, core, request).await
+}
+
+/// What answers within the first poll and so many more needs no timer.
+async fn in_time_after<F: Future>(mut polls: u32, core: &Core, request: F) -> Option<F::Output> {
+    let mut request = pin!(request);
+    let early = poll_fn(|cx| match request.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if polls == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    });
+    if let Some(done) = early.await {
+        return Some(done);
+    }
+    tokio::select! {
+        biased;
+        done = &mut request => Some(done),
+        () = core.clock().sleep_until(core.now() + LAST_WAIT) => None,
+    }
+}

@@ -1,0 +1,338 @@
+//! Waiting for the store: one waiter per process and name, on the engine.
+
+use crate::backend::{Backend, Claim, Extension, Grant, Until};
+use crate::engine::core::Core;
+use crate::engine::grant::hold::Hold;
+use crate::engine::grant::undo::{in_background, undo};
+use crate::engine::queue::first_try::{Answering, Attempt, ask_on};
+use crate::engine::queue::joined::Joined;
+use crate::engine::queue::line::{Line, Phase};
+use crate::engine::queue::recall::watch;
+use crate::engine::queue::waiter::Slot;
+use crate::engine::report::Doing;
+use crate::engine::route::Carrier;
+use crate::{Error, ErrorKind, Guard, Lease, Moment, Result};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// How many turns a process asks for when several of its tasks wait.
+pub(crate) const TURNS: u16 = 1024;
+
+/// Has the engine ask the store when somebody waits and nobody asks yet.
+pub(crate) fn kick(core: &Arc<Core>, line: &Arc<Line>) {
+    {
+        let mut state = line.state();
+        if !state.is_open() || state.head().is_none() {
+            return;
+        }
+        state.phase = Phase::Waiting;
+    }
+    let (served, line) = (core.clone(), line.clone());
+    in_background(core, async move { Server::new(&served, &line).run().await });
+}
+
+/// Enters a hold into its line.
+pub(crate) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
+    let wakers = {
+        let mut state = line.state();
+        (state.phase, state.asking, state.trouble) = (Phase::Idle, None, None);
+        if hold.grant.claim.mode.is_exclusive() {
+            state.holder = Some(hold.clone());
+        } else if hold.has_owner() {
+            state.readers.push(hold.clone());
+        }
+        state.wake_settled()
+    };
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+/// The attempt of a caller is over without a grant: the next one may ask.
+pub(crate) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
+    let wakers = {
+        let mut state = line.state();
+        (state.phase, state.asking) = (Phase::Idle, None);
+        state.wake_settled()
+    };
+    wakers.into_iter().for_each(Waker::wake);
+    kick(core, line);
+    core.lines.retire(line);
+}
+
+/// With so much left a lease that is renewed anyway can be used at once.
+const ENOUGH: Duration = Duration::from_secs(1);
+
+/// Whether it has arrived with too little left: less than half of its time, or than will do until its first renewal.
+pub(crate) fn is_stale(core: &Core, grant: &Grant, lease: Lease) -> bool {
+    let half = grant.claim.ttl / 2;
+    let least = if lease.renewed { half.min(ENOUGH) } else { half };
+    grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < least)
+}
+
+/// Such a grant is renewed first: given back, it would lose its place.
+pub(crate) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant> {
+    let wanted = grant.claim.ttl;
+    let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
+    match on.extend(&[&grant], wanted).await.pop() {
+        Some(Ok(Extension::Extended { as_of, ttl })) => {
+            (grant.as_of, grant.ttl) = (as_of, ttl);
+            Ok(grant)
+        }
+        Some(Ok(Extension::Lost(_))) => Err(unknown("the grant had ended before its answer arrived")),
+        Some(Err(e)) => Err(e.with_outcome_unknown()),
+        None => Err(unknown("the store answered fewer extensions than were asked for")),
+    }
+}
+
+/// Asks the store on behalf of the first who waits, until somebody here holds or nobody here waits.
+pub(crate) struct Server {
+    core: Arc<Core>,
+    line: Arc<Line>,
+    /// Since when the store has not answered.
+    down_since: Option<Moment>,
+    tries: u32,
+}
+
+/// How often a store that says nothing is asked whether it lives.
+const SHORTEST_BEAT: Duration = Duration::from_millis(100);
+const LONGEST_BEAT: Duration = Duration::from_secs(5);
+
+/// One question to the store.
+struct Round {
+    head: Arc<Slot>,
+    claim: Claim,
+}
+
+enum Outcome {
+    Granted(Grant),
+    Busy,
+    /// The one it was for has gone.
+    Moot,
+    Failed(Error),
+}
+
+impl Server {
+    pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>) -> Self {
+        Self { core: core.clone(), line: line.clone(), down_since: None, tries: 0 }
+    }
+
+    async fn run(mut self) {
+        while let Some(round) = self.round() {
+            let outcome = self.drive(&round).await;
+            if self.took(outcome, &round.head, &round.claim).await {
+                return;
+            }
+        }
+    }
+
+    /// Goes on with the attempt of a caller that has stopped polling it.
+    pub(crate) async fn go_on(mut self, answering: Answering, attempt: &Attempt) {
+        let (carrier, claim) = (&attempt.carrier, &attempt.claim);
+        let outcome = self.outcome(answering.await, claim, carrier);
+        if matches!(outcome, Outcome::Busy) && attempt.may_stand_in_line() {
+            self.line.state().joined = Some(Joined::new(&self.core, claim.clone()));
+        }
+        if !self.took(outcome, &attempt.slot, claim).await {
+            self.run().await;
+        }
+    }
+
+    /// True when somebody here holds now and nobody has to ask on.
+    async fn took(&mut self, outcome: Outcome, head: &Arc<Slot>, claim: &Claim) -> bool {
+        match outcome {
+            Outcome::Granted(grant) => return self.deliver(grant, head),
+            Outcome::Busy => self.answered(),
+            // The store has not said anything.
+            Outcome::Moot => {}
+            Outcome::Failed(e) => self.failed(e, head, claim).await,
+        }
+        false
+    }
+
+    /// What to ask next; `None`, and nobody asks any more, when nobody waits.
+    fn round(&self) -> Option<Round> {
+        let closed = self.core.usable().err();
+        let mut state = self.line.state();
+        if let Some(why) = closed {
+            state.waiters.drain(..).for_each(|w| w.fail(why.clone()));
+        }
+        let (head, joined) = (state.head().cloned(), state.joined.take());
+        let Some(head) = head else {
+            state.phase = Phase::Idle;
+            let wakers = state.wake_settled();
+            drop(state);
+            wakers.into_iter().for_each(Waker::wake);
+            self.core.lines.retire(&self.line);
+            return None;
+        };
+        let turns = if state.waiters.len() > 1 && head.want.mode.is_exclusive() { TURNS } else { 1 };
+        drop(state);
+        let claim = joined.and_then(|joined| joined.serves(&head.want));
+        Some(Round { claim: claim.unwrap_or_else(|| head.want.claim(&self.core, turns)), head })
+    }
+
+    async fn drive(&self, round: &Round) -> Outcome {
+        let claim = &round.claim;
+        // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
+        // the end of the store's queue.
+        let answer = {
+            let (backend, lease) = (&*self.core.backend, round.head.want.lease);
+            let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
+            let mut minding = pin!(self.mind_the_store());
+            loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut asked => break Some(answer),
+                    () = self.line.changed.notified() => {}
+                    () = self.core.closing() => {}
+                    never = &mut minding => match never {},
+                }
+                if self.is_moot(claim, &round.head) {
+                    break None;
+                }
+            }
+        };
+        // Only now, when nobody asks any more, does the backend know what was left unanswered.
+        let Some(answer) = answer else {
+            undo(&self.core, claim.clone(), &Carrier::default(), false);
+            return Outcome::Moot;
+        };
+        self.outcome(answer, claim, &Carrier::default())
+    }
+
+    fn is_moot(&self, claim: &Claim, head: &Arc<Slot>) -> bool {
+        self.core.usable().is_err() || !self.line.still_wants(claim, head)
+    }
+
+    fn outcome(&self, answer: Result<Option<Grant>>, claim: &Claim, carrier: &Carrier) -> Outcome {
+        match answer {
+            Ok(Some(grant)) => Outcome::Granted(grant),
+            Ok(None) => Outcome::Busy,
+            Err(e) => {
+                if e.outcome_unknown() {
+                    undo(&self.core, claim.clone(), carrier, true);
+                }
+                Outcome::Failed(e)
+            }
+        }
+    }
+
+    /// Gives the lock to the first who waits and can use it. False when more is to be asked.
+    fn deliver(&mut self, grant: Grant, asked_for: &Arc<Slot>) -> bool {
+        self.answered();
+        let hold = Hold::new(&self.core, &self.line, grant, asked_for.want.lease);
+        let Some((slot, guard)) = self.first_guard(&hold, asked_for) else {
+            undo(&self.core, hold.grant.claim.clone(), &Carrier::default(), false);
+            return false;
+        };
+        let exclusive = hold.grant.claim.mode.is_exclusive();
+        // If the waiter has just left, the guard is dropped here and passes itself on.
+        drop(slot.give(guard));
+        exclusive || !self.more_to_ask()
+    }
+
+    /// A guard for the first waiter, if this grant can serve it.
+    fn first_guard(&self, hold: &Arc<Hold>, asked_for: &Slot) -> Option<(Arc<Slot>, Box<Guard>)> {
+        let (slot, unwatched) = {
+            let mut state = self.line.state();
+            let head = state.head()?.clone();
+            if !head.want.shares_with(&asked_for.want) {
+                return None;
+            }
+            let unwatched = state.pop(&head);
+            (head, unwatched)
+        };
+        if unwatched {
+            watch(&self.core, &self.line);
+        }
+        let (serial, token) = hold.next_turn(slot.want.owner.clone())?;
+        settle_grant(&self.line, hold);
+        hold.activate();
+        Some((slot, Box::new(Guard::new(hold.clone(), serial, token))))
+    }
+
+    /// After a shared grant: the next in line may be served too.
+    fn more_to_ask(&self) -> bool {
+        let mut state = self.line.state();
+        let more = state.is_open() && state.head().is_some();
+        if more {
+            state.phase = Phase::Waiting;
+        }
+        more
+    }
+
+    fn answered(&mut self) {
+        (self.down_since, self.tries) = (None, 0);
+        self.line.state().trouble = None;
+        self.core.hear();
+    }
+
+    /// A question that waits for its turn in the store says nothing while it waits, whether the store lives or not.
+    async fn mind_the_store(&self) -> Infallible {
+        let core = &self.core;
+        if core.is_immediate() {
+            return std::future::pending().await;
+        }
+        let beat = (core.settings.give_up / 6).clamp(SHORTEST_BEAT, LONGEST_BEAT);
+        let mut down_since = None;
+        loop {
+            let before = core.now();
+            core.clock().sleep_until(before + beat).await;
+            let asked = core.now();
+            match core.answers_since(before, asked + LONGEST_BEAT).await {
+                Ok(()) if down_since.take().is_some() => self.line.state().trouble = None,
+                Ok(()) => {}
+                Err(e) => {
+                    self.in_trouble(&e.with_name(&self.line.name), *down_since.get_or_insert(asked));
+                    self.line.changed.notify_one();
+                }
+            }
+        }
+    }
+
+    /// Retryable: tell those who have waited too long, and pause. Otherwise: tell all.
+    async fn failed(&mut self, error: Error, head: &Arc<Slot>, claim: &Claim) {
+        let now = self.core.now();
+        let since = *self.down_since.get_or_insert(now);
+        let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
+        self.in_trouble(&told, since);
+        if error.is_retryable() {
+            self.pause(head, claim).await;
+        }
+    }
+
+    fn in_trouble(&self, error: &Error, since: Moment) {
+        self.core.failed(Doing::Acquiring, &self.line.name, error);
+        let hopeless = !error.is_retryable();
+        let too_long = self.core.now().since(since) >= self.core.settings.give_up;
+        let mut state = self.line.state();
+        state.trouble = Some(error.clone());
+        state.waiters.retain(|w| {
+            let fails = hopeless || (too_long && w.last == Moment::NEVER);
+            if fails {
+                w.fail(error.clone());
+            }
+            !fails
+        });
+    }
+
+    /// 10 ms to 1 s, with jitter; shorter when the queue changes in a way that matters.
+    async fn pause(&mut self, head: &Arc<Slot>, claim: &Claim) {
+        let longest = (10_u64 << self.tries.min(7)).min(1000);
+        self.tries += 1;
+        let pause = Duration::from_millis(rand::random_range(longest / 2..=longest));
+        let mut sleep = self.core.clock().sleep_until(self.core.now() + pause);
+        loop {
+            tokio::select! {
+                () = &mut sleep => return,
+                () = self.line.changed.notified() => {}
+                () = self.core.closing() => {}
+            }
+            if self.is_moot(claim, head) {
+                return;
+            }
+        }
+    }
+}

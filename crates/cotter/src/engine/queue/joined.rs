@@ -1,0 +1,41 @@
+//! A claim that got in the store's line with its first question, until the engine goes on with it.
+
+use crate::backend::Claim;
+use crate::engine::core::Core;
+use crate::engine::grant::undo::undo;
+use crate::engine::queue::acquire::Want;
+use crate::engine::route::Carrier;
+use std::fmt;
+use std::sync::Arc;
+
+/// Undone when nobody here takes it up.
+pub(crate) struct Joined {
+    core: Arc<Core>,
+    claim: Option<Claim>,
+}
+
+impl Joined {
+    pub(crate) fn new(core: &Arc<Core>, claim: Claim) -> Self {
+        Self { core: core.clone(), claim: Some(claim) }
+    }
+
+    /// The claim, if it is what this waiter wants.
+    pub(crate) fn serves(mut self, want: &Want) -> Option<Claim> {
+        let fits = |claim: &mut Claim| claim.mode == want.mode && claim.ttl == want.lease.ttl;
+        self.claim.take_if(fits)
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        if let Some(claim) = self.claim.take() {
+            undo(&self.core, claim, &Carrier::default(), false);
+        }
+    }
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").field("claim", &self.claim).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,258 @@
+//! The local queue of one name: tasks of one process that want the same lock line up in shared memory.
+
+use crate::backend::Claim;
+use crate::engine::core::Core;
+use crate::engine::grant::hold::Hold;
+use crate::engine::queue::acquire::Want;
+use crate::engine::queue::first_try::Attempt;
+use crate::engine::queue::joined::Joined;
+use crate::engine::queue::recall::Given;
+use crate::engine::queue::waiter::Slot;
+use crate::{Error, LossCause, Lost, Mode, Moment, Name, Owner};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use tokio::sync::Notify;
+
+/// One name, as far as this client uses it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) name: Name,
+    state: Mutex<State>,
+    /// Tells the task that asks the store that the queue has changed.
+    pub(crate) changed: Notify,
+    /// How many handles keep it in the map while nobody uses it.
+    kept: AtomicUsize,
+}
+
+/// Who holds, who asks, who waits.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// The exclusive hold that guards of this client live on.
+    pub(crate) holder: Option<Arc<Hold>>,
+    /// Shared holds whose owner may read once more.
+    pub(crate) readers: Vec<Arc<Hold>>,
+    /// Holds that were lost while their owner may still try to re-enter.
+    pub(crate) mourned: Vec<Arc<Hold>>,
+    pub(crate) phase: Phase,
+    /// The first attempt of a caller that is on its way, where it may take a while.
+    pub(crate) asking: Option<Arc<Attempt>>,
+    /// The claim of a caller that stands in the store's queue, until the engine goes on with it.
+    pub(crate) joined: Option<Joined>,
+    /// Releases that were sent and not answered.
+    pub(crate) releasing: u32,
+    /// Releases that were ever sent: tells one that is slow from one after the other.
+    pub(crate) released: u64,
+    pub(crate) waiters: VecDeque<Arc<Slot>>,
+    /// How many of them have left, at most.
+    left: usize,
+    /// Those who wait until nothing is in flight.
+    pub(crate) settle: Vec<Waker>,
+    /// What keeps the store from answering just now.
+    pub(crate) trouble: Option<Error>,
+    /// The last hand-over, and whether somebody watches that it is taken.
+    pub(crate) given: Given,
+}
+
+/// Who is asking the store for this name.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nobody.
+    #[default]
+    Idle,
+    /// A caller's task, once.
+    Asking,
+    /// The engine, for those who wait.
+    Waiting,
+}
+
+impl State {
+    /// Nobody here holds, asks or waits.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_open() && self.releasing == 0 && self.waiters.is_empty()
+    }
+
+    /// Nobody here holds or asks.
+    pub(crate) fn is_open(&self) -> bool {
+        self.holder.is_none() && self.phase == Phase::Idle
+    }
+
+    /// Who is first, without those who have left; those who sleep come after all others.
+    pub(crate) fn head(&mut self) -> Option<&Arc<Slot>> {
+        while self.waiters.front().is_some_and(|w| !w.is_open()) {
+            self.waiters.pop_front();
+        }
+        let awake = self.waiters.iter().position(|w| w.is_awake() && w.is_open());
+        self.waiters.get(awake.unwrap_or(0))
+    }
+
+    /// Takes this waiter out of the queue to give it the lock. True when the hand-over has to be watched from now on.
+    pub(crate) fn pop(&mut self, slot: &Arc<Slot>) -> bool {
+        match self.waiters.iter().position(|w| Arc::ptr_eq(w, slot)) {
+            Some(0) => drop(self.waiters.pop_front()),
+            Some(at) => drop(self.waiters.remove(at)),
+            None => {}
+        }
+        let others_wait = !self.waiters.is_empty();
+        self.given.note(slot, others_wait)
+    }
+
+    /// A waiter has left. Its slot stays until half of all have: to take out each by itself would cost as many steps as
+    /// there are others, for every one of them.
+    pub(crate) fn one_left(&mut self) {
+        self.left += 1;
+        if self.left * 2 >= self.waiters.len() {
+            self.left = 0;
+            self.waiters.retain(|w| w.is_open());
+        }
+    }
+
+    /// This hold is given back: a release of it is on its way.
+    pub(crate) fn part_from(&mut self, hold: &Arc<Hold>) {
+        if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
+            self.holder = None;
+        }
+        self.readers.retain(|h| !Arc::ptr_eq(h, hold));
+        self.releasing += 1;
+        self.released += 1;
+    }
+
+    pub(crate) fn wake_settled(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.settle)
+    }
+
+    /// The hold that this owner is inside of already.
+    pub(crate) fn hold_of(&self, owner: &Owner) -> Option<&Arc<Hold>> {
+        self.holder.iter().chain(&self.readers).find(|h| h.belongs_to(owner))
+    }
+
+    /// The loss that bars this owner from taking the lock anew.
+    pub(crate) fn loss_of(&self, want: &Want) -> Option<Lost> {
+        let owner = want.owner.as_ref()?;
+        let hold = self.mourned.iter().find(|h| h.belongs_to(owner))?;
+        let cause = hold.lost().unwrap_or(LossCause::Gone);
+        Some(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })
+    }
+}
+
+impl Line {
+    pub(crate) fn new(name: Name) -> Self {
+        Self { name, state: Mutex::default(), changed: Notify::new(), kept: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a claim that is on its way still serves the first who waits.
+    pub(crate) fn still_wants(&self, claim: &Claim, slot: &Arc<Slot>) -> bool {
+        let mut state = self.state();
+        state.head().is_some_and(|head| head.want.shares_with(&slot.want) && head.want.mode == claim.mode)
+    }
+}
+
+/// All names that this client uses just now.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    hasher: RandomState,
+    shards: [Mutex<HashMap<Name, Arc<Line>>>; SHARDS],
+}
+
+const SHARDS: usize = 16;
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+}
+
+impl Lines {
+    /// The line, kept in the map until the handle goes: who locks one name again and again looks it up once.
+    pub(crate) fn keep(core: &Arc<Core>, name: &Name) -> LineHandle {
+        let mut shard = core.lines.shard(name);
+        let line = shard.entry(name.clone()).or_insert_with(|| Arc::new(Line::new(name.clone()))).clone();
+        line.kept.fetch_add(1, Ordering::AcqRel);
+        LineHandle { core: core.clone(), line }
+    }
+
+    /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
+    pub(crate) fn retire(&self, line: &Line) {
+        // The last handle comes here itself when it goes.
+        if line.kept.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        let mut shard = self.shard(&line.name);
+        let state = line.state();
+        // A line without local turns is not in the map; another of the same name may be.
+        let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
+        let kept = line.kept.load(Ordering::Acquire) > 0;
+        if ours
+            && !kept
+            && state.is_quiet()
+            && state.readers.is_empty()
+            && state.mourned.is_empty()
+            && state.settle.is_empty()
+        {
+            shard.remove(&line.name);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
+        for shard in &self.shards {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));
+        }
+    }
+
+    fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
+        let at = self.hasher.hash_one(name) as usize % SHARDS;
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a line in the map.
+pub(crate) struct LineHandle {
+    core: Arc<Core>,
+    pub(crate) line: Arc<Line>,
+}
+
+impl Drop for LineHandle {
+    fn drop(&mut self) {
+        self.line.kept.fetch_sub(1, Ordering::AcqRel);
+        self.core.lines.retire(&self.line);
+    }
+}
+
+/// Whether a guard can go from one holder to a waiter without asking the store.
+pub(crate) fn can_pass(hold: &Hold, to: &Want, now: Moment) -> bool {
+    to.mode == Mode::Exclusive
+        && hold.grant.claim.mode == Mode::Exclusive
+        && to.lease == hold.lease
+        && hold.lease.max_hold.is_none()
+        && hold.turns_left()
+        && now < hold.slice_end
+        && hold.half_left(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Client;
+
+    #[test]
+    fn names_that_are_not_used_any_more_leave_nothing_behind() {
+        let client = Client::connect("memory:").wait().unwrap();
+        for i in 0..10_000 {
+            let mutex = client.mutex(format!("once {i}"));
+            let guard = mutex.lock().wait().unwrap();
+            assert!(client.mutex(format!("once {i}")).try_lock().wait().unwrap().is_none());
+            drop(guard);
+            drop(mutex.try_lock().wait().unwrap().unwrap());
+        }
+        let mut left = 0;
+        client.core().lines.each(|_| left += 1);
+        assert_eq!(left, 0);
+        assert!(client.core().engine.agenda().of(client.core()).is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! What a task of this process goes through until it has the lock.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `acquire` | an acquisition, from the first look to the guard |
+//! | `first_try` | the first request, in the caller's task |
+//! | `joined` | its claim, where it stands in the store's queue by then |
+//! | `line` | the local queue of one name |
+//! | `waiter` | one place in it |
+//! | `ask_store` | waiting for the store, on the engine |
+//! | `recall` | passing on a grant that a sleeping task does not take |
+
+pub(crate) mod acquire;
+pub(crate) mod ask_store;
+pub(crate) mod first_try;
+pub(crate) mod joined;
+pub(crate) mod line;
+pub(crate) mod recall;
+pub(crate) mod waiter;

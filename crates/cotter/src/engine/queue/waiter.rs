@@ -1,0 +1,123 @@
+//! A place in the local queue.
+
+use crate::engine::queue::acquire::Want;
+use crate::{Error, Guard, Moment};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// A place in the local queue.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) want: Want,
+    /// When its wait is over.
+    pub(crate) last: Moment,
+    answer: Mutex<Answer>,
+    /// It was given the lock and did not take it: others go first until it is polled again.
+    asleep: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Open(Option<Waker>),
+    Given(Box<Guard>),
+    Failed(Error),
+    Left,
+}
+
+/// What a waiter leaves behind.
+pub(crate) enum Left {
+    /// A guard that had come meanwhile.
+    With(Guard),
+    /// A place in the queue.
+    Queue,
+    Nothing,
+}
+
+impl Slot {
+    pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
+        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)), asleep: AtomicBool::new(false) })
+    }
+
+    /// Hands over a guard; it comes back when the waiter has left.
+    pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
+        let mut answer = self.lock();
+        let Answer::Open(waker) = &mut *answer else { return Err(guard) };
+        let waker = waker.take();
+        *answer = Answer::Given(guard);
+        drop(answer);
+        waker.into_iter().for_each(Waker::wake);
+        Ok(())
+    }
+
+    pub(crate) fn fail(&self, error: Error) {
+        let mut answer = self.lock();
+        let Answer::Open(waker) = &mut *answer else { return };
+        let waker = waker.take();
+        *answer = Answer::Failed(error);
+        drop(answer);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
+        let mut answer = self.lock();
+        self.asleep.store(false, Ordering::Relaxed);
+        if let Answer::Open(waker) = &mut *answer {
+            match waker {
+                Some(w) => w.clone_from(cx.waker()),
+                None => *waker = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        match std::mem::replace(&mut *answer, Answer::Left) {
+            Answer::Given(guard) => Poll::Ready(Ok(*guard)),
+            Answer::Failed(error) => Poll::Ready(Err(error)),
+            Answer::Open(_) | Answer::Left => unreachable!("polled after it was done"),
+        }
+    }
+
+    /// The waiter goes, whatever it has got.
+    pub(crate) fn leave(&self) -> Left {
+        match std::mem::replace(&mut *self.lock(), Answer::Left) {
+            Answer::Given(guard) => Left::With(*guard),
+            Answer::Open(_) => Left::Queue,
+            Answer::Failed(_) | Answer::Left => Left::Nothing,
+        }
+    }
+
+    /// Takes back what was given and not taken.
+    pub(crate) fn recall(&self) -> Option<Box<Guard>> {
+        let mut answer = self.lock();
+        match std::mem::replace(&mut *answer, Answer::Open(None)) {
+            Answer::Given(guard) => {
+                self.fall_asleep();
+                Some(guard)
+            }
+            other => {
+                *answer = other;
+                None
+            }
+        }
+    }
+
+    pub(crate) fn is_given(&self) -> bool {
+        matches!(&*self.lock(), Answer::Given(_))
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&*self.lock(), Answer::Open(_))
+    }
+
+    /// Others go first until it is polled again.
+    pub(crate) fn fall_asleep(&self) {
+        self.asleep.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_awake(&self) -> bool {
+        !self.asleep.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Answer> {
+        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,95 @@
+//! What is worth knowing about a directory, for `cotter doctor`.
+
+use super::admin::{Found, file_names};
+use super::backend::Files;
+use super::errors::fault;
+use super::lock::SAFE;
+use super::network;
+use super::paths::{LOCK, QUEUE};
+use super::tickets::Queue;
+use crate::Result;
+use crate::backend::{Finding, Severity};
+use rustix::fs::{OFlags, open, unlink};
+use rustix::io::{Errno, pwrite};
+
+/// As much as the longest record of a holder.
+const PROBE: usize = 2048;
+
+impl Files {
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut findings = vec![self.scope(), self.directory_finding(), self.space()];
+        match file_names(&self.directory.path) {
+            Ok(files) => {
+                findings.extend([self.foreign(&files), self.leftovers(&files)].into_iter().flatten())
+            }
+            Err(e) => findings.push(Finding::new(Severity::Problem, "directory", e.to_string())),
+        }
+        findings
+    }
+
+    fn scope(&self) -> Finding {
+        let what = match self.directory.access.group {
+            None => "the processes of this user on this host share these locks, and nobody else",
+            Some(_) => "the processes of one group on this host share these locks, and nobody else",
+        };
+        Finding::new(Severity::Ok, "scope", what)
+    }
+
+    fn directory_finding(&self) -> Finding {
+        if let Err(e) = self.directory.check_again() {
+            return Finding::new(Severity::Problem, "directory", e.to_string());
+        }
+        let (path, magic) = (self.directory.path.display(), self.directory.magic);
+        let what = format!("{path}, on {}, closed to others", network::name(magic));
+        Finding::new(Severity::Ok, "directory", what)
+    }
+
+    /// Locks need little room, but some.
+    fn space(&self) -> Finding {
+        match self.try_to_write() {
+            Ok(()) => Finding::new(Severity::Ok, "space", "a file of a lock can be made and written"),
+            Err(e) => Finding::new(Severity::Problem, "space", e.to_string()),
+        }
+    }
+
+    fn try_to_write(&self) -> Result<()> {
+        let path = self.directory.path.join(format!(".doctor-{}", std::process::id()));
+        let flags = SAFE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = open(&path, flags, self.directory.access.file).map_err(|e| fault("making", &path, e))?;
+        let written = pwrite(&file, &[b'.'; PROBE], 0);
+        let _ = unlink(&path);
+        match written {
+            Ok(PROBE) => Ok(()),
+            Ok(_) => Err(fault("writing", &path, Errno::NOSPC)),
+            Err(e) => Err(fault("writing", &path, e)),
+        }
+    }
+
+    /// Lock files that were not written by cotter.
+    fn foreign(&self, files: &[String]) -> Option<Finding> {
+        let locks = files.iter().filter(|f| f.ends_with(LOCK));
+        let foreign: Vec<_> = locks.filter(|f| !self.is_ours(f)).map(String::as_str).collect();
+        let what = format!("not what cotter wrote for these names, move them away: {}", foreign.join(", "));
+        (!foreign.is_empty()).then(|| Finding::new(Severity::Problem, "foreign files", what))
+    }
+
+    fn is_ours(&self, file: &str) -> bool {
+        match Found::read(&self.directory.path.join(file)) {
+            Ok(Some(found)) => found.belongs_in(file),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Queues in which nobody waits any more.
+    fn leftovers(&self, files: &[String]) -> Option<Finding> {
+        let queue = |file: &String| Queue {
+            directory: self.directory.path.join(file),
+            access: self.directory.access,
+        };
+        let queues = files.iter().filter(|f| f.ends_with(QUEUE)).map(queue);
+        let left = queues.filter(|q| q.waiters().is_ok_and(|n| n == 0)).count();
+        let what = format!("{left} queues of waiters that died; they go at the next use of their names");
+        (left > 0).then(|| Finding::new(Severity::Ok, "queues", what))
+    }
+}

@@ -1,0 +1,35 @@
+//! Where the files of one name are.
+
+use super::directory::Directory;
+use super::names::encode;
+use super::readers::Readers;
+use super::tickets::Queue;
+use crate::Name;
+use std::path::PathBuf;
+
+/// The suffix of lock files.
+pub(super) const LOCK: &str = ".lock";
+/// The suffix of queues.
+pub(super) const QUEUE: &str = ".queue";
+/// The suffix of the records of readers.
+const READERS: &str = ".readers";
+
+/// The files of one name.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    pub(super) lock: PathBuf,
+    pub(super) queue: Queue,
+    pub(super) readers: Readers,
+}
+
+impl Spot {
+    pub(super) fn of(directory: &Directory, name: &Name) -> Self {
+        let file = encode(name);
+        let lock = directory.path.join(format!("{file}{LOCK}"));
+        let queue = directory.path.join(format!("{file}{QUEUE}"));
+        let readers = directory.path.join(format!("{file}{READERS}"));
+        let access = directory.access;
+        let queue = Queue { directory: queue, access };
+        Self { lock, queue, readers: Readers { directory: readers, access } }
+    }
+}

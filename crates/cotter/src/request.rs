@@ -1,0 +1,52 @@
+//! What a lock handle asks for, whatever its kind.
+
+use crate::engine::{Core, Handle, Wait, Want, acquire};
+use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// A name, and how it is to be held.
+#[derive(Clone)]
+pub(crate) struct LockRequest {
+    core: Arc<Core>,
+    name: Result<Name>,
+    pub(crate) lease: Lease,
+    pub(crate) owner: Option<Owner>,
+    line: Handle,
+}
+
+impl LockRequest {
+    pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
+        let lease = core.settings.lease;
+        Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
+    }
+
+    /// Waits for as long as it takes.
+    pub(crate) fn forever<G: 'static>(&self, mode: Mode, wrap: fn(Guard) -> G) -> Op<G> {
+        let (core, line, want) = self.parts(mode, Wait::Forever);
+        Op::new(&self.core.engine, async move {
+            let guard = acquire(core, want?, line).await?;
+            guard
+                .map(wrap)
+                .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
+        })
+    }
+
+    /// Waits for no longer than this.
+    pub(crate) fn within<G: 'static>(&self, mode: Mode, wait: Wait, wrap: fn(Guard) -> G) -> Op<Option<G>> {
+        let (core, line, want) = self.parts(mode, wait);
+        Op::new(&self.core.engine, async move { Ok(acquire(core, want?, line).await?.map(wrap)) })
+    }
+
+    /// What an acquisition needs of it.
+    fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Want>) {
+        let owner = self.owner.clone().or_else(Owner::current);
+        let want = self.name.clone().map(|name| Want { name, mode, lease: self.lease, owner, wait });
+        (self.core.clone(), self.line.clone(), want)
+    }
+
+    /// For the `Debug` of the handle that it is part of.
+    pub(crate) fn describe(&self, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(kind).field("name", &self.name).field("lease", &self.lease).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! How a holder learns that its lock is gone, or about to go.
+
+use crate::engine::{Hold, block_on};
+use crate::{Clock, FencingToken, Lost, Name, Sleep};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A lock whose lease is about to end. It is still held.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expiring {
+    /// The name of the lock.
+    pub name: Name,
+    /// The token that the guard carries.
+    pub token: FencingToken,
+    /// How long it is valid without a renewal.
+    pub left: Duration,
+}
+
+impl fmt::Display for Expiring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, token, left } = self;
+        write!(f, "the lock {name:?} (token {token}) ends in {left:.1?} unless it is renewed")
+    }
+}
+
+/// Completes when the lock is not held any more, at the deadline at the latest, with no network at all.
+///
+/// Owned and cloneable: hand it to another task. For a guard that was released it completes with
+/// [`LossCause::Released`], so nobody waits for ever. Dropping it changes nothing.
+pub struct LossSignal {
+    hold: Arc<Hold>,
+    serial: u32,
+    token: FencingToken,
+    /// Tells the signals of one hold apart.
+    key: u64,
+}
+
+impl LossSignal {
+    pub(crate) fn new(hold: Arc<Hold>, serial: u32, token: FencingToken) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { hold, serial, token, key: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Waits on a thread without a runtime; `None` when the lock is still held after `d`.
+    pub fn wait_for(&self, d: Duration) -> Option<Lost> {
+        wait_for(self.hold.clock(), self.clone(), d)
+    }
+}
+
+fn wait_for<T>(clock: &Arc<dyn Clock>, signal: impl Future<Output = T>, d: Duration) -> Option<T> {
+    let timeout = clock.sleep_until(clock.now() + d);
+    block_on(async move {
+        tokio::select! {
+            biased;
+            told = signal => Some(told),
+            () = timeout => None,
+        }
+    })
+}
+
+impl Future for LossSignal {
+    type Output = Lost;
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Lost> {
+        match self.hold.poll_end(self.serial, self.key, cx) {
+            Some(cause) => Poll::Ready(Lost { name: self.hold.name().clone(), token: self.token, cause }),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Clone for LossSignal {
+    fn clone(&self) -> Self {
+        Self::new(self.hold.clone(), self.serial, self.token)
+    }
+}
+
+impl Drop for LossSignal {
+    fn drop(&mut self) {
+        self.hold.forget_signal(self.key);
+    }
+}
+
+impl fmt::Debug for LossSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LossSignal")
+            .field("name", self.hold.name())
+            .field("token", &self.token)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Completes some time before the lease ends, while the lock is still held; with the loss, if that comes first.
+///
+/// Owned and cloneable, as the [`LossSignal`].
+pub struct ExpirySignal {
+    lost: LossSignal,
+    margin: Duration,
+    sleep: Option<Sleep>,
+}
+
+impl ExpirySignal {
+    pub(crate) fn new(lost: LossSignal, margin: Duration) -> Self {
+        Self { lost, margin, sleep: None }
+    }
+
+    /// Waits on a thread without a runtime; `None` when there is still more time than the margin after `d`.
+    ///
+    /// # Errors
+    /// (Inside the option.) [`Lost`] when the lock is not held any more.
+    pub fn wait_for(&self, d: Duration) -> Option<Result<Expiring, Lost>> {
+        wait_for(self.lost.hold.clock(), self.clone(), d)
+    }
+
+    /// Ready `margin` before the deadline; a renewal meanwhile moves it.
+    fn poll_margin(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
+        let clock = self.lost.hold.clock().clone();
+        loop {
+            let Some((at, deadline)) = self.lost.hold.warn_at(self.margin) else { return Poll::Pending };
+            let now = clock.now();
+            if now >= at {
+                return Poll::Ready(deadline.since(now));
+            }
+            let sleep = self.sleep.insert(clock.sleep_until(at));
+            if sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Future for ExpirySignal {
+    type Output = Result<Expiring, Lost>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(lost) = Pin::new(&mut self.lost).poll(cx) {
+            return Poll::Ready(Err(lost));
+        }
+        let (name, token) = (self.lost.hold.name().clone(), self.lost.token);
+        self.poll_margin(cx).map(|left| Ok(Expiring { name, token, left }))
+    }
+}
+
+impl Clone for ExpirySignal {
+    fn clone(&self) -> Self {
+        Self::new(self.lost.clone(), self.margin)
+    }
+}
+
+impl fmt::Debug for ExpirySignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExpirySignal")
+            .field("name", self.lost.hold.name())
+            .field("margin", &self.margin)
+            .finish_non_exhaustive()
+    }
+}
