@@ -1,20 +1,20 @@
-//! What replicas must agree on about a job.
+//! The part of a job that replicas must agree on.
 
 use crate::job::Policy;
 use crate::{Job, Trigger, UnixTime};
 use std::time::Duration;
 
-/// A job without its work, as one replica brought it.
+/// A job without its work, as defined by one replica.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub(crate) trigger: Trigger,
     pub(crate) policy: Policy,
     pub(crate) hash: String,
-    /// The trigger as the note has it.
+    /// The trigger as written in the note.
     pub(crate) text: String,
-    /// When the replica was started that brought it, by the store's clock.
+    /// When the defining replica was started, by the store's clock.
     pub(crate) defined_at: UnixTime,
-    /// By how much its slots start later.
+    /// The jitter of the job: how much later than its slots it starts.
     pub(crate) shift: Duration,
 }
 
@@ -30,7 +30,8 @@ impl Definition {
         }
     }
 
-    /// The larger one is right. A store's clock that went back must not make this one newer than now for ever.
+    /// Precedence over other definitions: the larger one is in effect. It is never later than now, in case the store's clock
+    /// went backwards.
     pub(crate) fn rank(&self, now: UnixTime) -> (u64, UnixTime) {
         (self.policy.generation, self.defined_at.min(now))
     }

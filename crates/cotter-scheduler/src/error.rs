@@ -1,21 +1,21 @@
-//! Why something cannot be scheduled.
+//! Errors of the scheduler.
 
 use std::fmt;
 
-/// What every fallible call of the scheduler answers with.
+/// The result of every fallible call of the scheduler.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of thing is wrong.
+/// The category of an [`Error`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// A trigger that can never be, such as a cron expression with a mistake or a period of zero.
+    /// An invalid trigger, such as a cron expression with a mistake or a period of zero.
     Trigger,
-    /// A job whose settings do not go together, or two jobs of one name.
+    /// A job with inconsistent settings, or two jobs of the same name.
     Job,
-    /// There is no job of that name in the group.
+    /// The group has no job of that name.
     UnknownJob,
-    /// The store keeps no notes, so nobody would know which slots were done.
+    /// The store keeps no notes, so that completed slots cannot be recorded.
     NoNotes,
     /// A note was not written by this version of cotter.
     ForeignNote,
@@ -23,7 +23,7 @@ pub enum ErrorKind {
     Store,
 }
 
-/// What is wrong, where, and what to do, on one line. It never contains a password.
+/// An error: what is wrong, where, and what to do, on one line. It never contains a password.
 #[derive(Debug, Clone)]
 pub struct Error {
     kind: ErrorKind,
@@ -44,22 +44,22 @@ impl Error {
         Self::new(ErrorKind::Job, format!("job {job:?}: {message}"))
     }
 
-    /// What kind of error this is.
+    /// The category of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What the store said, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`].
+    /// The error of the store, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`].
     pub fn store(&self) -> Option<&cotter::Error> {
         self.store.as_ref()
     }
 
-    /// Whether the lock of a job was lost.
+    /// Whether the error is the loss of a job's lock.
     pub(crate) fn is_loss(&self) -> bool {
         self.store.as_ref().is_some_and(|e| e.kind() == cotter::ErrorKind::Lost)
     }
 
-    /// Whether the same call may succeed later without anybody mending anything.
+    /// Whether the same call may succeed later without anything being fixed.
     pub fn is_retryable(&self) -> bool {
         self.store.as_ref().is_some_and(cotter::Error::is_retryable)
     }

@@ -1,53 +1,52 @@
-//! What a runner has to tell.
+//! Events that a runner emits.
 
 use crate::{Ending, UnixTime};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Something that happened, in one line with `Display`. For the eyes of people and the counters of machines; nothing
-/// has to be done about it.
+/// An event of the scheduler, for logs and metrics; `Display` writes it on one line. No reaction is required.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// The job; `None` where it is about the whole group.
+    /// The job; `None` if the event concerns the whole group.
     pub job: Option<Arc<str>>,
     /// What happened.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an [`Event`], with its details.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// A run has started.
     Started {
-        /// The instant that it is for.
+        /// The slot of the run.
         slot: UnixTime,
-        /// Which attempt it is.
+        /// The number of the attempt.
         attempt: u32,
         /// Its fencing token.
         token: u64,
     },
-    /// A run is over.
+    /// A run has ended.
     Ended {
-        /// The instant that it was for.
+        /// The slot of the run.
         slot: UnixTime,
-        /// How.
+        /// How the run ended.
         outcome: Ending,
         /// How long it took.
         took: Duration,
     },
     /// A run will be repeated.
     Retrying {
-        /// The instant that it is for.
+        /// The slot of the run.
         slot: UnixTime,
         /// The number of the next attempt.
         attempt: u32,
-        /// In how long.
+        /// The delay before it.
         after: Duration,
     },
-    /// Cron slots passed while the last run was going on.
+    /// Cron slots passed during the last run.
     Skipped {
         /// How many.
         n: u64,
@@ -57,54 +56,54 @@ pub enum EventKind {
         /// How many, counted up to 10,000.
         n: u64,
     },
-    /// The backlog of a fixed rate was too long: its oldest slots became one.
+    /// The backlog of a fixed rate was too long: its oldest slots were merged into one.
     Merged {
         /// How many were dropped.
         n: u64,
     },
-    /// A run was found that has never ended.
+    /// A run that never ended was found.
     Crashed {
-        /// The instant that it was for.
+        /// The slot of the run.
         slot: UnixTime,
         /// Its fencing token.
         token: u64,
-        /// Whether its slot is run again.
+        /// Whether the slot is run again.
         again: bool,
     },
-    /// This runner starts nothing (of this job) for now.
+    /// This runner starts no more runs (of this job) for now.
     StandsBy {
         /// Why, and what to do.
         why: String,
     },
-    /// It does again.
+    /// This runner starts runs (of this job) again.
     Again,
-    /// The note was ahead of the store's clock and was brought back: one slot may be given up.
+    /// The note was ahead of the store's clock and was reset: one slot may be lost.
     Alarm,
-    /// Somebody else held the lock until it was too late for the slot, or is left to it.
+    /// Another holder had the lock until it was too late for the slot, or the slot is left to it.
     Busy,
-    /// The store does not answer. Told once.
+    /// The store does not answer. Reported once per outage.
     StoreDown {
-        /// What it said last.
+        /// The last error.
         error: String,
     },
     /// The store answers again.
     StoreBack,
-    /// A job cannot be run until somebody mends what is wrong; it is looked at again at its next slot.
+    /// A job cannot run until a problem is fixed; it is tried again at its next slot.
     Broken {
-        /// What is wrong.
+        /// The problem.
         error: String,
     },
-    /// An operator has paused the job, or ended the pause.
+    /// An operator paused or resumed the job.
     Paused {
-        /// Which.
+        /// True if it is paused, false if it is resumed.
         yes: bool,
-        /// Who.
+        /// The operator.
         by: String,
     },
 }
 
 impl EventKind {
-    /// Whether somebody should look at it.
+    /// Whether the event should be logged as a warning.
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Ended { outcome, .. } => *outcome != Ending::Ok,
@@ -139,27 +138,27 @@ impl fmt::Display for EventKind {
             Self::Retrying { slot, attempt, after } => {
                 write!(f, "attempt {attempt} for {slot:.3} follows in {after:.1?}")
             }
-            Self::Skipped { n } => write!(f, "{n} slots passed while it ran and are skipped"),
+            Self::Skipped { n } => write!(f, "{n} slots passed during the run and are skipped"),
             Self::Missed { n } => write!(f, "{n} slots were missed"),
-            Self::Merged { n } => write!(f, "the backlog is too long, its oldest {n} slots are dropped"),
+            Self::Merged { n } => write!(f, "the backlog is too long: its oldest {n} slots are dropped"),
             Self::Crashed { slot, token, again } => {
-                let then = if *again { "; it is run again" } else { "" };
-                write!(f, "the run for {slot:.3} with token {token} has never ended{then}")
+                let then = if *again { "; the slot is run again" } else { "" };
+                write!(f, "the run for {slot:.3} with token {token} never ended{then}")
             }
             Self::StandsBy { why } => write!(f, "stands by: {why}"),
-            Self::Again => f.write_str("does not stand by any more"),
-            Self::Alarm => f.write_str("its note was ahead of the store's clock and was brought back"),
-            Self::Busy => f.write_str("somebody else holds its lock"),
-            Self::StoreDown { error } => write!(f, "the store does not answer, will try again: {error}"),
+            Self::Again => f.write_str("no longer stands by"),
+            Self::Alarm => f.write_str("its note was ahead of the store's clock and was reset"),
+            Self::Busy => f.write_str("its lock is held by somebody else"),
+            Self::StoreDown { error } => write!(f, "the store does not answer, retrying: {error}"),
             Self::StoreBack => f.write_str("the store answers again"),
-            Self::Broken { error } => write!(f, "cannot be run: {error}"),
+            Self::Broken { error } => write!(f, "cannot run: {error}"),
             Self::Paused { yes: true, by } => write!(f, "paused by {by}"),
             Self::Paused { yes: false, by } => write!(f, "resumed by {by}"),
         }
     }
 }
 
-/// Who is told.
+/// The callback that receives events.
 #[derive(Clone)]
 pub(crate) struct Observer(Arc<dyn Fn(&Event) + Send + Sync>);
 
@@ -168,9 +167,9 @@ impl Observer {
         Self(Arc::new(observe))
     }
 
-    pub(crate) fn tell(&self, job: Option<&Arc<str>>, kind: EventKind) {
+    pub(crate) fn emit(&self, job: Option<&Arc<str>>, kind: EventKind) {
         let event = Event { job: job.cloned(), kind };
-        // What is wrong with an observer must not stop jobs.
+        // A panicking observer must not stop jobs.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.0)(&event)));
     }
 }

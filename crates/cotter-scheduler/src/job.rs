@@ -1,4 +1,4 @@
-//! A job, as it is described.
+//! The definition of a job.
 
 use crate::run::{Action, Outcome, Run, action};
 use crate::{Busy, Error, Misfire, OnCrash, Result, Trigger};
@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What runs, when, and what becomes of it when things go wrong.
+/// A job: its work, its trigger, and its policies for missed slots, failures and crashes.
 ///
 /// ```
 /// # use cotter_scheduler::{Job, Misfire, Run, Trigger};
@@ -31,7 +31,7 @@ pub struct Job {
     extra: Vec<u8>,
 }
 
-/// The settings of a job; their defaults are those of [`Job`]'s methods.
+/// The settings of a job; the defaults are documented at [`Job`]'s methods.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     pub(crate) initial_delay: Duration,
@@ -76,15 +76,14 @@ impl Default for Policy {
 }
 
 impl Job {
-    /// How often one slot is started in all when its process dies each time, with [`OnCrash::Rerun`]: a job that kills
-    /// its host must not kill all hosts.
-    pub const MOST_CRASHES: u32 = 3;
+    /// How often a slot is started in total if its process dies every time, with [`OnCrash::Rerun`]: a job that kills its host
+    /// must not kill all hosts.
+    pub const MAX_CRASHES: u32 = 3;
 
-    /// A job of this name. `work` is called for each run and answers with nothing, or with a `Result` whose error is
-    /// written down.
+    /// Creates a job. `work` is called for each run and returns nothing, or a `Result` whose error is recorded.
     ///
-    /// The future is dropped where it stands when the lock is lost, [`max_run`](Self::max_run) is over or the runner
-    /// stops; [`Run::cancelled`] tells it before, [`stop_within`](Self::stop_within) ahead. A future that never yields
+    /// The future is dropped at its current await point when the lock is lost, [`max_run`](Self::max_run) has passed or the
+    /// runner stops; [`Run::cancelled`] completes [`stop_within`](Self::stop_within) earlier. A future that never yields
     /// cannot be stopped: its lock is kept until it does.
     pub fn new<W, F>(name: impl AsRef<str>, trigger: Trigger, work: W) -> Self
     where
@@ -96,61 +95,61 @@ impl Job {
         Self { name, trigger, policy: Policy::default(), action: action(work), extra: Vec::new() }
     }
 
-    /// Its name within the group.
+    /// The name within the group.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// When it runs.
+    /// The trigger.
     pub fn trigger(&self) -> &Trigger {
         &self.trigger
     }
 
-    /// No slot earlier than this after the first start ever, by the store's clock. Default: none.
+    /// The delay of the first slot after the first start ever, by the store's clock. Default: none.
     #[must_use]
     pub fn initial_delay(mut self, d: Duration) -> Self {
         self.policy.initial_delay = d;
         self
     }
 
-    /// The longest that one run may take; then it is stopped and counts as failed. Default: no limit.
+    /// The maximum duration of a run; after that it is stopped and counts as failed. Default: no limit.
     #[must_use]
     pub fn max_run(mut self, d: Duration) -> Self {
         self.policy.max_run = Some(d);
         self
     }
 
-    /// How long a run that is told to stop may take before its future is dropped; zero (the default) drops it at once.
-    /// When the lease is about to end the run is told this long before its end, at most a third of the lease; a loss that
-    /// comes without a warning (evicted, deleted) drops it at once.
+    /// How long a run may take to stop before its future is dropped; zero (the default) drops it at once. If the lease is about
+    /// to end, the run is notified this long before, but at most a third of the lease; a loss without a warning (evicted,
+    /// deleted) drops it at once.
     #[must_use]
     pub fn stop_within(mut self, grace: Duration) -> Self {
         self.policy.stop_within = grace;
         self
     }
 
-    /// What becomes of slots that were missed. Default: [`Misfire::Skip`].
+    /// The policy for missed slots. Default: [`Misfire::Skip`].
     #[must_use]
     pub fn misfire(mut self, misfire: Misfire) -> Self {
         self.policy.misfire = misfire;
         self
     }
 
-    /// A slot that cannot be started within this time counts as missed. Default: 60 s.
+    /// How late a slot may be started; a later one counts as missed. Default: 60 s.
     #[must_use]
     pub fn late_within(mut self, d: Duration) -> Self {
         self.policy.late_within = d;
         self
     }
 
-    /// Missed slots older than this are forgotten whatever the policy. Default: 24 h.
+    /// The age at which missed slots are forgotten, whatever the policy. Default: 24 h.
     #[must_use]
     pub fn misfire_window(mut self, d: Duration) -> Self {
         self.policy.misfire_window = d;
         self
     }
 
-    /// How many overdue slots of a fixed rate may wait; beyond that the oldest are merged into one, with an event.
+    /// The maximum number of overdue slots of a fixed rate; beyond that the oldest are merged into one, with an event.
     /// Default: 100.
     #[must_use]
     pub fn max_backlog(mut self, slots: u32) -> Self {
@@ -158,86 +157,86 @@ impl Job {
         self
     }
 
-    /// What becomes of a run whose process died. Default: [`OnCrash::Skip`].
+    /// The policy for a run whose process died. Default: [`OnCrash::Skip`].
     #[must_use]
     pub fn on_crash(mut self, on_crash: OnCrash) -> Self {
         self.policy.on_crash = on_crash;
         self
     }
 
-    /// How often a run that failed, panicked or took too long is repeated. Default: 0.
+    /// How often a run that failed, panicked or timed out is repeated. Default: 0.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.policy.retries = times;
         self
     }
 
-    /// How long to wait before each repetition, with the lock and without a worker. Default: 10 s.
+    /// The pause before each repetition, during which the lock is held but no worker. Default: 10 s.
     #[must_use]
     pub fn retry_delay(mut self, d: Duration) -> Self {
         self.policy.retry_delay = d;
         self
     }
 
-    /// Slots start later by up to this much, always the same for a job of this name, so that many jobs of one time do not
-    /// start at once. Default: none.
+    /// The maximum delay of starts. The delay is always the same for a job of this name; it spreads jobs with the same slots.
+    /// Default: none.
     #[must_use]
-    pub fn jitter(mut self, most: Duration) -> Self {
-        self.policy.jitter = most;
+    pub fn jitter(mut self, max: Duration) -> Self {
+        self.policy.jitter = max;
         self
     }
 
-    /// The lock is kept at least so long after a start. Default: none.
+    /// How long the lock is held after a start, at least. Default: none.
     #[must_use]
     pub fn at_least(mut self, d: Duration) -> Self {
         self.policy.at_least = d;
         self
     }
 
-    /// What becomes of a slot whose lock somebody else holds. Default: [`Busy::Wait`].
+    /// The policy for a slot whose lock is held by somebody else. Default: [`Busy::Wait`].
     #[must_use]
     pub fn busy(mut self, busy: Busy) -> Self {
         self.policy.busy = busy;
         self
     }
 
-    /// Raise it when the definition changes: where replicas disagree about a job, the largest generation wins, then the
-    /// replica that was started last. The others stand by for this job. Default: 1.
+    /// The generation of the definition; raise it when the definition changes. If replicas disagree about a job, the largest
+    /// generation is in effect, then the replica that was started last. The others stand by for this job. Default: 1.
     #[must_use]
     pub fn generation(mut self, generation: u64) -> Self {
         self.policy.generation = generation;
         self
     }
 
-    /// Whether it runs at all; slots while it does not are not missed. Default: yes.
+    /// Whether the job runs at all; slots that pass while it is disabled do not count as missed. Default: yes.
     #[must_use]
     pub fn enabled(mut self, yes: bool) -> Self {
         self.policy.enabled = yes;
         self
     }
 
-    /// The lease of its lock. Default: the client's.
+    /// The lease of the job's lock. Default: the client's.
     #[must_use]
     pub fn lease(mut self, lease: Lease) -> Self {
         self.policy.lease = Some(lease);
         self
     }
 
-    /// A renewed lease of this length.
+    /// Sets a renewed lease of this length.
     #[must_use]
     pub fn ttl(self, ttl: Duration) -> Self {
         self.lease(Lease::renewed(ttl))
     }
 
-    /// What else makes this job what it is, such as the command line of a job file: replicas that differ in it have two
-    /// definitions of the job.
+    /// Further data that is part of the definition, such as the command line in a job file: replicas that differ in it have
+    /// two definitions of the job.
     #[must_use]
     pub fn definition(mut self, what: impl AsRef<[u8]>) -> Self {
         self.extra = what.as_ref().to_vec();
         self
     }
 
-    /// The same on every replica that means the same job.
+    /// A hash of the definition, equal on all replicas with the same definition.
     pub(crate) fn hash(&self) -> String {
         let mut sha = Sha256::new();
         sha.update(format!("{} {:?} ", self.trigger, self.policy.settled()));
@@ -249,20 +248,20 @@ impl Job {
         hex
     }
 
-    /// The trigger as the note has it: a job that is not enabled has another one.
+    /// The trigger as written in the note; marked if the job is disabled.
     pub(crate) fn trigger_text(&self) -> String {
         let off = if self.policy.enabled { "" } else { "(off) " };
         format!("{off}{}", self.trigger)
     }
 
-    /// By how much the slots of this job start later.
+    /// The jitter of this job.
     pub(crate) fn shift(&self, group: &str) -> Duration {
         let digest = Sha256::digest(format!("{group}/{}", self.name));
         let bits = u64::from_be_bytes(digest[..8].try_into().expect("eight bytes"));
         self.policy.jitter.mul_f64(bits as f64 / u64::MAX as f64)
     }
 
-    /// Refuses what cannot work, before any I/O.
+    /// Rejects an invalid job, before any I/O.
     pub(crate) fn check(&self, group: &str) -> Result<()> {
         let (name, policy) = (&self.name, &self.policy);
         if name.is_empty() {
@@ -273,14 +272,14 @@ impl Job {
             return Err(Error::job(name, "max_run is zero; leave it out for no limit"));
         }
         if policy.max_backlog == 0 {
-            return Err(Error::job(name, "max_backlog is zero; at least one slot has to be let through"));
+            return Err(Error::job(name, "max_backlog is zero; set it to 1 or more"));
         }
         Ok(())
     }
 }
 
 impl Policy {
-    /// What two replicas must agree on; the generation decides who is right and is no part of it.
+    /// The settings that replicas must agree on. The generation decides between definitions and is not part of them.
     fn settled(&self) -> impl fmt::Debug + use<> {
         Self { generation: 0, ..self.clone() }
     }

@@ -1,13 +1,13 @@
-//! The jobs of a group, seen and steered from outside.
+//! Inspection and control of the jobs of a group.
 
 use crate::notes::{CONTROL, Control, Entry, HISTORY, History, JobControl, State, roster};
 use crate::{Ending, Error, ErrorKind, Result, UnixTime};
 use cotter::Client;
 
-/// The jobs of a group: what is known of them, and requests to those who run them.
+/// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
-/// Needs no scheduler in this process. Requests are written into a note of the group and heard by its runners within a
-/// second or so.
+/// Needs no scheduler in this process. Requests are written to a note of the group; its runners see them within a second or
+/// so.
 ///
 /// Cancel safety: a request that is dropped may or may not have been made.
 #[derive(Debug, Clone)]
@@ -17,36 +17,36 @@ pub struct Jobs {
     by: String,
 }
 
-/// One job as its notes show it.
+/// The status of a job, from its notes.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobStatus {
-    /// Its name within the group.
+    /// The name within the group.
     pub name: String,
-    /// Its trigger in words, as the definition that holds has it.
+    /// The trigger of the definition in effect, as text.
     pub trigger: String,
     /// The generation of that definition.
     pub generation: u64,
-    /// Whether it is paused.
+    /// Whether the job is paused.
     pub paused: bool,
-    /// Who paused, resumed or triggered it last.
+    /// The operator of the last request to pause, resume or trigger it.
     pub asked_by: Option<String>,
-    /// Requests to run it that no runner has answered yet.
+    /// The number of pending requests to run it.
     pub requests: u64,
-    /// Slots up to this one are done with.
+    /// The latest slot that is settled.
     pub last_slot: Option<UnixTime>,
-    /// The fencing token of its last run.
+    /// The fencing token of the last run.
     pub token: Option<u64>,
-    /// When its last run started.
+    /// When the last run started.
     pub started: Option<UnixTime>,
-    /// When that ended; `None` while it goes on, or when it crashed and nobody has noticed yet.
+    /// When the last run ended; `None` while it is in progress, or if it crashed and this was not noticed yet.
     pub ended: Option<UnixTime>,
-    /// How that ended.
+    /// How the last run ended.
     pub ending: Option<Ending>,
 }
 
-/// Who asks gives up after so many others have asked in between.
-const TRIES: usize = 100;
+/// How often a request is retried when other requests are written at the same time.
+const MAX_ATTEMPTS: usize = 100;
 
 impl Jobs {
     /// The jobs of this group.
@@ -55,14 +55,14 @@ impl Jobs {
         Self { client: client.clone(), group: group.into(), by }
     }
 
-    /// Who asks, for people. Default: the number of this process.
+    /// The operator that is shown with requests. Default: the id of this process.
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.by = who.into();
         self
     }
 
-    /// All jobs that have been started once, by name.
+    /// All jobs that were ever started, by name.
     ///
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`]; [`ErrorKind::ForeignNote`] for a note that cannot be read.
@@ -77,8 +77,8 @@ impl Jobs {
         Ok(found)
     }
 
-    /// Starts no more slots of a job until it is resumed; a run that goes on is left alone. Slots meanwhile are not
-    /// missed. A job that is [asked for](Self::trigger) runs all the same.
+    /// Pauses a job: no more slots are started until it is resumed. A run in progress is not affected, and slots that pass
+    /// during the pause do not count as missed. A [triggered](Self::trigger) job runs even if it is paused.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
@@ -86,7 +86,7 @@ impl Jobs {
         self.ask(job, |control, _| control.paused = true).await
     }
 
-    /// Ends the pause: slots from now on are run.
+    /// Resumes a job: slots from now on are run.
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
@@ -100,8 +100,8 @@ impl Jobs {
         self.ask(job, resume).await
     }
 
-    /// Asks for one run as soon as possible, also of a job that is paused, not of one that is not enabled. Several
-    /// requests while it runs are one.
+    /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
+    /// as one.
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
@@ -109,7 +109,7 @@ impl Jobs {
         self.ask(job, |control, _| control.requests += 1).await
     }
 
-    /// The last runs of a job, the oldest first.
+    /// The last runs of a job, oldest first.
     ///
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`] for a note that cannot be read.
@@ -122,7 +122,7 @@ impl Jobs {
     async fn ask(&self, job: &str, edit: impl Fn(&mut JobControl, UnixTime)) -> Result<()> {
         self.known(job).await?;
         let now = store_time(&self.client).await?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let (revision, mut control) = self.control().await?;
             let asked = control.edit(job);
             edit(asked, now);
@@ -131,7 +131,7 @@ impl Jobs {
                 return Ok(());
             }
         }
-        let why = format!("the requests for group {:?} change all the time; try again", self.group);
+        let why = format!("the requests for group {:?} are being changed by others; try again", self.group);
         Err(Error::new(ErrorKind::Store, why))
     }
 
@@ -150,7 +150,7 @@ impl Jobs {
     async fn known(&self, job: &str) -> Result<State> {
         self.state(job).await?.ok_or_else(|| {
             let why = format!(
-                "group {:?} has no job {job:?}; only jobs that were started once are known",
+                "group {:?} has no job {job:?}; only jobs that were ever started are known",
                 self.group
             );
             Error::new(ErrorKind::UnknownJob, why)
@@ -162,7 +162,7 @@ impl Jobs {
     }
 }
 
-/// The store's clock; this host's where it has none.
+/// The store's clock, or this host's if it has none.
 async fn store_time(client: &Client) -> Result<UnixTime> {
     let time = client.time().await?;
     Ok(time.unwrap_or_else(|| client.clock().wall()).into())

@@ -1,4 +1,4 @@
-//! Cron in the Quartz dialect, and scheduled jobs whose every slot is started once across all replicas.
+//! Cron expressions in the Quartz dialect, and scheduled jobs of which every slot is started once across all replicas.
 //!
 //! ```
 //! use cotter_scheduler::{Job, Run, Scheduler, Trigger};
@@ -7,7 +7,7 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = cotter::Client::connect("memory:").await?;
 //! let clear = Job::new("clear-orders", Trigger::cron("* * * * * ?")?, |run: Run| async move {
-//!     run.check()?; // before each step that must not be done by two
+//!     run.check()?; // before each step that must not be done twice
 //!     Ok::<(), cotter::Lost>(())
 //! });
 //! let stop = tokio::time::sleep(Duration::from_millis(20)); // usually a signal
@@ -16,11 +16,11 @@
 //! ```
 //!
 //! Run the same program on as many hosts as you like: each slot of a job is started at most once while the store keeps
-//! its data, on exactly one of them. What that means word by word, and when not to use it, stands in
-//! `docs/scheduler.md`.
+//! its data, on exactly one of them. A *slot* is one scheduled instant of one job. The exact guarantees, and when not to
+//! use this crate, are in `docs/scheduler.md`.
 //!
-//! [`cron`] reads expressions such as `0 15 10 ? * MON-FRI`, explains them and says when they fire in any
-//! time zone. Its types stand on their own: instants are [`UnixTime`], time zones are [`Zone`].
+//! [`cron`] parses expressions such as `0 15 10 ? * MON-FRI`, describes them, and computes when they fire in any time zone.
+//! Its types are independent of other crates: instants are [`UnixTime`], time zones are [`Zone`].
 
 mod decide;
 mod definition;

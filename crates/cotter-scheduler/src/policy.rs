@@ -1,63 +1,63 @@
-//! What becomes of slots that could not be run when they were due.
+//! Policies for slots that could not be run when they were due.
 
 use std::fmt;
 
-/// What becomes of slots that passed while nobody ran, or that are later than
+/// The policy for slots that passed while no scheduler was running, or that are later than
 /// [`late_within`](crate::Job::late_within).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Misfire {
-    /// They are dropped, with an event.
+    /// Drops them, with an event.
     #[default]
     Skip,
-    /// The latest of them is run, once; a slot that is on time covers it.
+    /// Runs the latest of them once, unless a slot is on time.
     Once,
-    /// Each of them is run, in order.
+    /// Runs each of them, in order.
     All,
 }
 
-/// What becomes of a run whose process died or lost its lock.
+/// The policy for a run whose process died or lost its lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnCrash {
-    /// Nothing: the slot was started once.
+    /// Does nothing: the slot was started once.
     #[default]
     Skip,
-    /// The same slot is run again, [`Job::MOST_CRASHES`](crate::Job::MOST_CRASHES) times in all at most.
+    /// Runs the same slot again, at most [`Job::MAX_CRASHES`](crate::Job::MAX_CRASHES) times in total.
     Rerun,
 }
 
-/// What becomes of a slot whose lock somebody else holds.
+/// The policy for a slot whose lock is held by somebody else.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Busy {
-    /// The runner waits, without taking a worker, until the misfire window ends; then what the note says decides.
+    /// Waits, without a worker, until the misfire window ends; then the note decides.
     #[default]
     Wait,
-    /// The slot is left to the one who holds the lock. What that one does not run is looked at again with the next slot,
-    /// and run then if it is not late.
+    /// Leaves the slot to the holder of the lock. If the holder does not run it, it is considered again with the next slot, and
+    /// run then if it is not late.
     Skip,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// As it should.
+    /// It succeeded.
     Ok,
-    /// With this error.
+    /// It failed with this error.
     Failed(String),
     /// It panicked, with this message.
     Panicked(String),
-    /// [`max_run`](crate::Job::max_run) was over.
+    /// It reached [`max_run`](crate::Job::max_run).
     TimedOut,
-    /// The lock was lost.
+    /// It lost its lock.
     Lost,
-    /// The runner was stopped, and the grace was over.
+    /// The runner was stopped, and the grace period had passed.
     Stopped,
-    /// Its process died, or lost its lock, before it could say how it ended.
+    /// Its process died, or lost its lock, before the end was recorded.
     Crashed,
 }
 
 impl Ending {
-    /// One word, as histories have it.
+    /// A short name, as used in the history.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -70,7 +70,7 @@ impl Ending {
         }
     }
 
-    /// What was said about it, where something was.
+    /// The error or panic message, if there is one.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Failed(why) | Self::Panicked(why) => Some(why),
@@ -78,7 +78,7 @@ impl Ending {
         }
     }
 
-    /// Whether [`retries`](crate::Job::retries) are for this.
+    /// Whether [`retries`](crate::Job::retries) apply.
     pub(crate) fn may_be_retried(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Panicked(_) | Self::TimedOut)
     }

@@ -1,4 +1,4 @@
-//! One run, as the work of a job sees it.
+//! The view that the work of a job has of its run.
 
 use crate::UnixTime;
 use cotter::{Client, FencingToken, Guard, LossSignal, Lost};
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 /// One run of a job. Cheap to clone.
 ///
-/// Keep no clone beyond the run: the lock is held for as long as one lives, and no other run of the job starts.
+/// Do not keep a clone beyond the run: the lock is held for as long as one exists, and no other run of the job starts.
 #[derive(Clone)]
 pub struct Run {
     pub(crate) slot: UnixTime,
@@ -20,30 +20,30 @@ pub struct Run {
     pub(crate) cancel: watch::Receiver<Option<Why>>,
 }
 
-/// Why a run has to stop.
+/// The reason why a run has to stop.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// [`max_run`](crate::Job::max_run) is over.
+    /// [`max_run`](crate::Job::max_run) has passed.
     MaxRun,
-    /// The runner stops, and the grace is over.
+    /// The runner stops, and the grace period has passed.
     Shutdown,
     /// The lock is lost, or will be in [`stop_within`](crate::Job::stop_within).
     Loss,
 }
 
 impl Run {
-    /// The instant that this run is for; that of the request for a run that was asked for.
+    /// The slot of this run; for a triggered run, the time of the request.
     pub fn slot(&self) -> UnixTime {
         self.slot
     }
 
-    /// 1 for the first attempt at this slot; repetitions after failures and crashes count up.
+    /// The number of this attempt: 1, counting up with each repetition after a failure or crash.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// The fencing token of the lock: larger than that of every run before.
+    /// The fencing token of the lock, larger than that of every earlier run.
     pub fn token(&self) -> FencingToken {
         self.guard.token()
     }
@@ -53,10 +53,10 @@ impl Run {
         &self.guard
     }
 
-    /// Ok while the lock is held. Call it before each step that must not be done by two.
+    /// Checks that the lock is held. Call it before each step that must not be done twice.
     ///
     /// # Errors
-    /// [`Lost`] says why.
+    /// [`Lost`], with the cause.
     pub fn check(&self) -> Result<(), Lost> {
         self.guard.check()
     }
@@ -66,8 +66,8 @@ impl Run {
         self.guard.lost()
     }
 
-    /// Completes when the run has to stop, and says why. Owned, so that it can be given to another task. The future of the
-    /// run is dropped [`stop_within`](crate::Job::stop_within) later, or at the lock's deadline.
+    /// Completes with the reason when the run has to stop. The future is `'static`, so that it can be moved to another task. The
+    /// future of the run is dropped [`stop_within`](crate::Job::stop_within) later, or at the lock's deadline.
     pub fn cancelled(&self) -> impl Future<Output = Why> + Send + 'static + use<> {
         let mut cancel = self.cancel.clone();
         async move {
@@ -79,7 +79,7 @@ impl Run {
         }
     }
 
-    /// The client that the scheduler works with.
+    /// The client of the scheduler.
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -95,12 +95,12 @@ impl fmt::Debug for Run {
     }
 }
 
-/// What the work of a job may answer with: nothing, or a `Result` whose error can be shown.
+/// The return types of a job's work: nothing, or a `Result` whose error implements `Display`.
 pub trait Outcome: Send + 'static {
-    /// The error in words.
+    /// Converts the error to text.
     ///
     /// # Errors
-    /// The work has failed.
+    /// If the work has failed.
     fn outcome(self) -> Result<(), String>;
 }
 
@@ -116,9 +116,9 @@ impl<E: fmt::Display + Send + 'static> Outcome for Result<(), E> {
     }
 }
 
-/// The work of a job, whatever its type.
+/// The type-erased work of a job.
 pub(crate) type Action = Arc<dyn Fn(Run) -> Working + Send + Sync>;
-/// One run of it.
+/// The future of one run.
 pub(crate) type Working = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 pub(crate) fn action<W, F>(work: W) -> Action

@@ -1,16 +1,16 @@
-//! When a job runs.
+//! Triggers of jobs.
 
 use crate::{Cron, Error, Result, UnixTime, Zone};
 use std::fmt;
 use std::time::Duration;
 
-/// When a job runs.
+/// The trigger of a job: it determines the slots.
 ///
 /// | | slots | counted from |
 /// |---|---|---|
-/// | [`cron`](Self::cron) | what the expression says | the calendar of a [`zone`](Self::zone) |
-/// | [`fixed_rate`](Self::fixed_rate) | every so often, however long a run takes | the first start ever, by the store's clock |
-/// | [`fixed_delay`](Self::fixed_delay) | so long after the last run | its end, on whichever replica |
+/// | [`cron`](Self::cron) | those of the expression | the calendar of a [`zone`](Self::zone) |
+/// | [`fixed_rate`](Self::fixed_rate) | one per period, however long a run takes | the first start ever, by the store's clock |
+/// | [`fixed_delay`](Self::fixed_delay) | one, a delay after the last run | the end of that run, on any replica |
 /// | [`once_at`](Self::once_at) | one | |
 ///
 /// ```
@@ -31,23 +31,23 @@ pub(crate) enum Kind {
     Once(UnixTime),
 }
 
-/// The shortest period and delay: shorter ones keep the store busy with nothing else.
-const SHORTEST: Duration = Duration::from_millis(1);
-/// The longest, about a century.
-const LONGEST: Duration = Duration::from_secs(100 * 366 * 86_400);
+/// Shorter periods and delays would keep the store busy with nothing else.
+const MIN_PERIOD: Duration = Duration::from_millis(1);
+/// About a century.
+const MAX_PERIOD: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 impl Trigger {
     /// The slots of a cron expression in the Quartz dialect (see [`cron`](crate::cron)), in UTC unless a
     /// [`zone`](Self::zone) is given.
     ///
     /// # Errors
-    /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) says where the mistake is, and what to write instead.
+    /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger), with the position of the mistake and what to write instead.
     pub fn cron(expression: &str) -> Result<Self> {
         Ok(Self(Kind::Cron(Box::new(expression.parse()?), Zone::utc())))
     }
 
-    /// A slot every `period`. A run that takes longer delays the next ones, which then follow back to back; none is
-    /// forgotten up to [`max_backlog`](crate::Job::max_backlog).
+    /// A slot every `period`. A run that takes longer delays the next ones, which then follow back to back; up to
+    /// [`max_backlog`](crate::Job::max_backlog) of them are kept.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
@@ -55,7 +55,7 @@ impl Trigger {
         checked("fixed rate", period).map(|d| Self(Kind::Rate(d)))
     }
 
-    /// A slot `delay` after the end of the last run, wherever it ran. A run that crashed ends when that is noticed.
+    /// A slot `delay` after the end of the last run, on any replica. A crashed run ends when the crash is noticed.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
@@ -70,12 +70,12 @@ impl Trigger {
     pub fn once_at(instant: UnixTime) -> Result<Self> {
         let end = UnixTime::from_seconds(4_102_444_800);
         if instant < UnixTime::EPOCH || instant >= end {
-            return Err(Error::trigger(format!("once at {instant} is out of range; from 1970 to 2099")));
+            return Err(Error::trigger(format!("once at {instant} is out of range: 1970 to 2099")));
         }
         Ok(Self(Kind::Once(instant)))
     }
 
-    /// The time zone of a cron expression; on other triggers it changes nothing.
+    /// The time zone of a cron expression; without effect on other triggers.
     #[must_use]
     pub fn zone(mut self, zone: Zone) -> Self {
         if let Kind::Cron(_, of) = &mut self.0 {
@@ -84,7 +84,7 @@ impl Trigger {
         self
     }
 
-    /// The first cron slot after an instant; other triggers depend on what has run.
+    /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {
             Kind::Cron(cron, zone) => cron.next(instant, zone),
@@ -95,10 +95,10 @@ impl Trigger {
 }
 
 fn checked(what: &str, d: Duration) -> Result<Duration> {
-    if (SHORTEST..=LONGEST).contains(&d) {
+    if (MIN_PERIOD..=MAX_PERIOD).contains(&d) {
         return Ok(d);
     }
-    Err(Error::trigger(format!("a {what} of {d:?} is out of range; from 1 ms to 100 years")))
+    Err(Error::trigger(format!("a {what} of {d:?} is out of range: 1 ms to 100 years")))
 }
 
 impl fmt::Display for Trigger {

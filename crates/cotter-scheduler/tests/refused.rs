@@ -19,12 +19,9 @@ async fn jobs_that_cannot_work() {
     let client = Client::connect("memory:").await.unwrap();
     let cases = [
         (vec![job("")], "job \"\": a job needs a name"),
-        (vec![job("a"), job("a")], "job \"a\": there are two jobs of this name; give one of them another"),
+        (vec![job("a"), job("a")], "job \"a\": two jobs have this name; rename one of them"),
         (vec![job("a").max_run(Duration::ZERO)], "job \"a\": max_run is zero; leave it out for no limit"),
-        (
-            vec![job("a").max_backlog(0)],
-            "job \"a\": max_backlog is zero; at least one slot has to be let through",
-        ),
+        (vec![job("a").max_backlog(0)], "job \"a\": max_backlog is zero; set it to 1 or more"),
         (
             vec![job("a\nb")],
             "job \"a\\nb\": invalid name: the name has the control character '\\n' at byte 3; leave it out",
@@ -41,15 +38,15 @@ fn triggers_that_cannot_be() {
     let text = |trigger: Result<Trigger, cotter_scheduler::Error>| trigger.unwrap_err().to_string();
     assert_eq!(
         text(Trigger::fixed_rate(Duration::ZERO)),
-        "a fixed rate of 0ns is out of range; from 1 ms to 100 years"
+        "a fixed rate of 0ns is out of range: 1 ms to 100 years"
     );
     assert_eq!(
         text(Trigger::fixed_delay(Duration::MAX)),
-        "a fixed delay of 18446744073709551615.999999999s is out of range; from 1 ms to 100 years"
+        "a fixed delay of 18446744073709551615.999999999s is out of range: 1 ms to 100 years"
     );
     assert_eq!(
         text(Trigger::once_at(UnixTime::from_seconds(-1))),
-        "once at 1969-12-31T23:59:59Z is out of range; from 1970 to 2099"
+        "once at 1969-12-31T23:59:59Z is out of range: 1970 to 2099"
     );
     assert_eq!(
         text(Trigger::cron("0 60 * * * ?")),

@@ -1,18 +1,18 @@
-//! From items to the sets that the search works on.
+//! Compilation of items to the sets that the search uses.
 
-use super::clock::Clock;
 use super::days::DayRule;
 use super::field::Field;
 use super::item::{Base, Days, Item, Items};
+use super::time_set::TimeSet;
 use super::walk::FIRST_YEAR;
 
 /// An expression as sets of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
-    pub(crate) clock: Clock,
-    /// Hours that name times on the clock.
+    pub(crate) clock: TimeSet,
+    /// Hours that name times of day.
     pub(crate) fixed: u32,
-    /// Hours that follow real time; see [`Item::follows_real_time`].
+    /// Hours that follow elapsed time; see [`Item::follows_real_time`].
     pub(crate) live: u32,
     pub(crate) days: DayRule,
     pub(crate) months: u32,
@@ -27,7 +27,7 @@ impl Compiled {
             small_set(Field::Hours, chosen) as u32
         };
         Compiled {
-            clock: Clock {
+            clock: TimeSet {
                 seconds: small_set(Field::Seconds, &items.seconds),
                 minutes: small_set(Field::Minutes, &items.minutes),
             },
@@ -59,7 +59,7 @@ fn years(items: &[Item]) -> [u64; 3] {
     set
 }
 
-/// The plain numbers that an item stands for; none for `L`, `W` and `#`.
+/// The plain numbers of an item; none for `L`, `W` and `#`.
 fn values(field: Field, item: Item) -> impl Iterator<Item = u16> {
     let (min, max) = field.range();
     let (first, last, step) = match item {

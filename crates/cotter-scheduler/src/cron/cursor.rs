@@ -1,17 +1,17 @@
-//! A place in one field.
+//! A position in one field.
 
 use super::field::Field;
 use super::letters;
 use super::mistake::Mistake;
 
-/// A mistake and where it is, counted in characters of the whole expression from 0.
+/// A mistake and its position in the whole expression, in characters from 0.
 pub(super) struct Fault {
     pub(super) field: Option<Field>,
     pub(super) at: usize,
     pub(super) mistake: Mistake,
 }
 
-/// One field and how far it was read.
+/// One field and the position up to which it was read.
 pub(super) struct Cursor<'a> {
     field: Field,
     chars: &'a [char],
@@ -20,7 +20,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// `start` is where the field begins in the expression.
+    /// `start` is the position of the field in the expression.
     pub(super) fn new(field: Field, start: usize, chars: &'a [char]) -> Self {
         Cursor { field, chars, start, at: 0 }
     }
@@ -52,19 +52,19 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Consumes the digits that come next; the text, because there may be too many for a number.
+    /// Consumes the following digits, as text because there may be too many for a number.
     pub(super) fn digits(&mut self) -> String {
         let text: String = self.chars[self.at..].iter().take_while(|c| c.is_ascii_digit()).collect();
         self.at += text.len();
         text
     }
 
-    /// The letters that come next, in capitals, without consuming them.
+    /// The following letters, in capitals, without consuming them.
     pub(super) fn letters(&self) -> String {
         self.letters_as_written().to_ascii_uppercase()
     }
 
-    /// The letters that come next, without consuming them.
+    /// The following letters, without consuming them.
     pub(super) fn letters_as_written(&self) -> String {
         self.chars[self.at..].iter().take_while(|c| c.is_ascii_alphabetic()).collect()
     }
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
         matches!(self.peek(), None | Some(','))
     }
 
-    /// Nothing but a comma may follow.
+    /// Checks that only a comma follows.
     pub(super) fn end_of_item(&self) -> Result<(), Fault> {
         match self.peek() {
             Some(c) if c != ',' => Err(self.fault(letters::after_special(c))),
@@ -81,12 +81,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A mistake at the present place.
+    /// A mistake at the current position.
     pub(super) fn fault(&self, mistake: Mistake) -> Fault {
         self.fault_at(self.at, mistake)
     }
 
-    /// A mistake at a place of this field.
+    /// A mistake at a position in this field.
     pub(super) fn fault_at(&self, position: usize, mistake: Mistake) -> Fault {
         Fault { field: Some(self.field), at: self.start + position, mistake }
     }

@@ -1,4 +1,4 @@
-//! Which days of a month match.
+//! The matching days of a month.
 
 use super::civil::{self, Date};
 
@@ -26,7 +26,7 @@ pub(crate) struct DayRule {
     pub(crate) nth: [u8; 5],
 }
 
-/// A month as far as the rules need to know it.
+/// The properties of a month that the rules need.
 #[derive(Clone, Copy)]
 struct Month {
     length: u32,

@@ -1,4 +1,4 @@
-//! An expression in plain English: when in the day, then on which days.
+//! The description of an expression in plain English: first the time of day, then the days.
 
 use super::item::{Base, Days, Item, Items};
 use super::words::{capitalized, join, ordinal};
@@ -18,7 +18,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-/// As many times of day are written out one by one.
+/// How many times of day are written out individually.
 const MAX_TIMES: usize = 6;
 
 pub(super) fn describe(items: &Items) -> String {
@@ -60,19 +60,19 @@ fn intervals(items: &Items) -> String {
         [(&items.seconds, "second"), (&items.minutes, "minute"), (&items.hours, "hour")];
     let zeros = units.iter().take_while(|(items, _)| *items == [Item::Value(0)]).count();
     let skipped = if leads(units[zeros.min(2)].0) { zeros } else { zeros.min(1) };
-    let mut told = &units[skipped..];
-    while let [.., finer, (last, _)] = told
+    let mut parts = &units[skipped..];
+    while let [.., finer, (last, _)] = parts
         && *last == [Item::All]
         && leads(finer.0)
     {
-        told = &told[..told.len() - 1];
+        parts = &parts[..parts.len() - 1];
     }
-    let lead = leading(told[0].0, told[0].1);
-    let of = told[1..].iter().map(|(items, unit)| format!(" of {}", trailing(items, unit)));
+    let lead = leading(parts[0].0, parts[0].1);
+    let of = parts[1..].iter().map(|(items, unit)| format!(" of {}", trailing(items, unit)));
     format!("{lead}{}", of.collect::<String>())
 }
 
-/// Whether the items speak of an interval, so that "every n …" says it all.
+/// Whether the items describe an interval, so that "every n …" is sufficient.
 fn leads(items: &[Item]) -> bool {
     matches!(items, [Item::All | Item::Step(..) | Item::Range(..)])
 }

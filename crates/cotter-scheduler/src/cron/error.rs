@@ -1,4 +1,4 @@
-//! Why an expression was not understood.
+//! The error of parsing an expression.
 
 use std::fmt;
 
@@ -32,34 +32,34 @@ impl CronError {
         CronError { expression: expression.to_owned(), field, column: at + 1, reason, hint }
     }
 
-    /// The field with the mistake; `None` when it is about the expression as a whole.
+    /// The field with the mistake; `None` if it concerns the expression as a whole.
     pub fn field(&self) -> Option<Field> {
         self.field
     }
 
-    /// Where the mistake begins: the column in characters, 1 for the first one of the expression.
+    /// The column at which the mistake begins, in characters, counting from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// What is wrong.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What to do.
+    /// What to write instead.
     pub fn hint(&self) -> &str {
         &self.hint
     }
 
-    /// The expression as it was given.
+    /// The expression as given.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
     /// Two lines for a terminal: the expression, and a caret under the column.
     ///
-    /// Control characters (tabs among them) are shown as one blank each, so that the caret stands right.
+    /// Control characters, including tabs, are shown as one blank each, so that the caret is aligned.
     pub fn with_caret(&self) -> String {
         let shown = |c: char| if c.is_control() { ' ' } else { c };
         let expression: String = self.expression.chars().map(shown).collect();

@@ -1,4 +1,4 @@
-//! An expression that was understood.
+//! A parsed expression.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,10 +11,9 @@ use super::{CronError, UnixTime, Zone, describe, parse};
 
 /// A cron expression in the Quartz dialect.
 ///
-/// It is read with [`str::parse`]. `Display` writes it in one canonical form (capitals, names for months and
-/// days of the week, one blank between fields, no year where any year will do), which reads back as an equal
-/// expression. Two expressions are equal when they say the same in the same way: `MON` and `2` are equal,
-/// `MON,TUE` and `MON-TUE` are not.
+/// It is parsed with [`str::parse`]. `Display` writes a canonical form (capitals, names for months and days of the week, one
+/// blank between fields, no year if every year matches), which parses to an equal expression. Equality is structural:
+/// `MON` and `2` are equal, `MON,TUE` and `MON-TUE` are not.
 ///
 /// ```
 /// use cotter_scheduler::Cron;
@@ -41,8 +40,8 @@ impl Cron {
 
     /// The first instant strictly after `after` at which the expression fires in a zone.
     ///
-    /// `None` when there is none up to the end of the year 2099. Always a whole second. An expression that
-    /// never fires, such as `0 0 0 30 2 ?`, is answered as quickly as any other.
+    /// `None` if there is none until the end of the year 2099. The result is always a whole second. The search is bounded even
+    /// for an expression that never fires, such as `0 0 0 30 2 ?`.
     ///
     /// ```
     /// use cotter_scheduler::{Cron, Zone};
@@ -58,7 +57,7 @@ impl Cron {
 
     /// The last instant strictly before `before` at which the expression fires in a zone.
     ///
-    /// `None` when there is none since the beginning of the year 1970.
+    /// `None` if there is none since the beginning of the year 1970.
     pub fn previous(&self, before: UnixTime, zone: &Zone) -> Option<UnixTime> {
         self.compiled.previous(before.seconds_up(), zone.spans()).map(UnixTime::from_seconds)
     }

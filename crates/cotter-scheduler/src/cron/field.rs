@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A field of a cron expression, in the order in which they are written.
+/// A field of a cron expression; variants are in the order of the fields.
 ///
 /// ```
 /// use cotter_scheduler::Field;
@@ -34,7 +34,7 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 impl Field {
-    /// Every field in the order in which they are written.
+    /// All fields, in the order of an expression.
     pub const ALL: [Field; 7] = [
         Field::Seconds,
         Field::Minutes,
@@ -70,7 +70,7 @@ impl Field {
         }
     }
 
-    /// The largest step that still means something: a larger one would never be taken.
+    /// The largest useful step: a larger one would never be taken.
     pub(crate) fn max_step(self) -> u16 {
         let (min, max) = self.range();
         match self {

@@ -1,6 +1,6 @@
-//! One entry of a comma-separated list, as it was written.
+//! One entry of a comma-separated list, as written.
 
-/// Where a stepped item starts and ends.
+/// The start and end of a stepped item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Base {
     /// `*/n`, `/n`.
@@ -33,7 +33,7 @@ pub(crate) enum Item {
     Nth(u16, u16),
 }
 
-/// Which of the two day fields decides. There is no third way: the dialect wants `?` in the other one.
+/// The day field that decides. The dialect requires `?` in the other one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Days {
     Every,
@@ -41,7 +41,7 @@ pub(crate) enum Days {
     OfWeek(Vec<Item>),
 }
 
-/// All that was written, and nothing computed from it: what `Eq`, `Display` and the description look at.
+/// The expression as written, without anything derived from it; used by `Eq`, `Display` and the description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Items {
     pub(crate) seconds: Vec<Item>,
@@ -54,10 +54,9 @@ pub(crate) struct Items {
 }
 
 impl Item {
-    /// Whether the item, in the hours field, follows real time through a change of the clock.
+    /// Whether the item, in the hours field, follows elapsed time through a clock change.
     ///
-    /// `*` and steps speak of intervals, and so does a range that leaves no hour out; everything else names
-    /// times on the clock.
+    /// `*`, steps, and a range over all hours are intervals; everything else names times of day.
     pub(crate) fn follows_real_time(self) -> bool {
         match self {
             Item::All | Item::Step(..) => true,

@@ -1,10 +1,10 @@
-//! Going through the instants of an expression.
+//! Iterators over the instants of an expression.
 
 use std::iter::FusedIterator;
 
 use super::{Cron, UnixTime, Zone};
 
-/// The instants after a point in time, earliest first; made by [`Cron::after`].
+/// The instants after a point in time, earliest first; created by [`Cron::after`].
 #[derive(Clone, Debug)]
 pub struct After<'a> {
     pub(super) cron: &'a Cron,
@@ -12,7 +12,7 @@ pub struct After<'a> {
     pub(super) at: Option<UnixTime>,
 }
 
-/// The instants before a point in time, latest first; made by [`Cron::before`].
+/// The instants before a point in time, latest first; created by [`Cron::before`].
 #[derive(Clone, Debug)]
 pub struct Before<'a> {
     pub(super) cron: &'a Cron,

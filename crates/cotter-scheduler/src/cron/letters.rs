@@ -1,13 +1,13 @@
-//! `L`, `W`, `#`, `C` and names: how they are read, and the words for what can be wrong with them.
+//! Parsing of `L`, `W`, `#`, `C` and names, and the texts of their mistakes.
 
 use super::cursor::{Cursor, Fault};
 use super::field::Field;
 use super::item::Item;
 use super::mistake::{Mistake, mistake};
 
-/// An item that begins with a letter and is no value: `L`, `LW`, `L-3`, `L-3W`.
+/// An item that begins with a letter and is not a value: `L`, `LW`, `L-3`, `L-3W`.
 ///
-/// `None` when the letters are something else, most likely a name.
+/// `None` if the letters are something else, most likely a name.
 pub(super) fn leading(cursor: &mut Cursor<'_>) -> Result<Option<Item>, Fault> {
     let field = cursor.field();
     let run = cursor.letters();
@@ -60,7 +60,7 @@ fn last(cursor: &mut Cursor<'_>) -> Result<Item, Fault> {
     })
 }
 
-/// `L`, `W`, `C` behind a value; `None` when the letters are none of them.
+/// `L`, `W`, `C` after a value; `None` if the letters are none of them.
 pub(super) fn trailing(cursor: &mut Cursor<'_>, value: u16) -> Result<Option<Item>, Fault> {
     let field = cursor.field();
     let run = cursor.letters();
@@ -77,7 +77,7 @@ pub(super) fn trailing(cursor: &mut Cursor<'_>, value: u16) -> Result<Option<Ite
     Ok(Some(item))
 }
 
-/// `#k` behind a day of the week.
+/// `#k` after a day of the week.
 pub(super) fn nth(cursor: &mut Cursor<'_>, day: u16) -> Result<Item, Fault> {
     if cursor.field() != Field::DayOfWeek {
         return Err(cursor.fault(elsewhere("#", cursor.field())));
@@ -97,7 +97,7 @@ pub(super) fn nth(cursor: &mut Cursor<'_>, day: u16) -> Result<Item, Fault> {
     Ok(Item::Nth(day, nth))
 }
 
-/// The number that a name stands for. Only the three letters are consumed.
+/// The number of a name. Only the three letters are consumed.
 pub(super) fn name(cursor: &mut Cursor<'_>) -> Result<u16, Fault> {
     let run = cursor.letters();
     let field = cursor.field();
@@ -133,11 +133,11 @@ pub(super) fn no_day_before_nth() -> Mistake {
     mistake("`#` has no day of the week before it", "write the day first, such as `6#3` for the third Friday")
 }
 
-/// Something stands behind an item that nothing can be added to.
+/// Unexpected text after a complete item.
 pub(super) fn after_special(c: char) -> Mistake {
     mistake(
         format!("`{}` cannot follow here", c.escape_debug()),
-        "end the entry, or put a comma before a further one",
+        "end the entry, or put a comma before the next one",
     )
 }
 

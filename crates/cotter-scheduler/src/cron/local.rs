@@ -1,14 +1,14 @@
-//! What a local clock shows.
+//! Instants as local time, and how instants are written.
 
 use std::fmt;
 
 use super::civil::{self, DAY, Date};
 use super::unix_time::UnixTime;
 
-/// An instant with the offset of a zone, to be shown; made by [`Zone::local`](super::Zone::local).
+/// An instant with the UTC offset of a time zone, for display; created by [`Zone::local`](super::Zone::local).
 ///
-/// `Display` writes RFC 3339 with the offset, such as `2024-03-10T03:00:00-04:00`. Where an offset has
-/// seconds (Liberia until 1972), they are written too, which RFC 3339 has no form for.
+/// `Display` writes RFC 3339 with the offset, such as `2024-03-10T03:00:00-04:00`. If an offset has
+/// seconds (Liberia until 1972), they are written too, although RFC 3339 has no form for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
     instant: UnixTime,
@@ -45,8 +45,8 @@ impl fmt::Display for LocalTime {
 }
 
 impl fmt::Display for UnixTime {
-    /// RFC 3339 in UTC: `2024-03-10T07:00:00Z`, with a fraction only if there is one. `{:.3}` cuts it off after
-    /// milliseconds.
+    /// RFC 3339 in UTC: `2024-03-10T07:00:00Z`, with a fraction only if there is one. `{:.3}` always writes milliseconds and
+    /// drops what is finer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_clock(f, *self, 0)?;
         f.write_str("Z")
@@ -63,8 +63,11 @@ fn write_clock(f: &mut fmt::Formatter<'_>, instant: UnixTime, offset: i32) -> fm
         _ => write!(f, "{year:+07}")?,
     }
     write!(f, "-{month:02}-{day:02}T{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)?;
-    let fraction = format!("{:09}", instant.subsec_nanos());
-    let fraction = fraction[..f.precision().unwrap_or(9).min(9)].trim_end_matches('0');
+    let nanos = format!("{:09}", instant.subsec_nanos());
+    let fraction = match f.precision() {
+        Some(digits) => &nanos[..digits.min(9)],
+        None => nanos.trim_end_matches('0'),
+    };
     if !fraction.is_empty() {
         write!(f, ".{fraction}")?;
     }

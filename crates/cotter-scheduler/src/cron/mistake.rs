@@ -1,10 +1,10 @@
-//! Every kind of mistake and its words: about the expression as a whole, lists, ranges, steps and numbers.
+//! The mistakes and their texts: in the expression as a whole, in lists, ranges, steps and numbers.
 //!
-//! What concerns `L`, `W`, `#`, `C` and names is in `letters.rs`.
+//! Those of `L`, `W`, `#`, `C` and names are in `letters.rs`.
 
 use super::field::Field;
 
-/// What is wrong, and what to do.
+/// The reason of a mistake, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     pub(crate) reason: String,
@@ -69,7 +69,7 @@ pub(crate) fn unexpected(c: char) -> Mistake {
 }
 
 pub(crate) fn trailing(text: &str) -> Mistake {
-    mistake(format!("`{text}` cannot follow a value"), "remove it, or put a comma before a further value")
+    mistake(format!("`{text}` cannot follow a value"), "remove it, or put a comma before the next value")
 }
 
 pub(crate) fn empty_item() -> Mistake {

@@ -4,8 +4,8 @@
 //! seconds minutes hours day-of-month month day-of-week [year]
 //! ```
 //!
-//! [`Cron`] is an expression that was understood; [`CronError`] says where and why one was not.
-//! [`Cron::next`] and [`Cron::previous`] answer for an instant ([`UnixTime`]) in a time zone ([`Zone`]).
+//! [`Cron`] is a parsed expression; [`CronError`] has the position and the reason of a mistake. [`Cron::next`] and
+//! [`Cron::previous`] compute instants ([`UnixTime`]) in a time zone ([`Zone`]).
 //!
 //! ```
 //! use cotter_scheduler::{Cron, UnixTime, Zone};
@@ -14,15 +14,25 @@
 //! let zone = Zone::named("America/New_York")?;
 //! let after: UnixTime = "2024-03-09T12:00:00-05:00".parse()?;
 //!
-//! // 02:30 does not exist on that night: the job runs when the clock has jumped, at 03:00.
+//! // 02:30 does not exist that night: the job runs after the clock has jumped, at 03:00.
 //! let next = cron.next(after, &zone).unwrap();
 //! assert_eq!(zone.local(next).to_string(), "2024-03-10T03:00:00-04:00");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// | file | concept |
+// |---|---|
+// | `expression`, `field`, `item` | the public type; the seven fields; an entry of a field as written |
+// | `parse`, `split`, `cursor`, `letters` | from text to items; splitting into fields; a position in a field; `L`, `W`, `#`, `C`, names |
+// | `error`, `mistake`, `words` | the public error; the mistakes and their texts; helpers for sentences |
+// | `display`, `describe` | the canonical form; the description in English |
+// | `compile`, `time_set`, `days` | from items to sets; matching times of day; matching days of a month |
+// | `walk`, `civil` | the search on a calendar without time zones; dates and days |
+// | `next`, `previous`, `spans`, `iter` | the search through clock changes; a time zone as a table; iterators |
+// | `zone`, `local`, `unix_time`, `rfc3339`, `adapters` | time zones; local times; instants; parsing instants; `jiff` and `chrono` |
+
 mod adapters;
 mod civil;
-mod clock;
 mod compile;
 mod cursor;
 mod days;
@@ -42,6 +52,7 @@ mod previous;
 mod rfc3339;
 mod spans;
 mod split;
+mod time_set;
 mod unix_time;
 mod walk;
 mod words;

@@ -1,15 +1,15 @@
-//! The next instant, through every change of the clock.
+//! The next instant, through every clock change.
 //!
 //! Hours come in two sets. A *fixed* hour is due when the local clock first shows the time **or has passed
-//! it**: after a gap that is the first instant behind the gap, and in an overlap the first pass. A *live*
-//! hour is due whenever the local clock shows the time: never in a gap, twice in an overlap. What an
-//! expression asks for is the union of both as a set of instants.
+//! it**: after a gap that is the first instant after the gap, and in an overlap the first pass. A *live*
+//! hour is due whenever the local clock shows the time: never in a gap, twice in an overlap. The
+//! instants of an expression are the union of both sets.
 
 use super::compile::Compiled;
 use super::spans::{Span, Spans};
 use super::walk::{FIRST, LAST};
 
-/// No offset is as large as two days, so nothing outside can make a difference.
+/// No offset is as large as two days, so nothing outside of it can matter.
 const MARGIN: i64 = 2 * 86_400;
 
 pub(super) fn clamp(instant: i64) -> i64 {
@@ -46,7 +46,7 @@ impl Compiled {
         }
     }
 
-    /// Goes on through later spans, knowing that nothing in `from..found` matches (no end: nothing at all).
+    /// Continues through later spans, given that nothing in `from..found` matches (no end: nothing at all).
     fn next_live_beyond(&self, from: i64, found: Option<i64>, spans: &[Span]) -> Option<i64> {
         let (mut from, mut found) = (from, found);
         for span in spans {

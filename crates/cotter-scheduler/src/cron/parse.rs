@@ -1,4 +1,4 @@
-//! From text to items.
+//! Parsing of text to items.
 
 use super::cursor::{Cursor, Fault};
 use super::error::CronError;
@@ -14,7 +14,7 @@ pub(super) fn parse(text: &str) -> Result<Items, CronError> {
     items.map_err(|fault| CronError::new(text, fault.field, fault.at, fault.mistake))
 }
 
-/// Field by field from the left, so that the first of several mistakes is the one reported.
+/// Parses field by field from the left, so that the first of several mistakes is reported.
 fn items(fields: &mut [Cursor<'_>]) -> Result<Items, Fault> {
     let seconds = list(&mut fields[0])?;
     let minutes = list(&mut fields[1])?;
@@ -27,7 +27,7 @@ fn items(fields: &mut [Cursor<'_>]) -> Result<Items, Fault> {
     Ok(Items { seconds, minutes, hours, days, months, years })
 }
 
-/// What one day field says.
+/// The contents of one day field.
 enum Day {
     /// `?`
     Open,
@@ -159,7 +159,7 @@ fn range(cursor: &mut Cursor<'_>, first: u16) -> Result<Item, Fault> {
     }
 }
 
-/// `/n` behind a base.
+/// `/n` after a base.
 fn step(cursor: &mut Cursor<'_>, base: Base) -> Result<Item, Fault> {
     cursor.skip(1);
     let start = cursor.position();

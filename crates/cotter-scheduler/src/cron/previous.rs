@@ -34,7 +34,7 @@ impl Compiled {
         }
     }
 
-    /// Goes on through earlier spans, knowing that nothing after `found` up to `to` matches.
+    /// Continues through earlier spans, given that nothing after `found` up to `to` matches.
     fn previous_live_beyond(&self, to: i64, found: Option<i64>, spans: &[Span]) -> Option<i64> {
         let (mut to, mut found) = (to, found);
         for span in spans.iter().rev() {

@@ -1,4 +1,4 @@
-//! Reading RFC 3339.
+//! Parsing of RFC 3339.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::civil::{self, DAY, Date};
 use super::unix_time::UnixTime;
 
-/// The text is not an RFC 3339 instant.
+/// The error for text that is not an RFC 3339 instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeError {
     text: String,
@@ -15,12 +15,12 @@ pub struct TimeError {
 }
 
 impl TimeError {
-    /// Where the mistake is: the column in characters, 1 for the first.
+    /// The column of the mistake, in characters, counting from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// What is wrong.
+    /// The reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -39,10 +39,10 @@ impl std::error::Error for TimeError {}
 impl FromStr for UnixTime {
     type Err = TimeError;
 
-    /// Reads `2024-03-10T07:00:00Z`, with an optional fraction and with `Z` or an offset such as `-04:00`.
+    /// Parses `2024-03-10T07:00:00Z`, with an optional fraction and with `Z` or an offset such as `-04:00`.
     ///
-    /// A blank may stand for the `T`. A leap second (`:60`) is the first second of the next minute. A
-    /// fraction finer than nanoseconds is cut off.
+    /// A blank is accepted in place of the `T`. A leap second (`:60`) is the first second of the next minute. Digits finer than
+    /// nanoseconds are dropped.
     fn from_str(text: &str) -> Result<Self, TimeError> {
         let mut reader = Reader { text, at: 0 };
         reader.instant().map_err(|reason| TimeError {
@@ -53,7 +53,7 @@ impl FromStr for UnixTime {
     }
 }
 
-/// `at` stands on the part that is being read, so that a mistake is reported at its beginning.
+/// `at` is the beginning of the part that is being parsed, so that a mistake is reported there.
 struct Reader<'a> {
     text: &'a str,
     at: usize,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The years that the table covers with a margin on both sides of what an expression can name.
+/// The range of the table, with a margin on both sides of the years of expressions.
 const FIRST: i64 = -365 * 86_400;
 const LAST: i64 = 4_103_000_000;
-/// Beyond every instant that is asked for, with room for adding offsets.
+/// Later than every instant of interest, with room for adding offsets.
 const FOREVER: i64 = i64::MAX / 4;
 
 /// From `start` to `end` (not included) the local clock is `offset` ahead of UTC. Seconds throughout.
@@ -77,7 +77,7 @@ impl Spans {
         &self.0[..index]
     }
 
-    /// The index of the span that has the instant.
+    /// The index of the span that contains the instant.
     pub(crate) fn at(&self, instant: i64) -> usize {
         self.0.partition_point(|span| span.end <= instant).min(self.0.len() - 1)
     }
@@ -87,7 +87,7 @@ impl Spans {
         index.checked_sub(1).map_or(i64::MIN, |before| self.0[before].reached)
     }
 
-    /// The first instant at which the local clock shows `local` or later, looking at `likely` first.
+    /// The first instant at which the local clock shows `local` or later, trying span `likely` first.
     pub(crate) fn first_showing(&self, local: i64, likely: usize) -> i64 {
         let span = match &self.0[likely] {
             span if local < span.reached && local >= self.reached_before(likely) => span,

@@ -1,4 +1,4 @@
-//! From an expression to its fields.
+//! Splitting of an expression into fields.
 
 use super::cursor::{Cursor, Fault};
 use super::field::Field;
@@ -12,7 +12,7 @@ pub(super) fn split(chars: &[char]) -> Result<Vec<Cursor<'_>>, Fault> {
     Ok(Field::ALL.into_iter().zip(words).map(field).collect())
 }
 
-/// Each run of characters between blanks, and where it begins.
+/// Each run of characters between blanks, with its position.
 fn words(chars: &[char]) -> Vec<(usize, &[char])> {
     let mut at = 0;
     let mut words = Vec::new();

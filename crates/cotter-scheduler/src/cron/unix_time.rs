@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An instant: time since 1970-01-01T00:00:00Z, to the nanosecond, leap seconds not counted.
 ///
-/// It is the only instant that this crate speaks of, so that no date crate is forced on anyone. It converts
-/// from and to [`SystemTime`] always, and from and to the instants of `jiff` and `chrono` with the features
-/// of these names. It reads and writes RFC 3339 (written always in UTC, with `Z`).
+/// The only instant type of this crate, so that users are free to choose a date crate. It converts from and to [`SystemTime`],
+/// and from and to the instants of `jiff` and `chrono` with the features of these names. It parses and writes RFC 3339
+/// (always written in UTC, with `Z`).
 ///
 /// ```
 /// use cotter_scheduler::UnixTime;
@@ -40,7 +40,7 @@ impl UnixTime {
         UnixTime { seconds: seconds.saturating_add((nanos / NANOS) as i64), nanos: nanos % NANOS }
     }
 
-    /// What the machine's clock says.
+    /// The current time of this machine's clock.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
@@ -55,7 +55,7 @@ impl UnixTime {
         self.nanos
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// The time since `earlier`; zero if this instant is not later.
     pub fn since(self, earlier: UnixTime) -> Duration {
         if self <= earlier {
             return Duration::ZERO;
@@ -120,7 +120,7 @@ impl TryFrom<UnixTime> for SystemTime {
     }
 }
 
-/// The instant lies outside what the other type can hold.
+/// The error for an instant that is out of range for the other type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeError(pub(crate) ());
 

@@ -13,7 +13,7 @@ pub(crate) const LAST: i64 = 4_102_444_799;
 
 #[cfg(test)]
 thread_local! {
-    /// How many months were looked at, for the tests that bound the work done.
+    /// The number of months that were searched, for tests that bound the work.
     pub(crate) static MONTHS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
@@ -112,9 +112,9 @@ mod tests {
     use super::MONTHS;
     use crate::{Cron, UnixTime, Zone};
 
-    /// The range has 1,560 months, looked at once for fixed and once for live hours, with room for a change of
-    /// the clock near the start, which makes the search begin anew.
-    const MOST_MONTHS: u32 = 3 * 1_560;
+    /// The range has 1,560 months, searched once for fixed and once for live hours, with room for a clock change near the start,
+    /// which restarts the search.
+    const MAX_MONTHS: u32 = 3 * 1_560;
 
     #[test]
     fn an_answer_looks_at_each_month_a_few_times_at_most() {
@@ -144,7 +144,7 @@ mod tests {
             start.elapsed()
         };
         let taken = (0..3).map(|_| timed()).min();
-        assert!(MONTHS.get() <= MOST_MONTHS, "{expression}: {} months", MONTHS.get());
+        assert!(MONTHS.get() <= MAX_MONTHS, "{expression}: {} months", MONTHS.get());
         assert!(taken < Some(Duration::from_millis(10)), "{expression}: {taken:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Small helpers for sentences.
+//! Helpers for sentences.
 
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn join(parts: &[String]) -> String {
@@ -26,10 +26,10 @@ pub(super) fn capitalized(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The candidate that differs least from a name, if it differs by little. Case does not matter.
+/// The candidate that is most similar to a name, if it is similar enough. Case-insensitive.
 pub(super) fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
-    const LONGEST: usize = 64;
-    if name.len() > LONGEST {
+    const MAX_NAME_BYTES: usize = 64;
+    if name.len() > MAX_NAME_BYTES {
         return None;
     }
     let name = name.to_lowercase();
@@ -38,7 +38,7 @@ pub(super) fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> O
     scored.min().filter(|(score, _)| *score <= allowed).map(|(_, candidate)| candidate)
 }
 
-/// How many characters must be put in, taken out or replaced to get from one text to the other.
+/// The Levenshtein distance.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -10,13 +10,13 @@ use super::local::LocalTime;
 use super::spans::Spans;
 use super::unix_time::UnixTime;
 
-/// A time zone of the IANA data, ready for fast questions.
+/// A time zone of the IANA database, prepared for fast queries.
 ///
-/// The data is compiled in: the answers are the same on every machine that runs the same build, and no
-/// `tzdata` package is needed. Making a `Zone` by name reads the zone's rules up to the year 2100 (some
-/// 60 microseconds); keep it and clone it, which is cheap.
+/// The database is compiled in: results are the same on every machine that runs the same build, and no `tzdata` package is
+/// needed. Creating a `Zone` by name evaluates its rules up to the year 2100 (about 60 microseconds); keep it and clone it,
+/// which is cheap.
 ///
-/// Two zones are equal when their names are.
+/// Two zones are equal if their names are.
 ///
 /// ```
 /// use cotter_scheduler::Zone;
@@ -33,16 +33,16 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// UTC, which never changes its clock.
+    /// UTC.
     pub fn utc() -> Self {
         Zone { name: "UTC".into(), spans: Spans::utc() }
     }
 
-    /// The zone with an IANA name such as `Asia/Shanghai`; upper and lower case do not matter.
+    /// The zone with an IANA name such as `Asia/Shanghai`; case-insensitive.
     ///
     /// # Errors
     ///
-    /// [`ZoneError`] when there is no such zone; it names the nearest known one.
+    /// [`ZoneError`] if there is no such zone; it suggests the nearest known name.
     pub fn named(name: &str) -> Result<Self, ZoneError> {
         let data = TimeZoneDatabase::bundled();
         let zone = data.get(name).map_err(|_| ZoneError::new(name, &data))?;

@@ -1,12 +1,12 @@
-//! Slots of a cron expression.
+//! The slots of a cron expression.
 
-use super::plan::{Look, Plan, TICK};
+use super::planner::{Plan, Planner, TICK};
 use crate::{Cron, UnixTime, Zone};
 
-/// Missed slots are counted up to so many.
-const COUNTED: usize = 10_000;
+/// The largest number of missed slots that is counted.
+const MAX_COUNTED: usize = 10_000;
 
-impl Look<'_> {
+impl Planner<'_> {
     pub(super) fn cron(&self, cron: &Cron, zone: &Zone) -> Plan {
         let base = self.baseline();
         let latest = cron.previous(self.now + TICK, zone).filter(|slot| *slot > base);
@@ -18,19 +18,19 @@ impl Look<'_> {
         }
         let candidate = self.latest_free(latest, cron, zone).filter(|slot| *slot > base);
         let due = candidate.filter(|slot| self.is_on_time(*slot) || self.wants_latest());
-        let others = cron.after(base, zone).take_while(|slot| *slot <= latest).take(COUNTED);
+        let others = cron.after(base, zone).take_while(|slot| *slot <= latest).take(MAX_COUNTED);
         let (mut missed, mut skipped) = (0, 0);
         for slot in others.filter(|slot| Some(*slot) != due) {
-            *if self.was_going(slot) { &mut skipped } else { &mut missed } += 1;
+            *if self.overlaps_last_run(slot) { &mut skipped } else { &mut missed } += 1;
         }
         let next = if due.is_none() { cron.next(self.now, zone) } else { None };
         Plan { due, last: Some(latest), missed, skipped, merged: 0, next }
     }
 
-    /// The latest slot that did not pass while the last run was going on.
+    /// The latest slot that did not pass during the last run.
     fn latest_free(&self, latest: UnixTime, cron: &Cron, zone: &Zone) -> Option<UnixTime> {
-        match self.going {
-            Some((from, _)) if self.was_going(latest) => cron.previous(from, zone),
+        match self.last_run {
+            Some((from, _)) if self.overlaps_last_run(latest) => cron.previous(from, zone),
             _ => Some(latest),
         }
     }

@@ -1,14 +1,14 @@
-//! Which slot of a job is due: a pure function of its note, what was asked, and the store's clock.
+//! Decides which slot of a job is due: a pure function of its note, the operators' requests, and the store's clock.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `plan` | what one kind of trigger says about one moment |
-//! | `cron` `rate` `delay` `once` | one per kind of trigger |
+//! | `planner` | the inputs of a decision, and the plan that a trigger makes of them |
+//! | `cron` `rate` `delay` `once` | the slots of each kind of trigger |
 
 mod cron;
 mod delay;
 mod once;
-mod plan;
+mod planner;
 mod rate;
 #[cfg(test)]
 mod tests;
@@ -17,56 +17,56 @@ use crate::definition::Definition;
 use crate::notes::{JobControl, LastRun, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
-use plan::{Look, Plan};
+use planner::{Plan, Planner};
 use std::time::Duration;
 
-/// A note may be this far ahead of the store's clock before it is an alarm.
-const AHEAD: Duration = Duration::from_secs(1);
+/// How far a note may be ahead of the store's clock without an alarm.
+const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
 
-/// One run that is due.
+/// A run that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct DueRun {
     pub(crate) at: UnixTime,
     pub(crate) attempt: u32,
     pub(crate) crashes: u32,
-    /// It was asked for.
+    /// Whether an operator requested it.
     pub(crate) asked: bool,
-    /// Requests up to this one are done with by it.
+    /// The latest request that this run answers.
     pub(crate) request: Option<u64>,
 }
 
-/// What is to be done now.
+/// The result of a decision.
 #[derive(Debug, Clone)]
 pub(crate) struct Decision {
-    /// Run this, then decide again.
-    pub(crate) due: Option<Slot>,
-    /// The note as it has to be, before [`State::begin`].
+    /// The run to start; afterwards the next decision is made.
+    pub(crate) due: Option<DueRun>,
+    /// The new note, before [`State::begin`].
     pub(crate) state: State,
-    /// Whether that differs from the one that was read.
+    /// Whether `state` differs from the note that was read.
     pub(crate) changed: bool,
-    /// Slots that are dropped, or covered by the one that is run.
+    /// Number of slots that are dropped, or covered by the one that is run.
     pub(crate) missed: u64,
-    /// Slots that passed while the last run was going on.
+    /// Number of slots that passed during the last run.
     pub(crate) skipped: u64,
-    /// Slots of a backlog that was too long.
+    /// Number of slots dropped from a backlog that was too long.
     pub(crate) merged: u64,
-    /// The note was ahead of the store's clock.
+    /// Whether the note was ahead of the store's clock.
     pub(crate) alarm: bool,
-    /// This run has never ended.
+    /// A run that never ended.
     pub(crate) crashed: Option<LastRun>,
-    /// Another definition of the job holds.
+    /// Whether another definition of the job is in effect.
     pub(crate) stands_by: bool,
-    /// When nothing is due: the start of the next slot.
+    /// If nothing is due: the start of the next slot.
     pub(crate) next: Option<UnixTime>,
 }
 
-/// Decides under the lock. `living`: the last slot was run under this very hold.
+/// Decides under the lock. `same_hold` is set if the last slot was run under the same hold of the lock.
 pub(crate) fn decide(
     definition: &Definition,
     note: Option<&State>,
     control: &JobControl,
     now: UnixTime,
-    living: bool,
+    same_hold: bool,
 ) -> Decision {
     let state = note.cloned().unwrap_or_else(|| State::fresh(definition, now, control.requests));
     let mut d = Decision::nothing(state);
@@ -77,7 +77,7 @@ pub(crate) fn decide(
         d.find_request(definition, control, now);
     }
     if d.due.is_none() {
-        d.find_slot(definition, control, now, living);
+        d.find_slot(definition, control, now, same_hold);
     }
     d.changed = note != Some(&d.state);
     d
@@ -99,7 +99,7 @@ impl Decision {
         }
     }
 
-    /// Whose definition holds.
+    /// Determines which definition is in effect.
     fn define(&mut self, ours: &Definition, now: UnixTime) {
         let state = &mut self.state;
         let theirs = (state.generation, state.defined_at);
@@ -119,17 +119,17 @@ impl Decision {
         }
     }
 
-    /// A run that has not ended although we hold the lock never will.
+    /// A run that has not ended although its lock is free has crashed.
     fn find_crash(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
-        let Some(run) = self.state.going().cloned() else { return };
+        let Some(run) = self.state.unfinished().cloned() else { return };
         self.state.end(now, &Ending::Crashed);
         self.crashed = self.state.run.clone();
         let crashes = run.crashes + 1;
-        let again = definition.policy.on_crash == OnCrash::Rerun && crashes < Job::MOST_CRASHES;
+        let again = definition.policy.on_crash == OnCrash::Rerun && crashes < Job::MAX_CRASHES;
         if again && definition.policy.enabled && !control.paused {
             let (at, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
             let request = asked.then_some(self.state.handled);
-            self.due = Some(Slot { at, attempt, crashes, asked, request });
+            self.due = Some(DueRun { at, attempt, crashes, asked, request });
         }
     }
 
@@ -142,10 +142,10 @@ impl Decision {
             return;
         }
         let request = Some(control.requests);
-        self.due = Some(Slot { at: now, attempt: 1, crashes: 0, asked: true, request });
+        self.due = Some(DueRun { at: now, attempt: 1, crashes: 0, asked: true, request });
     }
 
-    fn find_slot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime, living: bool) {
+    fn find_slot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime, same_hold: bool) {
         if !definition.policy.enabled || control.paused {
             return;
         }
@@ -153,40 +153,40 @@ impl Decision {
             self.next = after_now(definition, Some(&self.state), now);
             return;
         }
-        let look = Look::new(definition, &self.state, control, now, living);
-        let Plan { due, last, missed, skipped, merged, next } = look.plan(&definition.trigger);
-        self.due = due.map(|at| Slot { at, attempt: 1, crashes: 0, asked: false, request: None });
+        let planner = Planner::new(definition, &self.state, control, now, same_hold);
+        let Plan { due, last, missed, skipped, merged, next } = planner.plan(&definition.trigger);
+        self.due = due.map(|at| DueRun { at, attempt: 1, crashes: 0, asked: false, request: None });
         self.state.last = self.state.last.max(last);
         (self.missed, self.skipped, self.merged) = (missed, skipped, merged);
         self.next = next.map(|at| at + definition.shift);
     }
 }
 
-/// Brings back what is ahead of the store's clock: one slot may be given up, but not a year of them.
+/// Resets instants that are ahead of the store's clock: one slot may be lost, but not a year of them.
 fn repair(state: &mut State, now: UnixTime) -> bool {
     let mut found = false;
-    let mut bring_back = |at: &mut UnixTime| {
-        if *at > now + AHEAD {
+    let mut reset = |at: &mut UnixTime| {
+        if *at > now + MAX_NOTE_LEAD {
             *at = now;
             found = true;
         }
     };
     if let Some(last) = &mut state.last {
-        bring_back(last);
+        reset(last);
     }
-    bring_back(&mut state.anchor);
-    bring_back(&mut state.since);
-    bring_back(&mut state.defined_at);
+    reset(&mut state.anchor);
+    reset(&mut state.since);
+    reset(&mut state.defined_at);
     if let Some(run) = &mut state.run {
-        bring_back(&mut run.started);
+        reset(&mut run.started);
         if let Some(ended) = &mut run.ended {
-            bring_back(ended);
+            reset(ended);
         }
     }
     found
 }
 
-impl Look<'_> {
+impl Planner<'_> {
     fn plan(&self, trigger: &crate::Trigger) -> Plan {
         match &trigger.0 {
             Kind::Cron(cron, zone) => self.cron(cron, zone),
@@ -197,7 +197,7 @@ impl Look<'_> {
     }
 }
 
-/// The start of the next slot after now by the trigger alone, for those who do not decide.
+/// The start of the next slot according to the trigger alone, for callers without a decision.
 pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: UnixTime) -> Option<UnixTime> {
     let shift = definition.shift;
     let next = match &definition.trigger.0 {

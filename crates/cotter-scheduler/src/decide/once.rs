@@ -1,10 +1,10 @@
 //! A single slot.
 
-use super::plan::{Look, Plan};
+use super::planner::{Plan, Planner};
 use crate::UnixTime;
 
-impl Look<'_> {
-    /// One that passed before the first start is late; one that passed before a change or during a pause is given up.
+impl Planner<'_> {
+    /// A slot that passed before the first start is late; one that passed before a change or during a pause is dropped.
     pub(super) fn once(&self, at: UnixTime) -> Plan {
         let changed = self.state.since > self.state.anchor && at < self.state.since;
         if self.state.last >= Some(at) || changed || at < self.resumed {

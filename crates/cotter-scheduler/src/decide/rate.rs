@@ -1,6 +1,6 @@
-//! Slots of a fixed rate: a grid that begins with the first start ever.
+//! The slots of a fixed rate: a grid that begins with the first start ever.
 
-use super::plan::{Look, Plan, TICK};
+use super::planner::{Plan, Planner, TICK};
 use crate::UnixTime;
 use std::time::Duration;
 
@@ -29,16 +29,16 @@ pub(super) fn next_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> U
     grid.slot(grid.after(t))
 }
 
-impl Look<'_> {
+impl Planner<'_> {
     pub(super) fn rate(&self, period: Duration) -> Plan {
         let anchor = self.state.anchor + self.policy.initial_delay;
         let grid = Grid { anchor, period: period.as_nanos() };
-        // Due are `first..end`.
+        // The slots in `first..end` are due.
         let (first, end) = (grid.after(self.baseline()), grid.after(self.now));
         if first >= end {
             return Plan { next: Some(grid.slot(first)), ..Plan::default() };
         }
-        if self.living || self.wants_all() {
+        if self.same_hold || self.wants_all() {
             return self.backlog(&grid, first, end);
         }
         let on_time = grid.after(self.now - self.policy.late_within - TICK).max(first);
@@ -53,7 +53,7 @@ impl Look<'_> {
         Plan { last: Some(newest), missed: late, next: Some(grid.slot(end)), ..Plan::default() }
     }
 
-    /// One after the other, unless there are too many: then the oldest become one.
+    /// Overdue slots run one after the other; if there are too many, the oldest are merged into one.
     fn backlog(&self, grid: &Grid, first: u128, end: u128) -> Plan {
         let most = u128::from(self.policy.max_backlog);
         let merged = (end - first).saturating_sub(most);

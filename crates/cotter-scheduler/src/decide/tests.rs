@@ -80,8 +80,8 @@ fn slots_that_passed_while_it_ran_are_skipped_unless_all_are_wanted() {
     assert_eq!(d.crashed.map(|run| run.token), Some(1));
 }
 
-fn due_at(seconds: i64) -> Slot {
-    Slot { at: at(seconds), attempt: 1, crashes: 0, asked: false, request: None }
+fn due_at(seconds: i64) -> DueRun {
+    DueRun { at: at(seconds), attempt: 1, crashes: 0, asked: false, request: None }
 }
 
 #[test]

@@ -1,28 +1,28 @@
-//! What operators ask of the jobs of a group.
+//! Requests of operators to the jobs of a group.
 
 use super::{foreign, stamp};
 use crate::{Result, UnixTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The note of a group.
+/// All requests to a group: the contents of its note.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Control {
     jobs: BTreeMap<String, JobControl>,
 }
 
-/// What was asked of one job.
+/// The requests to one job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct JobControl {
     #[serde(default)]
     pub(crate) paused: bool,
-    /// Slots before this were paused away.
+    /// The end of the last pause: slots before it are dropped.
     #[serde(with = "stamp::maybe", default)]
     pub(crate) resumed_at: Option<UnixTime>,
-    /// Who asked last, for people.
+    /// The operator of the last request.
     #[serde(default)]
     pub(crate) by: String,
-    /// How many runs were asked for so far.
+    /// How many runs were requested so far.
     #[serde(default)]
     pub(crate) requests: u64,
 }
@@ -44,7 +44,7 @@ impl Control {
         self.jobs.entry(job.to_owned()).or_default()
     }
 
-    /// The jobs whose requests differ.
+    /// The jobs with changed requests.
     pub(crate) fn changed<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
         let differs = |(job, control): &(&'a String, &'a JobControl)| before.jobs.get(*job) != Some(*control);
         self.jobs.iter().filter(differs).map(|(job, _)| job.as_str())

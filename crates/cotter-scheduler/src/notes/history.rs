@@ -1,32 +1,32 @@
-//! The last runs of one job: a line of JSON each, the oldest first.
+//! The last runs of one job: a line of JSON each, oldest first.
 
 use super::{LastRun, foreign};
 use crate::{Ending, Result, UnixTime};
 
-/// The longest that a history may be, in bytes.
-const LONGEST: usize = 16 * 1024;
+/// The maximum size of a history.
+const MAX_BYTES: usize = 16 * 1024;
 
-/// One run that is over.
+/// A run in the history of a job.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The instant that it was for.
+    /// The slot of the run.
     pub slot: UnixTime,
-    /// Whether it was asked for and had no slot of its own.
+    /// Whether it was requested by an operator and had no slot of its own.
     pub asked: bool,
-    /// Which attempt it was.
+    /// The number of the attempt.
     pub attempt: u32,
     /// Its fencing token.
     pub token: u64,
     /// When it started, by the store's clock.
     pub started: UnixTime,
-    /// When it ended; for one that crashed, when that was noticed.
+    /// When it ended; for a crashed run, when the crash was noticed.
     pub ended: UnixTime,
     /// How it ended.
     pub ending: Ending,
 }
 
-/// The note, as text.
+/// The contents of the note.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History(Vec<u8>);
 
@@ -39,9 +39,9 @@ impl History {
         &self.0
     }
 
-    /// Adds a run, and drops the oldest beyond `most`. False when it is the last one already: who found it crashed may
-    /// have died before it could say so in the job's note, and the next one finds it crashed at another moment.
-    pub(crate) fn push(&mut self, run: &LastRun, most: usize) -> bool {
+    /// Adds a run, and drops the oldest ones beyond `max`. Returns false if it is the last entry already: a replica that found
+    /// it crashed may have died before it updated the job's note, and the next one finds the crash again.
+    pub(crate) fn push(&mut self, run: &LastRun, max: usize) -> bool {
         let key = |run: &LastRun| (run.token, run.slot, run.attempt);
         if self.last().is_some_and(|last| key(&last) == key(run)) {
             return false;
@@ -51,10 +51,10 @@ impl History {
         self.0.push(b'\n');
         let lines = self.0.iter().filter(|b| **b == b'\n').count();
         let mut from = 0;
-        for _ in 0..lines.saturating_sub(most) {
+        for _ in 0..lines.saturating_sub(max) {
             from += self.0[from..].iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
         }
-        while self.0.len() - from > LONGEST {
+        while self.0.len() - from > MAX_BYTES {
             from += self.0[from..].iter().position(|b| *b == b'\n').map_or(self.0.len() - from, |at| at + 1);
         }
         self.0.drain(..from);
@@ -66,7 +66,7 @@ impl History {
         serde_json::from_slice(line).ok()
     }
 
-    /// The runs, the oldest first.
+    /// The runs, oldest first.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
         let lines = self.0.split(|b| *b == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| entry(line).map_err(|e| foreign("history of the job", &e))).collect()

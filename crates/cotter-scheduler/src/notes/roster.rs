@@ -5,7 +5,7 @@ use cotter::Result;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One note would be too short for ten thousand names.
+/// Ten thousand names do not fit into one note.
 const SHARDS: u8 = 16;
 
 fn shard(name: &str) -> u8 {
@@ -21,8 +21,8 @@ fn names(bytes: &[u8]) -> BTreeSet<String> {
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// Adds these names, where they are missing.
-pub(crate) async fn enlist(client: &Client, group: &str, jobs: impl Iterator<Item = &str>) -> Result<()> {
+/// Adds the names that are missing.
+pub(crate) async fn register(client: &Client, group: &str, jobs: impl Iterator<Item = &str>) -> Result<()> {
     let mut shards: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
     for job in jobs {
         shards.entry(shard(job)).or_default().push(job);
@@ -33,7 +33,7 @@ pub(crate) async fn enlist(client: &Client, group: &str, jobs: impl Iterator<Ite
     Ok(())
 }
 
-/// False when somebody else was between.
+/// Returns false if the note was changed in the meantime.
 async fn add(client: &Client, group: &str, key: &str, jobs: &[&str]) -> Result<bool> {
     let note = client.note_at(group, key).await?;
     let (revision, bytes) = note.map_or((0, Vec::new()), |n| (n.revision, n.bytes));

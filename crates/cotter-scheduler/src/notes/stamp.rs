@@ -1,4 +1,4 @@
-//! Instants in notes: RFC 3339, so that people can read them.
+//! Serialization of instants as RFC 3339, so that notes are readable.
 
 use crate::UnixTime;
 use serde::de::Error;
@@ -12,7 +12,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<UnixTime
     String::deserialize(from)?.parse().map_err(D::Error::custom)
 }
 
-/// The same for one that may be missing.
+/// The same for optional instants.
 pub(super) mod maybe {
     use super::*;
 

@@ -1,50 +1,50 @@
-//! What is known of one job.
+//! The state of one job.
 
 use super::{foreign, stamp};
-use crate::decide::Slot;
+use crate::decide::DueRun;
 use crate::definition::Definition;
 use crate::{Ending, Result, UnixTime};
 use serde::{Deserialize, Serialize};
 
-/// The newest form of the note that is understood.
+/// The latest supported version of the note.
 const VERSION: u32 = 1;
 
-/// The note of a job: which slots are done with, and how the last run went.
+/// The note of a job: which slots are settled, and the last run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     version: u32,
-    /// The definition that holds.
+    /// The hash of the definition in effect.
     pub(crate) hash: String,
     pub(crate) generation: u64,
     #[serde(with = "stamp")]
     pub(crate) defined_at: UnixTime,
     pub(crate) trigger: String,
-    /// When the trigger became what it is: no slot before it.
+    /// When the trigger was last changed: no slot lies before it.
     #[serde(with = "stamp")]
     pub(crate) since: UnixTime,
     /// The first start ever.
     #[serde(with = "stamp")]
     pub(crate) anchor: UnixTime,
-    /// Slots up to this one are done with.
+    /// The latest slot that is settled.
     #[serde(with = "stamp::maybe", default)]
     pub(crate) last: Option<UnixTime>,
-    /// Requests to run up to this one are done with.
+    /// The latest request to run that is settled.
     #[serde(default)]
     pub(crate) handled: u64,
     #[serde(default)]
     pub(crate) run: Option<LastRun>,
 }
 
-/// The last run, which may be going on.
+/// The last run, which may be in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LastRun {
     #[serde(with = "stamp")]
     pub(crate) slot: UnixTime,
-    /// It was asked for, and has no slot of its own.
+    /// Whether it was requested, and has no slot of its own.
     #[serde(default)]
     pub(crate) asked: bool,
     pub(crate) attempt: u32,
-    /// How often the process died at this slot.
+    /// How often the process died in this slot.
     #[serde(default)]
     pub(crate) crashes: u32,
     pub(crate) token: u64,
@@ -59,7 +59,7 @@ pub(crate) struct LastRun {
 }
 
 impl State {
-    /// Of a job that was never seen before.
+    /// The state of a new job.
     pub(crate) fn fresh(definition: &Definition, now: UnixTime, handled: u64) -> Self {
         Self {
             version: VERSION,
@@ -89,8 +89,8 @@ impl State {
         serde_json::to_vec(self).expect("a state can be written")
     }
 
-    /// A run of this slot starts.
-    pub(crate) fn begin(&mut self, slot: &Slot, now: UnixTime, token: u64) {
+    /// Records the start of a run.
+    pub(crate) fn begin(&mut self, slot: &DueRun, now: UnixTime, token: u64) {
         match slot.request {
             Some(number) => self.handled = self.handled.max(number),
             None => self.last = self.last.max(Some(slot.at)),
@@ -108,15 +108,15 @@ impl State {
         });
     }
 
-    /// The run that was going on has ended.
+    /// Records the end of the run.
     pub(crate) fn end(&mut self, now: UnixTime, ending: &Ending) {
         if let Some(run) = &mut self.run {
             run.end(now, ending);
         }
     }
 
-    /// The run that has started and not ended.
-    pub(crate) fn going(&self) -> Option<&LastRun> {
+    /// The run that was started and has not ended.
+    pub(crate) fn unfinished(&self) -> Option<&LastRun> {
         self.run.as_ref().filter(|run| run.ended.is_none())
     }
 }
@@ -133,12 +133,12 @@ impl LastRun {
     }
 }
 
-/// The longest reason that notes keep, in characters.
-const REASON: usize = 200;
+/// The maximum length of a reason in the note, in characters.
+const MAX_REASON_CHARS: usize = 200;
 
 fn short(reason: &str) -> String {
     let line = reason.lines().next().unwrap_or_default();
-    match line.char_indices().nth(REASON) {
+    match line.char_indices().nth(MAX_REASON_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

@@ -1,6 +1,6 @@
-//! All jobs in the order in which they are looked at next: one timer, however many there are.
+//! All jobs, ordered by their next check: one timer for any number of jobs.
 
-use super::post::Post;
+use super::snapshot::JobSnapshot;
 use crate::{Next, UnixTime};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,17 +15,17 @@ pub(super) struct Agenda {
 /// One job.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) post: Arc<Post>,
+    pub(super) snapshot: Arc<JobSnapshot>,
     wake: Option<UnixTime>,
-    /// Somebody looks at it now.
+    /// An attempt is in progress.
     pub(super) active: bool,
-    /// It has to be looked at again after that.
+    /// It has to be checked again afterwards.
     pub(super) again: bool,
-    /// It was not looked at since it was defined.
+    /// It was not checked since it was defined.
     pub(super) fresh: bool,
     pub(super) stands_by: bool,
     pub(super) broken: bool,
-    /// Requests up to this one are done with, as far as it is known here.
+    /// The latest request that is settled, as far as this process knows.
     pub(super) handled: u64,
 }
 
@@ -38,26 +38,26 @@ impl Agenda {
         self.entries.keys().cloned().collect()
     }
 
-    /// Puts a job in the place of the one of its name.
-    pub(super) fn put(&mut self, post: Arc<Post>) {
-        let name = post.name().clone();
+    /// Adds a job, replacing the one of the same name.
+    pub(super) fn put(&mut self, snapshot: Arc<JobSnapshot>) {
+        let name = snapshot.name().clone();
         match self.entries.get_mut(&name) {
             Some(entry) => {
-                entry.post.retire();
-                (entry.post, entry.fresh, entry.again) = (post, true, entry.active);
+                entry.snapshot.retire();
+                (entry.snapshot, entry.fresh, entry.again) = (snapshot, true, entry.active);
             }
-            None => drop(self.entries.insert(name, Entry::new(post))),
+            None => drop(self.entries.insert(name, Entry::new(snapshot))),
         }
     }
 
     pub(super) fn remove(&mut self, job: &str) {
         self.wake(job, None);
         if let Some(entry) = self.entries.remove(job) {
-            entry.post.retire();
+            entry.snapshot.retire();
         }
     }
 
-    /// Looks at a job at this time and not before.
+    /// Schedules the next check of a job.
     pub(super) fn wake(&mut self, job: &str, at: Option<UnixTime>) {
         let Some((name, _)) = self.entries.get_key_value(job) else { return };
         let name = name.clone();
@@ -74,7 +74,7 @@ impl Agenda {
         self.order.first().map(|(at, _)| *at)
     }
 
-    /// The next job whose time has come; it is not on the agenda any more.
+    /// Takes the next job whose time has come off the agenda.
     pub(super) fn pop(&mut self, now: UnixTime) -> Option<Arc<str>> {
         let (at, name) = self.order.first()?.clone();
         if at > now {
@@ -97,9 +97,9 @@ impl Agenda {
 }
 
 impl Entry {
-    fn new(post: Arc<Post>) -> Self {
+    fn new(snapshot: Arc<JobSnapshot>) -> Self {
         Self {
-            post,
+            snapshot,
             wake: None,
             active: false,
             again: false,

@@ -1,16 +1,16 @@
-//! One look at a job whose time has come: its lock, a worker, and what is due.
+//! One attempt at a job whose time has come: its lock, a worker, and what is due.
 //!
 //! ```text
-//! the lock ── decide ── nothing due ─────────────────────────► back
+//! the lock ── decide ── nothing due ─────────────────────────► done
 //!    ▲          │ due
 //!    │          ├── a worker is free ──► run, decide again, …
-//!    │          └── none: the lock goes back, wait for a worker (first come, first served),
-//!    └─ busy ───────────── then one attempt at the lock with the worker in hand
+//!    │          └── none: release the lock, wait for a worker (first come, first served),
+//!    └─ busy ───────────── then try the lock once with the worker
 //! ```
 
 use super::context::{Context, Halt, Stop};
-use super::hold::{Hold, Verdict};
-use super::post::{Post, Seen};
+use super::hold::{Hold, HoldResult};
+use super::snapshot::{JobSnapshot, Observation};
 use crate::decide::{after_now, decide};
 use crate::notes::State;
 use crate::{Busy, Error, EventKind, UnixTime};
@@ -19,81 +19,87 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// A wait for a lock asks anew so often, so that a store that is down is noticed.
-const SLICE: Duration = Duration::from_secs(15);
-/// Bounds of the next look where nothing could be decided.
-const EARLIEST: Duration = Duration::from_millis(10);
-const LATEST: Duration = Duration::from_secs(60);
+/// A wait for a lock is repeated after this, so that an outage of the store is noticed.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(15);
+/// Bounds of the next check if nothing could be decided.
+const MIN_RECHECK: Duration = Duration::from_millis(10);
+const MAX_RECHECK: Duration = Duration::from_secs(60);
 
-/// Looks at a job that was never looked at here. A lock is taken only if something has to be done.
-pub(super) async fn enrol(context: &Arc<Context>, post: &Arc<Post>) -> Result<Seen, Halt> {
+/// The first attempt at a job in this process. It acquires the lock only if something has to be done.
+pub(super) async fn first_attempt(
+    context: &Arc<Context>,
+    snapshot: &Arc<JobSnapshot>,
+) -> Result<Observation, Halt> {
     let note = {
-        let _place = context.looks.acquire().await.expect("never closed");
-        read(context, post).await?
+        let _place = context.reads.acquire().await.expect("never closed");
+        read(context, snapshot).await?
     };
     if let Some(state) = note {
-        let control = context.control.borrow().of(post.name());
-        let seen = decide(&post.definition, Some(&state), &control, context.clock.now(), false);
-        let quiet = state.hash == post.definition.hash && seen.due.is_none() && seen.crashed.is_none();
+        let control = context.control.borrow().of(snapshot.name());
+        let seen = decide(&snapshot.definition, Some(&state), &control, context.clock.now(), false);
+        let quiet = state.hash == snapshot.definition.hash && seen.due.is_none() && seen.crashed.is_none();
         if seen.stands_by || quiet && !seen.alarm {
-            return Ok(Seen { next: seen.next, handled: state.handled, stands_by: seen.stands_by });
+            return Ok(Observation { next: seen.next, handled: state.handled, stands_by: seen.stands_by });
         }
     }
-    attempt(context, post).await
+    attempt(context, snapshot).await
 }
 
-/// Runs what is due, after a wait for the lock and for a worker where that is needed.
-pub(super) async fn attempt(context: &Arc<Context>, post: &Arc<Post>) -> Result<Seen, Halt> {
-    let name = context.lock_name(post.name());
+/// Runs what is due, waiting for the lock and for a worker if necessary.
+pub(super) async fn attempt(
+    context: &Arc<Context>,
+    snapshot: &Arc<JobSnapshot>,
+) -> Result<Observation, Halt> {
+    let name = context.lock_name(snapshot.name());
     let mut mutex = context.settings.client.mutex(name);
-    if let Some(lease) = post.job.policy.lease {
+    if let Some(lease) = snapshot.job.policy.lease {
         mutex = mutex.lease(lease);
     }
-    let latest = context.clock.now() + post.job.policy.misfire_window;
+    let latest = context.clock.now() + snapshot.job.policy.misfire_window;
     let mut worker: Option<OwnedSemaphorePermit> = None;
     loop {
         let guard = match worker {
             Some(_) => context.ask(Stop::Starts, || mutex.try_lock()).await?,
-            None => wait(context, post, &mutex, latest).await?,
+            None => wait(context, snapshot, &mutex, latest).await?,
         };
         let Some(guard) = guard else {
-            if worker.take().is_some() && post.job.policy.busy == Busy::Wait {
+            if worker.take().is_some() && snapshot.job.policy.busy == Busy::Wait {
                 continue;
             }
-            context.tell(post.name(), EventKind::Busy);
-            let note = read(context, post).await?;
-            let next = fallback(post, note.as_ref(), context.clock.now());
-            return Ok(Seen { next, ..Seen::default() });
+            context.emit(snapshot.name(), EventKind::Busy);
+            let note = read(context, snapshot).await?;
+            let next = fallback(snapshot, note.as_ref(), context.clock.now());
+            return Ok(Observation { next, ..Observation::default() });
         };
-        match Hold::new(context, post, guard).work(worker.take()).await? {
-            Verdict::Seen(seen) => return Ok(seen),
-            Verdict::NoWorker => worker = Some(next_worker(context).await?),
+        match Hold::new(context, snapshot, guard).work(worker.take()).await? {
+            HoldResult::Observation(seen) => return Ok(seen),
+            HoldResult::NoWorker => worker = Some(next_worker(context).await?),
         }
     }
 }
 
-/// Waits for the lock until it is too late, without a worker.
+/// Waits for the lock, without a worker, until it is too late.
 async fn wait(
     context: &Context,
-    post: &Post,
+    snapshot: &JobSnapshot,
     mutex: &Mutex,
     latest: UnixTime,
 ) -> Result<Option<Guard>, Halt> {
     let mut guard = context.ask(Stop::Starts, || mutex.try_lock()).await?;
-    while guard.is_none() && post.job.policy.busy == Busy::Wait && !post.is_retired() {
+    while guard.is_none() && snapshot.job.policy.busy == Busy::Wait && !snapshot.is_retired() {
         let left = latest.since(context.clock.now());
         if left.is_zero() {
             break;
         }
         tokio::select! {
             () = context.stopping(Stop::Starts) => return Err(Halt::Stopped),
-            got = context.ask(Stop::Starts, || mutex.try_lock_for(left.min(SLICE))) => guard = got?,
+            got = context.ask(Stop::Starts, || mutex.try_lock_for(left.min(MAX_LOCK_WAIT))) => guard = got?,
         }
     }
     Ok(guard)
 }
 
-/// First come, first served.
+/// Waits for a worker, in order of arrival.
 pub(super) async fn next_worker(context: &Context) -> Result<OwnedSemaphorePermit, Halt> {
     tokio::select! {
         () = context.stopping(Stop::Starts) => Err(Halt::Stopped),
@@ -102,18 +108,18 @@ pub(super) async fn next_worker(context: &Context) -> Result<OwnedSemaphorePermi
 }
 
 /// The note of a job.
-pub(super) async fn read(context: &Context, post: &Post) -> Result<Option<State>, Halt> {
-    let name = context.lock_name(post.name());
+pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<Option<State>, Halt> {
+    let name = context.lock_name(snapshot.name());
     let note = context.ask(Stop::Starts, || context.settings.client.note(&name)).await?;
-    Ok(note.map(|n| State::parse(&n.bytes)).transpose().map_err(|e| named(post, &e))?)
+    Ok(note.map(|n| State::parse(&n.bytes)).transpose().map_err(|e| named(snapshot, &e))?)
 }
 
-fn named(post: &Post, error: &Error) -> Error {
-    Error::new(error.kind(), format!("job {:?}: {error}", post.name()))
+fn named(snapshot: &JobSnapshot, error: &Error) -> Error {
+    Error::new(error.kind(), format!("job {:?}: {error}", snapshot.name()))
 }
 
-/// When to look again at a job that was not decided about: at its next slot, but within the minute and not at once.
-pub(super) fn fallback(post: &Post, note: Option<&State>, now: UnixTime) -> Option<UnixTime> {
-    let next = after_now(&post.definition, note, now).unwrap_or(now + LATEST);
-    Some(next.clamp(now + EARLIEST, now + LATEST))
+/// The next check of a job without a decision: at its next slot, but within a minute and not immediately.
+pub(super) fn fallback(snapshot: &JobSnapshot, note: Option<&State>, now: UnixTime) -> Option<UnixTime> {
+    let next = after_now(&snapshot.definition, note, now).unwrap_or(now + MAX_RECHECK);
+    Some(next.clamp(now + MIN_RECHECK, now + MAX_RECHECK))
 }

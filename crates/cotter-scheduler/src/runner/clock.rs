@@ -1,11 +1,11 @@
-//! The store's clock, as it is known here.
+//! A local estimate of the store's clock.
 
 use crate::UnixTime;
 use cotter::{Client, Clock, Moment, Sleep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What the store's clock shows, between one question and the next. Kept on a clock that nobody steps.
+/// An estimate of the store's clock between two queries, based on a clock that is never stepped.
 #[derive(Debug)]
 pub(crate) struct StoreClock {
     client: Client,
@@ -18,7 +18,7 @@ pub(crate) struct StoreClock {
 struct Reading {
     store: UnixTime,
     at: Moment,
-    /// How far this host's time of day is off.
+    /// The offset of this host's time of day.
     off: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Reading {
 }
 
 impl StoreClock {
-    /// Until it is asked, the time of day of this host.
+    /// Starts with the time of day of this host, until the store is queried.
     pub(crate) fn new(client: &Client) -> Self {
         let clock = client.clock();
         let reading = Reading { store: clock.wall().into(), at: clock.now(), off: Duration::ZERO };
@@ -40,14 +40,14 @@ impl StoreClock {
         self.reading().store_at(self.clock.now())
     }
 
-    /// Asks the store.
+    /// Queries the store.
     pub(crate) async fn measure(&self) -> cotter::Result<UnixTime> {
         let before = self.clock.now();
         let answer = self.client.time().await?;
         let (at, wall) = (self.clock.now(), UnixTime::from(self.clock.wall()));
         let travel = at.since(before);
         let mut reading = self.reading();
-        // By now it shows something between the answer and the answer plus the time that was spent with asking.
+        // By now it is between the answer and the answer plus the round trip.
         let (least, most) = answer.map_or((wall, wall), |t| (t.into(), UnixTime::from(t) + travel));
         let known = reading.store_at(at);
         let store = if (least..=most).contains(&known) { known } else { least };
@@ -56,12 +56,12 @@ impl StoreClock {
         Ok(store)
     }
 
-    /// How far this host's time of day was off at the last question.
+    /// The offset of this host's time of day at the last query.
     pub(crate) fn off(&self) -> Duration {
         self.reading().off
     }
 
-    /// Completes when the store's clock shows `at`, as far as it is known now.
+    /// Completes when the estimated store's clock reaches `at`.
     pub(crate) fn sleep_until(&self, at: UnixTime) -> Sleep {
         let reading = *self.reading();
         let early = reading.store.since(at);

@@ -1,4 +1,4 @@
-//! What all tasks of a runner share.
+//! State shared by all tasks of a runner, and requests to a store that may be down.
 
 use super::{Settings, StoreClock};
 use crate::notes::Control;
@@ -10,40 +10,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
-/// What all tasks of a runner share.
+/// State shared by all tasks of a runner.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) clock: Arc<StoreClock>,
     pub(super) workers: Arc<Semaphore>,
-    /// Notes that are looked at without a lock at the same time.
-    pub(super) looks: Semaphore,
+    /// Limits concurrent reads of notes without a lock.
+    pub(super) reads: Semaphore,
     pub(super) stop: watch::Sender<Stop>,
     pub(super) control: watch::Sender<Arc<Control>>,
-    /// This host's clock is too far off.
-    pub(super) off: watch::Sender<bool>,
+    /// Whether this host's clock is too far off.
+    pub(super) clock_off: watch::Sender<bool>,
     down: AtomicBool,
 }
 
-/// How far the runner is in stopping.
+/// The stage of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stop {
     /// It runs.
     No,
-    /// Nothing new is started.
+    /// No more runs are started.
     Starts,
-    /// What runs has to end.
+    /// Running jobs have to end.
     Runs,
 }
 
-/// Why a task of the runner gives up.
+/// The reason why a task of the runner stops.
 #[derive(Debug)]
 pub(super) enum Halt {
     /// The runner stops.
     Stopped,
     /// This host's clock is too far off.
     ClockOff,
-    /// Somebody has to mend something, or the lock is lost.
+    /// Something has to be fixed, or the lock is lost.
     Failed(Error),
 }
 
@@ -53,19 +53,20 @@ impl From<Error> for Halt {
     }
 }
 
-/// The shortest and the longest pause before a question is repeated.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// Bounds of the pause before a request is repeated.
+const MIN_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
 impl Context {
     pub(super) fn new(settings: Settings, clock: Arc<StoreClock>) -> Self {
         Self {
             workers: Arc::new(Semaphore::new(settings.workers)),
-            looks: Semaphore::new(32),
+            reads: Semaphore::new(32),
             settings,
             clock,
             stop: watch::Sender::new(Stop::No),
             control: watch::Sender::new(Arc::default()),
-            off: watch::Sender::new(false),
+            clock_off: watch::Sender::new(false),
             down: AtomicBool::new(false),
         }
     }
@@ -74,31 +75,31 @@ impl Context {
         format!("{}/{job}", self.settings.group)
     }
 
-    pub(super) fn tell(&self, job: &Arc<str>, kind: EventKind) {
-        self.settings.observer.tell(Some(job), kind);
+    pub(super) fn emit(&self, job: &Arc<str>, kind: EventKind) {
+        self.settings.observer.emit(Some(job), kind);
     }
 
     pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow() > Stop::No
     }
 
-    /// Completes when the runner is as far in stopping as this.
-    pub(super) async fn stopping(&self, how_far: Stop) {
+    /// Completes when the shutdown has reached this stage.
+    pub(super) async fn stopping(&self, stage: Stop) {
         let mut stop = self.stop.subscribe();
         // The sender lives as long as we do.
-        let _ = stop.wait_for(|stop| *stop >= how_far).await;
+        let _ = stop.wait_for(|stop| *stop >= stage).await;
     }
 
-    /// Asks the store until it answers, or until the runner is as far in stopping as this.
+    /// Repeats a request until the store answers, or until the shutdown has reached a stage.
     pub(super) async fn ask<T, F>(&self, until: Stop, mut question: impl FnMut() -> F) -> Result<T, Halt>
     where
         F: Future<Output = cotter::Result<T>>,
     {
-        let (mut pause, longest) = PAUSES;
+        let mut pause = MIN_BACKOFF;
         loop {
             let error = match question().await {
                 Ok(answer) => {
-                    self.is_back();
+                    self.report_back();
                     return Ok(answer);
                 }
                 Err(error) => error,
@@ -106,46 +107,46 @@ impl Context {
             if !error.is_retryable() {
                 return Err(Error::from(error).into());
             }
-            self.is_down(&error);
+            self.report_down(&error);
             let part = rand::rng().random_range(0.5..1.0);
             tokio::select! {
                 () = self.stopping(until) => return Err(Halt::Stopped),
                 () = self.clock.sleep(pause.mul_f64(part)) => {}
             }
-            pause = (pause * 2).min(longest);
+            pause = (pause * 2).min(MAX_BACKOFF);
         }
     }
 
-    /// The store's clock; an error while this host's is too far off.
+    /// Queries the store's clock; an error while this host's is too far off.
     pub(super) async fn measure(&self) -> Result<UnixTime, Halt> {
         let now = self.ask(Stop::Starts, || self.clock.measure()).await?;
-        if self.is_off() { Err(Halt::ClockOff) } else { Ok(now) }
+        if self.is_clock_off() { Err(Halt::ClockOff) } else { Ok(now) }
     }
 
-    /// Compares the clocks as of the last question, and tells those who wait.
-    pub(super) fn is_off(&self) -> bool {
+    /// Compares the clocks as of the last query, and publishes the result.
+    pub(super) fn is_clock_off(&self) -> bool {
         let off = self.clock.off();
         let too_far = off > self.settings.max_clock_offset;
-        if self.off.send_if_modified(|known| std::mem::replace(known, too_far) != too_far) {
+        if self.clock_off.send_if_modified(|known| std::mem::replace(known, too_far) != too_far) {
             let most = self.settings.max_clock_offset;
             let why = format!(
-                "this host's clock is off from the store's by {off:.1?}, {most:?} are allowed; set it right"
+                "this host's clock differs from the store's by {off:.1?}, more than the allowed {most:?}; correct it"
             );
             let kind = if too_far { EventKind::StandsBy { why } } else { EventKind::Again };
-            self.settings.observer.tell(None, kind);
+            self.settings.observer.emit(None, kind);
         }
         too_far
     }
 
-    pub(super) fn is_down(&self, error: &cotter::Error) {
+    pub(super) fn report_down(&self, error: &cotter::Error) {
         if !self.down.swap(true, Ordering::Relaxed) {
-            self.settings.observer.tell(None, EventKind::StoreDown { error: error.to_string() });
+            self.settings.observer.emit(None, EventKind::StoreDown { error: error.to_string() });
         }
     }
 
-    pub(super) fn is_back(&self) {
+    pub(super) fn report_back(&self) {
         if self.down.swap(false, Ordering::Relaxed) {
-            self.settings.observer.tell(None, EventKind::StoreBack);
+            self.settings.observer.emit(None, EventKind::StoreBack);
         }
     }
 }

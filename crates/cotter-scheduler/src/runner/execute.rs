@@ -1,4 +1,4 @@
-//! One run: its task, and what ends it.
+//! The task of one run, and the reasons to stop it.
 
 use super::context::{Context, Stop};
 use crate::job::Policy;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 
-/// The task of a run, ended with us.
+/// The task of a run; dropping it aborts the task.
 pub(super) struct Task(JoinHandle<Result<(), String>>);
 
 impl Drop for Task {
@@ -35,7 +35,7 @@ impl Task {
     }
 }
 
-/// Waits for the end of a run, and ends it where that has to be.
+/// Waits for the end of a run, and stops it if necessary.
 pub(super) async fn execute(
     context: &Context,
     policy: &Policy,
@@ -61,23 +61,28 @@ pub(super) async fn execute(
         () = too_long => Why::MaxRun,
     };
     let _ = cancel.send(Some(why));
-    let own = wind_up(context, policy, guard, &mut task).await;
+    let own = stop_task(context, policy, guard, &mut task).await;
     match (why, own) {
         (Why::MaxRun, _) => Ending::TimedOut,
-        // It made it in time.
+        // It ended in time.
         (Why::Shutdown | Why::Loss, Some(own)) if guard.is_valid() => own,
         (Why::Shutdown, _) => Ending::Stopped,
         (Why::Loss, _) => Ending::Lost,
     }
 }
 
-/// How long before the end of the lease a run is told: not so early that a renewal on time would come too late.
+/// How long before the end of the lease a run is notified: late enough that a renewal on time comes first.
 fn margin(guard: &Guard, wanted: Duration) -> Duration {
     guard.remaining().map_or(Duration::ZERO, |left| wanted.min(left / 3))
 }
 
-/// Lets it stop by itself for a while, then drops it. Answers with its own end, if it had one.
-async fn wind_up(context: &Context, policy: &Policy, guard: &Arc<Guard>, task: &mut Task) -> Option<Ending> {
+/// Gives the task time to stop by itself, then aborts it. Returns its own ending, if it had one.
+async fn stop_task(
+    context: &Context,
+    policy: &Policy,
+    guard: &Arc<Guard>,
+    task: &mut Task,
+) -> Option<Ending> {
     if guard.is_valid() && !policy.stop_within.is_zero() {
         tokio::select! {
             biased;
@@ -87,7 +92,7 @@ async fn wind_up(context: &Context, policy: &Policy, guard: &Arc<Guard>, task: &
         }
     }
     task.0.abort();
-    // One that never yields goes on; as long as the lock is ours nobody else starts.
+    // A task that never yields continues; while the lock is held nobody else starts the job.
     tokio::select! {
         biased;
         own = task.ending() => own,

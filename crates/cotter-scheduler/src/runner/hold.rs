@@ -1,10 +1,10 @@
-//! What is done under one hold of a job's lock: decide, write, run, write, and again until nothing is due.
+//! The work under one hold of a job's lock: decide, write, run, write, and repeat until nothing is due.
 
 use super::attempt::{next_worker, read};
 use super::context::{Context, Halt, Stop};
 use super::execute::{Task, execute};
-use super::post::{Post, Seen};
-use crate::decide::{Decision, Slot, decide};
+use super::snapshot::{JobSnapshot, Observation};
+use crate::decide::{Decision, DueRun, decide};
 use crate::notes::{HISTORY, History, LastRun, State};
 use crate::{Ending, EventKind, Run, UnixTime};
 use cotter::Guard;
@@ -12,85 +12,85 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-/// A slot that is so near is waited for with the lock: the timers of two hosts never agree to the last.
-const NEAR: Duration = Duration::from_millis(20);
+/// A slot that is this near is waited for with the lock, because the timers of two hosts are never in exact agreement.
+const MAX_HELD_WAIT: Duration = Duration::from_millis(20);
 
 /// One hold of a job's lock.
 pub(super) struct Hold<'a> {
     context: &'a Arc<Context>,
-    post: &'a Arc<Post>,
+    snapshot: &'a Arc<JobSnapshot>,
     guard: Arc<Guard>,
-    /// The note as it stands in the store.
+    /// The note in the store.
     note: Option<State>,
     history: Option<History>,
     /// When the last run under this hold started.
     started: Option<UnixTime>,
 }
 
-/// What came of a hold.
-pub(super) enum Verdict {
-    Seen(Seen),
-    /// Something is due, and no worker is free.
+/// The result of a hold.
+pub(super) enum HoldResult {
+    Observation(Observation),
+    /// A run is due, but no worker is free.
     NoWorker,
 }
 
 impl<'a> Hold<'a> {
-    pub(super) fn new(context: &'a Arc<Context>, post: &'a Arc<Post>, guard: Guard) -> Self {
-        Self { context, post, guard: Arc::new(guard), note: None, history: None, started: None }
+    pub(super) fn new(context: &'a Arc<Context>, snapshot: &'a Arc<JobSnapshot>, guard: Guard) -> Self {
+        Self { context, snapshot, guard: Arc::new(guard), note: None, history: None, started: None }
     }
 
-    /// Does what is due, then gives the lock back.
-    pub(super) async fn work(mut self, worker: Option<OwnedSemaphorePermit>) -> Result<Verdict, Halt> {
+    /// Runs what is due, then releases the lock.
+    pub(super) async fn work(mut self, worker: Option<OwnedSemaphorePermit>) -> Result<HoldResult, Halt> {
         let done = self.run_all(worker).await;
         self.give_back().await;
         done
     }
 
-    async fn run_all(&mut self, mut worker: Option<OwnedSemaphorePermit>) -> Result<Verdict, Halt> {
-        self.note = read(self.context, self.post).await?;
+    async fn run_all(&mut self, mut worker: Option<OwnedSemaphorePermit>) -> Result<HoldResult, Halt> {
+        self.note = read(self.context, self.snapshot).await?;
         loop {
             let now = self.context.measure().await?;
             let decision = self.decide(now);
-            if self.context.is_stopping() || self.post.is_retired() {
+            if self.context.is_stopping() || self.snapshot.is_retired() {
                 return Err(Halt::Stopped);
             }
             let Some(slot) = decision.due.clone() else {
                 if self.settle(&decision, now).await? {
                     continue;
                 }
-                return Ok(Verdict::Seen(seen(&decision)));
+                return Ok(HoldResult::Observation(seen(&decision)));
             };
             match self.worker(worker.take()).await? {
                 Worker::Ready(permit) => self.run(decision, slot, now, permit).await?,
                 Worker::Later(permit) => worker = Some(permit),
-                Worker::None => return Ok(Verdict::NoWorker),
+                Worker::None => return Ok(HoldResult::NoWorker),
             }
         }
     }
 
     fn decide(&self, now: UnixTime) -> Decision {
-        let control = self.context.control.borrow().of(self.post.name());
-        decide(&self.post.definition, self.note.as_ref(), &control, now, self.started.is_some())
+        let control = self.context.control.borrow().of(self.snapshot.name());
+        decide(&self.snapshot.definition, self.note.as_ref(), &control, now, self.started.is_some())
     }
 
-    /// Nothing is due: writes what has changed. True when the next slot is so near that it is waited for.
+    /// If nothing is due: writes changes of the note. Returns true if the next slot was so near that it was waited for.
     async fn settle(&mut self, decision: &Decision, now: UnixTime) -> Result<bool, Halt> {
         if decision.changed && !decision.stands_by {
             self.write(&decision.state, Stop::Starts).await?;
-            self.tell(decision);
+            self.emit(decision);
             if let Some(run) = &decision.crashed {
                 self.record(run).await?;
             }
         }
-        let near = decision.next.filter(|next| next.since(now) <= NEAR && !decision.stands_by);
+        let near = decision.next.filter(|next| next.since(now) <= MAX_HELD_WAIT && !decision.stands_by);
         if let Some(next) = near {
             self.context.clock.sleep_until(next).await;
         }
         Ok(near.is_some())
     }
 
-    /// A worker for the next run. Within a hold that has run something it is waited for with the lock, because the note
-    /// alone does not know of the backlog; others who wait for a worker come first.
+    /// A worker for the next run. A hold that has already run something waits for it with the lock, because the backlog is not
+    /// recorded in the note; others that wait for a worker come first.
     async fn worker(&self, held: Option<OwnedSemaphorePermit>) -> Result<Worker, Halt> {
         if let Some(permit) = held {
             return Ok(Worker::Ready(permit));
@@ -111,36 +111,36 @@ impl<'a> Hold<'a> {
         }
     }
 
-    /// Runs one slot, and again where that is asked for.
+    /// Runs one slot, with retries.
     async fn run(
         &mut self,
         decision: Decision,
-        mut slot: Slot,
+        mut slot: DueRun,
         now: UnixTime,
         mut worker: OwnedSemaphorePermit,
     ) -> Result<(), Halt> {
         let mut state = decision.state.clone();
-        // The note has room for one run: the one that loses its place stands in the history first, or nobody would know
-        // of it if this process died just then.
+        // The note has room for one run. The previous one is written to the history first: otherwise it would be lost if this
+        // process died now.
         if let Some(before) = &state.run {
             self.record(before).await?;
         }
-        let (mut now, mut untold) = (now, Some(decision));
+        let (mut now, mut unreported) = (now, Some(decision));
         loop {
             state.begin(&slot, now, self.guard.token().get());
             self.write(&state, Stop::Starts).await?;
-            if let Some(decision) = untold.take() {
-                self.tell(&decision);
+            if let Some(decision) = unreported.take() {
+                self.emit(&decision);
             }
             self.started = Some(now);
             let ending = self.run_once(&slot).await;
             let took = self.context.clock.now().since(now);
             drop(worker);
             let written = self.finish(&mut state, &ending).await;
-            // Only the note shows whether the lock was there to the end.
+            // Only writing the note shows whether the lock was held to the end.
             let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
             let outcome = if lost { Ending::Lost } else { ending.clone() };
-            self.context.tell(self.post.name(), EventKind::Ended { slot: slot.at, outcome, took });
+            self.context.emit(self.snapshot.name(), EventKind::Ended { slot: slot.at, outcome, took });
             written?;
             let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
             worker = self.pause(&slot).await?;
@@ -149,23 +149,23 @@ impl<'a> Hold<'a> {
         }
     }
 
-    async fn run_once(&self, slot: &Slot) -> Ending {
-        let (context, post, guard) = (self.context, self.post, self.guard.clone());
+    async fn run_once(&self, slot: &DueRun) -> Ending {
+        let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
         let (slot, attempt, token) = (slot.at, slot.attempt, guard.token().get());
-        context.tell(post.name(), EventKind::Started { slot, attempt, token });
+        context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
-        let task = Task::start((post.job.action)(Run {
+        let task = Task::start((snapshot.job.action)(Run {
             slot,
             attempt,
             guard: guard.clone(),
             client,
             cancel: cancelled,
         }));
-        execute(context, &post.job.policy, &guard, task, &cancel).await
+        execute(context, &snapshot.job.policy, &guard, task, &cancel).await
     }
 
-    /// Writes how it ended; what has no lock any more writes nothing, and its slot counts as crashed.
+    /// Records the end of a run. Without the lock nothing is written, and the slot counts as crashed.
     async fn finish(&mut self, state: &mut State, ending: &Ending) -> Result<(), Halt> {
         if let Err(lost) = self.guard.check() {
             return Err(Halt::Failed(cotter::Error::from(lost).into()));
@@ -178,17 +178,17 @@ impl<'a> Hold<'a> {
         }
     }
 
-    fn again(&self, slot: &Slot, ending: &Ending) -> Option<Slot> {
+    fn again(&self, slot: &DueRun, ending: &Ending) -> Option<DueRun> {
         let retried = slot.attempt - 1 - slot.crashes;
-        let again = ending.may_be_retried() && retried < self.post.job.policy.retries;
-        again.then(|| Slot { attempt: slot.attempt + 1, ..slot.clone() })
+        let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
+        again.then(|| DueRun { attempt: slot.attempt + 1, ..slot.clone() })
     }
 
-    /// Before a repetition: with the lock, without a worker.
-    async fn pause(&self, slot: &Slot) -> Result<OwnedSemaphorePermit, Halt> {
-        let after = self.post.job.policy.retry_delay;
+    /// Waits before a retry, with the lock but without a worker.
+    async fn pause(&self, slot: &DueRun) -> Result<OwnedSemaphorePermit, Halt> {
+        let after = self.snapshot.job.policy.retry_delay;
         let attempt = slot.attempt + 1;
-        self.context.tell(self.post.name(), EventKind::Retrying { slot: slot.at, attempt, after });
+        self.context.emit(self.snapshot.name(), EventKind::Retrying { slot: slot.at, attempt, after });
         tokio::select! {
             () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),
             lost = self.guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
@@ -204,7 +204,7 @@ impl<'a> Hold<'a> {
         Ok(())
     }
 
-    /// Adds a run to the history, unless it is there.
+    /// Adds a run to the history, unless it is already there.
     async fn record(&mut self, run: &LastRun) -> Result<(), Halt> {
         let mut history = match self.history.take() {
             Some(history) => history,
@@ -219,49 +219,49 @@ impl<'a> Hold<'a> {
     }
 
     async fn read_history(&self) -> Result<History, Halt> {
-        let name = self.context.lock_name(self.post.name());
+        let name = self.context.lock_name(self.snapshot.name());
         let client = &self.context.settings.client;
         let note = self.context.ask(Stop::Runs, || client.note_at(&name, HISTORY)).await?;
         Ok(History::new(note.map(|n| n.bytes).unwrap_or_default()))
     }
 
-    /// Tells what was decided, once it is written.
-    fn tell(&self, decision: &Decision) {
-        let tell = |kind| self.context.tell(self.post.name(), kind);
+    /// Emits the events of a decision, after it was written.
+    fn emit(&self, decision: &Decision) {
+        let emit = |kind| self.context.emit(self.snapshot.name(), kind);
         if decision.alarm {
-            tell(EventKind::Alarm);
+            emit(EventKind::Alarm);
         }
         if let Some(run) = &decision.crashed {
             let again = decision.due.as_ref().is_some_and(|slot| slot.crashes > 0);
-            tell(EventKind::Crashed { slot: run.slot, token: run.token, again });
+            emit(EventKind::Crashed { slot: run.slot, token: run.token, again });
         }
         let counts = [
             (decision.missed, EventKind::Missed { n: decision.missed }),
             (decision.skipped, EventKind::Skipped { n: decision.skipped }),
             (decision.merged, EventKind::Merged { n: decision.merged }),
         ];
-        counts.into_iter().filter(|(n, _)| *n > 0).for_each(|(_, kind)| tell(kind));
+        counts.into_iter().filter(|(n, _)| *n > 0).for_each(|(_, kind)| emit(kind));
     }
 
-    /// A run that keeps a clone of its [`Run`] keeps the lock too.
+    /// Releases the lock, unless a clone of its [`Run`] still exists.
     async fn give_back(self) {
-        let at_least = self.post.job.policy.at_least;
+        let at_least = self.snapshot.job.policy.at_least;
         let passed = self.started.map(|at| self.context.clock.now().since(at));
         let rest = passed.map_or(Duration::ZERO, |passed| at_least.saturating_sub(passed));
         let Some(guard) = Arc::into_inner(self.guard) else { return };
         let back = if rest.is_zero() { guard.release() } else { guard.leave_for(rest) };
-        // One that is not answered runs out; who waits for the lock is told of the store then.
+        // Without an answer the lease expires; waiters report the state of the store.
         let _ = back.await;
     }
 }
 
 enum Worker {
     Ready(OwnedSemaphorePermit),
-    /// It took a while: what is due has to be decided again.
+    /// It took a while: the decision has to be made again.
     Later(OwnedSemaphorePermit),
     None,
 }
 
-fn seen(decision: &Decision) -> Seen {
-    Seen { next: decision.next, handled: decision.state.handled, stands_by: decision.stands_by }
+fn seen(decision: &Decision) -> Observation {
+    Observation { next: decision.next, handled: decision.state.handled, stands_by: decision.stands_by }
 }

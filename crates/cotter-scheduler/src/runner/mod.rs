@@ -1,28 +1,27 @@
-//! Runs jobs: waits for the next slot of all of them, takes locks and workers, decides, runs.
+//! Runs jobs: waits for the next slot, acquires locks and workers, decides, and runs.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `conductor` | the loop: what happens when, and in which order |
-//! | `agenda` | all jobs in the order in which they are looked at |
-//! | `attempt` | one look at a job: its lock, a worker |
-//! | `hold` | what is done under one hold of the lock |
-//! | `execute` | one run: its task, and what ends it |
-//! | `control` | hears what operators ask |
-//! | `clock` | the store's clock, as it is known here |
-//! | `keeper` | compares the clocks all the time |
-//! | `context` | what all tasks share; asking a store that may be down |
-//! | `post` | a job as an attempt sees it |
+//! | `dispatcher` | the main loop |
+//! | `agenda` | all jobs, ordered by their next check |
+//! | `attempt` | one attempt at a job: its lock, a worker |
+//! | `hold` | the work under one hold of the lock |
+//! | `execute` | the task of one run, and the reasons to stop it |
+//! | `control` | the requests of operators |
+//! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
+//! | `context` | shared state; requests to a store that may be down |
+//! | `snapshot` | a job as seen by an attempt, and the result of the attempt |
 
 mod agenda;
 mod attempt;
 mod clock;
-mod conductor;
+mod clock_check;
 mod context;
 mod control;
+mod dispatcher;
 mod execute;
 mod hold;
-mod keeper;
-mod post;
+mod snapshot;
 
 pub(crate) use clock::StoreClock;
 
@@ -30,9 +29,9 @@ use crate::event::Observer;
 use crate::handle::Command;
 use crate::notes::roster;
 use crate::{Job, Result};
-use conductor::Conductor;
 use context::{Context, Halt, Stop};
 use cotter::Client;
+use dispatcher::Dispatcher;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -40,7 +39,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-/// How a runner behaves, from its builder.
+/// The settings of a runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) client: Client,
@@ -86,27 +85,26 @@ pub(crate) async fn run(
     };
     let mut around = JoinSet::new();
     around.spawn(control::listen(context.clone(), seen));
-    around.spawn(keeper::keep(context.clone()));
-    let mut conductor = Conductor::new(&context, jobs);
-    conductor.conduct(commands, stop).await;
-    conductor.stop(grace).await;
+    around.spawn(clock_check::run(context.clone()));
+    let mut dispatcher = Dispatcher::new(&context, jobs);
+    dispatcher.run(commands, stop).await;
+    dispatcher.stop(grace).await;
     Ok(())
 }
 
-/// What has to be known before anything starts: that there are notes, what time it is, what was asked. Answers with the
-/// revision of the requests.
+/// Checks that the store keeps notes, and loads its clock and the requests. Returns the revision of the requests.
 async fn prepare(context: &Context, jobs: &[Job]) -> Result<u64, Halt> {
     let seen = control::load(context).await?;
     context.ask(Stop::Starts, || context.clock.measure()).await?;
-    context.is_off();
-    enlist(context, jobs).await?;
+    context.is_clock_off();
+    register(context, jobs).await?;
     Ok(seen)
 }
 
-/// Makes the jobs known by name to those who list them.
-async fn enlist(context: &Context, jobs: &[Job]) -> Result<(), Halt> {
+/// Adds the jobs to the list of names.
+async fn register(context: &Context, jobs: &[Job]) -> Result<(), Halt> {
     let names = || jobs.iter().map(Job::name);
     context
-        .ask(Stop::Starts, || roster::enlist(&context.settings.client, &context.settings.group, names()))
+        .ask(Stop::Starts, || roster::register(&context.settings.client, &context.settings.group, names()))
         .await
 }

@@ -73,6 +73,6 @@ async fn a_reload_keeps_what_is_the_same_and_lets_runs_end() {
     assert_eq!(history.iter().map(|e| e.ending.word()).collect::<Vec<_>>(), ["ok"], "it was left to end");
     let twice = world.log.job("added", every(S), MS);
     let error = replica.handle.replace([twice.clone(), twice]).await.unwrap_err();
-    assert_eq!(error.to_string(), "job \"added\": there are two jobs of this name; give one of them another");
+    assert_eq!(error.to_string(), "job \"added\": two jobs have this name; rename one of them");
     replica.stop().await;
 }

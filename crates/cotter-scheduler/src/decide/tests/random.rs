@@ -63,20 +63,20 @@ impl Store {
             Step::Passes(ms) => self.pass(ms),
             Step::Looks { replica, takes, crashes } => drop(self.look(replica, takes, crashes, false)),
             Step::Drains { replica, takes } => {
-                let mut living = false;
+                let mut same_hold = false;
                 for _ in 0..50 {
-                    if !self.look(replica, takes, false, living) {
+                    if !self.look(replica, takes, false, same_hold) {
                         return;
                     }
-                    living = true;
+                    same_hold = true;
                 }
             }
         }
     }
 
-    fn look(&mut self, replica: usize, takes: u64, crashes: bool, living: bool) -> bool {
+    fn look(&mut self, replica: usize, takes: u64, crashes: bool, same_hold: bool) -> bool {
         let definition = &self.definitions[replica];
-        let d = decide(definition, self.note.as_ref(), &JobControl::default(), self.now, living);
+        let d = decide(definition, self.note.as_ref(), &JobControl::default(), self.now, same_hold);
         let mut state = d.state;
         self.token += 1;
         let due = d.due.is_some();

@@ -1,8 +1,8 @@
-//! Times of day that match.
+//! The matching times of day.
 
 /// Sets of seconds, minutes and hours; bit n stands for n. Seconds and minutes are never empty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct TimeSet {
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
 }
@@ -29,7 +29,7 @@ fn seconds_of(hour: u32, minute: u32, second: u32) -> u32 {
     hour * 3600 + minute * 60 + second
 }
 
-impl Clock {
+impl TimeSet {
     /// The first time of a day, in seconds from midnight.
     pub(crate) fn first(self, hours: u32) -> Option<u32> {
         let hour = lowest(u64::from(hours))?;

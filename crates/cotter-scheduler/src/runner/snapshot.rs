@@ -1,19 +1,19 @@
-//! One job as an attempt at it sees it, and what came of the attempt.
+//! A job as seen by an attempt, and the result of the attempt.
 
 use crate::definition::Definition;
 use crate::{Job, UnixTime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A job as it is defined now. Shared by the runner and the attempt that goes on.
+/// A job and its current definition, shared by the dispatcher and the attempt in progress.
 #[derive(Debug)]
-pub(super) struct Post {
+pub(super) struct JobSnapshot {
     pub(super) job: Job,
     pub(super) definition: Definition,
     retired: AtomicBool,
 }
 
-impl Post {
+impl JobSnapshot {
     pub(super) fn new(job: Job, definition: Definition) -> Arc<Self> {
         Arc::new(Self { job, definition, retired: AtomicBool::new(false) })
     }
@@ -22,13 +22,13 @@ impl Post {
         &self.job.name
     }
 
-    /// Whether a job means the same as this one.
+    /// Whether a job has the same definition.
     pub(super) fn is_same(&self, job: &Job) -> bool {
         let generation = job.policy.generation;
         self.definition.hash == job.hash() && self.definition.policy.generation == generation
     }
 
-    /// Another definition has taken its place: what goes on ends, nothing follows.
+    /// Marks the definition as replaced: a run in progress ends, and none follows.
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
     }
@@ -38,13 +38,13 @@ impl Post {
     }
 }
 
-/// What came of looking at a job.
+/// The result of an attempt.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// When to look again.
+pub(super) struct Observation {
+    /// The next check.
     pub(super) next: Option<UnixTime>,
-    /// Requests up to this one are done with.
+    /// The latest request that is settled.
     pub(super) handled: u64,
-    /// Another definition of it holds.
+    /// Whether another definition is in effect.
     pub(super) stands_by: bool,
 }

@@ -1,10 +1,10 @@
-//! The loop: what happens when, and in which order.
+//! The main loop: starts attempts when jobs are due, and handles their results, requests and commands.
 
 use super::agenda::Agenda;
-use super::attempt::{attempt, enrol, fallback};
+use super::attempt::{attempt, fallback, first_attempt};
 use super::context::{Context, Halt, Stop};
-use super::enlist;
-use super::post::{Post, Seen};
+use super::register;
+use super::snapshot::{JobSnapshot, Observation};
 use crate::definition::Definition;
 use crate::handle::Command;
 use crate::notes::Control;
@@ -17,40 +17,41 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{Id, JoinError, JoinSet};
 
-/// How long runs that were told to stop may take beyond their own `stop_within`; what is left then never yields.
-const LAST_WAIT: Duration = Duration::from_secs(5);
+/// How long runs may take to stop beyond their own `stop_within`; those that are left never yield.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What could not be done is tried again so soon.
-const SOON: Duration = Duration::from_secs(1);
+/// The delay before a failed attempt is repeated.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-pub(super) struct Conductor {
+pub(super) struct Dispatcher {
     context: Arc<Context>,
     agenda: Agenda,
-    attempts: JoinSet<Result<Seen, Halt>>,
-    /// Which attempt is whose.
-    posts: HashMap<Id, Arc<Post>>,
+    attempts: JoinSet<Result<Observation, Halt>>,
+    /// The job of each attempt.
+    snapshots: HashMap<Id, Arc<JobSnapshot>>,
     control: Arc<Control>,
 }
 
-impl Conductor {
+impl Dispatcher {
     pub(super) fn new(context: &Arc<Context>, jobs: Vec<Job>) -> Self {
         let control = context.control.borrow().clone();
-        let (attempts, posts) = (JoinSet::new(), HashMap::new());
-        let mut this = Self { context: context.clone(), agenda: Agenda::default(), attempts, posts, control };
+        let (attempts, snapshots) = (JoinSet::new(), HashMap::new());
+        let mut this =
+            Self { context: context.clone(), agenda: Agenda::default(), attempts, snapshots, control };
         for job in jobs {
             this.define(job);
         }
         this
     }
 
-    /// Until `stop` completes.
-    pub(super) async fn conduct(
+    /// Runs until `stop` completes.
+    pub(super) async fn run(
         &mut self,
         mut commands: UnboundedReceiver<Command>,
         mut stop: Pin<&mut impl Future>,
     ) {
         let mut asked = self.context.control.subscribe();
-        let mut off = self.context.off.subscribe();
+        let mut off = self.context.clock_off.subscribe();
         loop {
             self.start_due();
             let clock = self.context.clock.clone();
@@ -58,22 +59,22 @@ impl Conductor {
             tokio::select! {
                 biased;
                 _ = &mut stop => return,
-                Some(done) = self.attempts.join_next_with_id() => self.finished(done),
-                Ok(()) = asked.changed() => self.heard(),
-                Some(command) = commands.recv() => self.obey(command),
+                Some(done) = self.attempts.join_next_with_id() => self.attempt_done(done),
+                Ok(()) = asked.changed() => self.apply_requests(),
+                Some(command) = commands.recv() => self.handle_command(command),
                 Ok(()) = off.changed() => {}
                 () = async { clock.sleep_until(next.expect("checked")).await }, if next.is_some() => {}
             }
         }
     }
 
-    /// Starts nothing more, and ends what is left after the grace.
+    /// Starts no more runs, and stops those that are left after the grace period.
     pub(super) async fn stop(&mut self, grace: Duration) {
         self.context.stop.send_replace(Stop::Starts);
         self.all_done(grace).await;
         self.context.stop.send_replace(Stop::Runs);
-        let longest = self.posts.values().map(|post| post.job.policy.stop_within).max();
-        self.all_done(longest.unwrap_or_default() + LAST_WAIT).await;
+        let longest = self.snapshots.values().map(|snapshot| snapshot.job.policy.stop_within).max();
+        self.all_done(longest.unwrap_or_default() + STOP_TIMEOUT).await;
         self.attempts.shutdown().await;
     }
 
@@ -91,12 +92,12 @@ impl Conductor {
         let now = self.context.clock.now();
         let definition = Definition::of(&job, &self.context.settings.group, now);
         let name = job.name.clone();
-        self.agenda.put(Post::new(job, definition));
+        self.agenda.put(JobSnapshot::new(job, definition));
         self.agenda.wake(&name, Some(now));
     }
 
     fn start_due(&mut self) {
-        if self.context.is_off() {
+        if self.context.is_clock_off() {
             return;
         }
         let now = self.context.clock.now();
@@ -108,16 +109,20 @@ impl Conductor {
             }
             entry.active = true;
             let fresh = std::mem::take(&mut entry.fresh);
-            let (context, post) = (self.context.clone(), entry.post.clone());
+            let (context, snapshot) = (self.context.clone(), entry.snapshot.clone());
             let looking = async move {
-                if fresh { enrol(&context, &post).await } else { attempt(&context, &post).await }
+                if fresh {
+                    first_attempt(&context, &snapshot).await
+                } else {
+                    attempt(&context, &snapshot).await
+                }
             };
             let id = self.attempts.spawn(looking).id();
-            self.posts.insert(id, self.agenda.get(&name).expect("just seen").post.clone());
+            self.snapshots.insert(id, self.agenda.get(&name).expect("just seen").snapshot.clone());
         }
     }
 
-    fn finished(&mut self, done: Result<(Id, Result<Seen, Halt>), JoinError>) {
+    fn attempt_done(&mut self, done: Result<(Id, Result<Observation, Halt>), JoinError>) {
         let (id, seen) = match done {
             Ok((id, seen)) => (id, seen),
             Err(e) => (
@@ -125,64 +130,70 @@ impl Conductor {
                 Err(Halt::Failed(crate::Error::job("", format!("the runner's own task ended: {e}")))),
             ),
         };
-        let Some(post) = self.posts.remove(&id) else { return };
+        let Some(snapshot) = self.snapshots.remove(&id) else { return };
         let now = self.context.clock.now();
         let next = match seen {
-            Ok(seen) => self.seen(&post, &seen),
+            Ok(seen) => self.observed(&snapshot, &seen),
             Err(Halt::Failed(error)) => {
-                let lost = self.failed(&post, &error);
-                // What is overdue after a loss is late; what is broken stays so for a while.
-                if lost { Some(now + SOON) } else { fallback(&post, None, now).max(Some(now + SOON)) }
+                let lost = self.attempt_failed(&snapshot, &error);
+                // After a loss the slot is late; a broken job stays broken for a while.
+                if lost {
+                    Some(now + RETRY_DELAY)
+                } else {
+                    fallback(&snapshot, None, now).max(Some(now + RETRY_DELAY))
+                }
             }
             Err(Halt::ClockOff | Halt::Stopped) => Some(now),
         };
-        let Some(entry) = self.agenda.get(post.name()) else { return };
+        let Some(entry) = self.agenda.get(snapshot.name()) else { return };
         entry.active = false;
         let again = std::mem::take(&mut entry.again);
-        let requested = self.control.of(post.name()).requests > entry.handled && !entry.stands_by;
-        let soon = requested.then(|| next.unwrap_or(now + SOON).min(now + SOON));
-        self.agenda.wake(post.name(), if again { Some(now) } else { soon.or(next) });
+        let requested = self.control.of(snapshot.name()).requests > entry.handled && !entry.stands_by;
+        let soon = requested.then(|| next.unwrap_or(now + RETRY_DELAY).min(now + RETRY_DELAY));
+        self.agenda.wake(snapshot.name(), if again { Some(now) } else { soon.or(next) });
     }
 
-    fn seen(&mut self, post: &Arc<Post>, seen: &Seen) -> Option<UnixTime> {
-        let entry = self.agenda.get(post.name())?;
+    fn observed(&mut self, snapshot: &Arc<JobSnapshot>, seen: &Observation) -> Option<UnixTime> {
+        let entry = self.agenda.get(snapshot.name())?;
         entry.handled = entry.handled.max(seen.handled);
         entry.broken = false;
         if std::mem::replace(&mut entry.stands_by, seen.stands_by) != seen.stands_by {
-            let why = "another definition of the job holds: a larger generation, or a newer start".to_owned();
+            let why =
+                "another definition of the job is in effect: it has a larger generation or a newer start"
+                    .to_owned();
             let kind = if seen.stands_by { EventKind::StandsBy { why } } else { EventKind::Again };
-            self.context.tell(post.name(), kind);
+            self.context.emit(snapshot.name(), kind);
         }
         seen.next
     }
 
-    /// Told once; a loss of the lock is told by how the run ended. True for such a loss.
-    fn failed(&mut self, post: &Arc<Post>, error: &crate::Error) -> bool {
+    /// Reports a failure once; a lost lock was already reported as the end of the run. Returns true if the lock was lost.
+    fn attempt_failed(&mut self, snapshot: &Arc<JobSnapshot>, error: &crate::Error) -> bool {
         let lost = error.is_loss();
-        let Some(entry) = self.agenda.get(post.name()) else { return lost };
+        let Some(entry) = self.agenda.get(snapshot.name()) else { return lost };
         if !lost && !std::mem::replace(&mut entry.broken, true) {
-            self.context.tell(post.name(), EventKind::Broken { error: error.to_string() });
+            self.context.emit(snapshot.name(), EventKind::Broken { error: error.to_string() });
         }
         lost
     }
 
-    /// Operators have asked for something.
-    fn heard(&mut self) {
+    /// Applies the requests of operators.
+    fn apply_requests(&mut self) {
         let control = self.context.control.borrow().clone();
         let before = std::mem::replace(&mut self.control, control.clone());
         let now = self.context.clock.now();
         for job in control.changed(&before) {
             let Some(entry) = self.agenda.get(job) else { continue };
-            let (asked, name) = (control.of(job), entry.post.name().clone());
+            let (asked, name) = (control.of(job), entry.snapshot.name().clone());
             entry.again = entry.active;
             self.agenda.wake(job, Some(now));
             if asked.paused != before.of(job).paused {
-                self.context.tell(&name, EventKind::Paused { yes: asked.paused, by: asked.by });
+                self.context.emit(&name, EventKind::Paused { yes: asked.paused, by: asked.by });
             }
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn handle_command(&mut self, command: Command) {
         match command {
             Command::Next(answer) => drop(answer.send(self.agenda.list())),
             Command::Replace(jobs, done) => {
@@ -201,13 +212,13 @@ impl Conductor {
         let (context, names) = (self.context.clone(), jobs.clone());
         for job in jobs {
             match self.agenda.get(&job.name) {
-                Some(entry) if entry.post.is_same(&job) => {
-                    let definition = entry.post.definition.clone();
-                    entry.post = Post::new(job, definition);
+                Some(entry) if entry.snapshot.is_same(&job) => {
+                    let definition = entry.snapshot.definition.clone();
+                    entry.snapshot = JobSnapshot::new(job, definition);
                 }
                 _ => self.define(job),
             }
         }
-        tokio::spawn(async move { enlist(&context, &names).await });
+        tokio::spawn(async move { register(&context, &names).await });
     }
 }

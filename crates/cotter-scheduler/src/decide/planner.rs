@@ -1,4 +1,4 @@
-//! What one kind of trigger says about one moment.
+//! The inputs of a decision, and the plan that a trigger makes of them.
 
 use crate::UnixTime;
 use crate::definition::Definition;
@@ -10,60 +10,60 @@ use std::time::Duration;
 /// The smallest step of time.
 pub(super) const TICK: Duration = Duration::from_nanos(1);
 
-/// What triggers look at. All instants are those of slots: the jitter of the job is taken off.
-pub(super) struct Look<'a> {
+/// The inputs of a decision. All instants are on the time line of slots: the jitter of the job is subtracted.
+pub(super) struct Planner<'a> {
     pub(super) policy: &'a Policy,
     pub(super) state: &'a State,
     pub(super) now: UnixTime,
-    /// No slot before this.
+    /// The earliest possible slot.
     pub(super) floor: UnixTime,
-    /// When a pause ended, long ago where there was none.
+    /// The end of the last pause; 1970 if there was none.
     pub(super) resumed: UnixTime,
-    /// The last run was ours, under this hold.
-    pub(super) living: bool,
-    /// From when to when the last run went on, if it ended in order.
-    pub(super) going: Option<(UnixTime, UnixTime)>,
+    /// The last run was under this hold of the lock.
+    pub(super) same_hold: bool,
+    /// Start and end of the last run, unless it crashed.
+    pub(super) last_run: Option<(UnixTime, UnixTime)>,
 }
 
-/// What is to be done with the slots up to now.
+/// A trigger's decision about the slots up to now.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) due: Option<UnixTime>,
-    /// Slots up to this one are done with, whether or not one is due.
+    /// The latest slot that is settled, whether or not one is due.
     pub(super) last: Option<UnixTime>,
     pub(super) missed: u64,
     pub(super) skipped: u64,
     pub(super) merged: u64,
-    /// When nothing is due.
+    /// The next slot, if nothing is due.
     pub(super) next: Option<UnixTime>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> Planner<'a> {
     pub(super) fn new(
         definition: &'a Definition,
         state: &'a State,
         control: &JobControl,
         now: UnixTime,
-        living: bool,
+        same_hold: bool,
     ) -> Self {
         let shift = definition.shift;
         let begin = state.anchor + definition.policy.initial_delay;
         let resumed = control.resumed_at.map_or(UnixTime::EPOCH, |at| at.min(now));
         let crashed = Some(Ending::Crashed.word());
         let over = state.run.as_ref().filter(|run| run.outcome.as_deref() != crashed);
-        let going = over.and_then(|run| Some((run.started - shift, run.ended? - shift)));
+        let last_run = over.and_then(|run| Some((run.started - shift, run.ended? - shift)));
         Self {
             policy: &definition.policy,
             state,
             now: now - shift,
             resumed,
             floor: begin.max(state.since).max(resumed),
-            living,
-            going,
+            same_hold,
+            last_run,
         }
     }
 
-    /// Slots up to this one do not matter any more: done with, before the floor, or forgotten.
+    /// The latest slot that no longer matters: settled, before the floor, or forgotten.
     pub(super) fn baseline(&self) -> UnixTime {
         let forgotten = self.now - self.policy.misfire_window - TICK;
         self.state.last.unwrap_or(UnixTime::EPOCH - TICK).max(self.floor - TICK).max(forgotten)
@@ -73,9 +73,9 @@ impl<'a> Look<'a> {
         self.now.since(slot) <= self.policy.late_within
     }
 
-    /// Whether a slot passed while the last run was going on.
-    pub(super) fn was_going(&self, slot: UnixTime) -> bool {
-        self.going.is_some_and(|(from, to)| (from..=to).contains(&slot))
+    /// Whether a slot passed during the last run.
+    pub(super) fn overlaps_last_run(&self, slot: UnixTime) -> bool {
+        self.last_run.is_some_and(|(from, to)| (from..=to).contains(&slot))
     }
 
     pub(super) fn wants_all(&self) -> bool {
