@@ -320,3 +320,31 @@ async fn a_server_that_stands_still_ends_nobodys_place() {
     let second = second.await.unwrap().unwrap().unwrap();
     demand(first.number < second.number, Kind::LostPlace, "the first one was overtaken");
 }
+
+/// The turns of a large block are ahead of the clock for a moment. The next block begins behind them.
+#[tokio::test]
+async fn tokens_rise_while_the_counter_is_ahead_of_the_clock() {
+    let (server, mut last) = (server!(), 0);
+    let store = backend(&server.url("")).await;
+    for _ in 0..20 {
+        let mut all = claim("a", TTL);
+        all.turns = u16::MAX;
+        let grant = take(&store, &all).await;
+        demand(grant.number > last, Kind::RepeatedToken, "a token was given twice");
+        last = grant.number + u64::from(grant.turns) - 1;
+        store.release(&all, Leave::used(grant.turns)).await.unwrap();
+    }
+}
+
+/// The counter of a key that was deleted, or of a snapshot that was restored, goes on from the clock.
+#[tokio::test]
+async fn tokens_rise_after_the_server_has_forgotten_the_name() {
+    let server = server!();
+    let store = backend(&server.url("")).await;
+    let before = claim("a", TTL);
+    let token = take(&store, &before).await.number;
+    store.release(&before, USED).await.unwrap();
+    server.command(&["DEL", "cotter:{a}"]);
+    let next = take(&store, &claim("a", TTL)).await.number;
+    demand(next > token, Kind::TokenOrder, "a later grant has a smaller token");
+}

@@ -29,6 +29,7 @@
 //! | `notes` | small values beside a name |
 //! | `admin` | looking at locks from outside, and taking them away |
 //! | `poll` | the only polling loop |
+//! | `tokens` | reserving fencing tokens |
 
 mod admin;
 mod answer;
@@ -38,6 +39,7 @@ mod info;
 mod notes;
 pub mod poll;
 mod session;
+pub mod tokens;
 
 pub use admin::{Admin, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Extension, Leave, Release};

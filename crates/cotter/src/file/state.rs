@@ -6,7 +6,7 @@
 use super::errors::{fault, foreign};
 use super::lock::SAFE;
 use crate::Result;
-use crate::backend::{Claim, ClaimId};
+use crate::backend::{Claim, ClaimId, tokens};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, pread, pwrite};
 use std::fmt::Write;
@@ -42,14 +42,13 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Reserves the next tokens for a claim: never below the clock, never more of them than microseconds have passed.
+    /// Reserves the next tokens for a claim.
     pub(super) fn grant(&mut self, claim: &Claim, micros: u64) -> u16 {
         self.shared = !claim.mode.is_exclusive();
         // Readers take back nothing, because another one may have come since.
-        let wanted = if self.shared { 1 } else { claim.turns.max(1) };
-        let most = micros.saturating_sub(self.last).max(1);
-        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(wanted);
-        self.first = micros.max(self.last + 1);
+        let wanted = if self.shared { 1 } else { claim.turns };
+        let (first, turns) = tokens::reserve(self.last, micros, wanted);
+        self.first = first;
         self.last = self.first + u64::from(turns) - 1;
         self.name = claim.name.as_str().to_owned();
         self.held = true;

@@ -1,7 +1,7 @@
 //! One name: who holds it, who waits, which tokens were given.
 
 use super::Now;
-use crate::backend::{Claim, ClaimId, Leave, Mode, Release};
+use crate::backend::{Claim, ClaimId, Leave, Mode, Release, tokens};
 use crate::{Error, ErrorKind, LossCause, Moment, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -83,10 +83,7 @@ impl Lock {
     }
 
     fn grant(&mut self, claim: &Claim, now: Now) -> Held {
-        // Never more turns than microseconds have passed: the counter must not run ahead of the clock.
-        let most = now.micros.saturating_sub(self.last).max(1);
-        let turns = u16::try_from(most).unwrap_or(u16::MAX).min(claim.turns.max(1));
-        let number = now.micros.max(self.last + 1);
+        let (number, turns) = tokens::reserve(self.last, now.micros, claim.turns);
         self.last = number + u64::from(turns) - 1;
         let (ends, since) = (now.at + claim.ttl, now.at);
         let held = Held { claim: claim.clone(), number, turns, ends, since, evicted: false };

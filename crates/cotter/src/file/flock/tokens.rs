@@ -2,6 +2,7 @@
 
 use super::error;
 use crate::Result;
+use crate::backend::tokens;
 use crate::file::directory::Directory;
 use crate::file::lock::{FileId, SAFE};
 use rustix::fs::{Mode, OFlags, open, stat, unlink};
@@ -28,8 +29,7 @@ pub(super) fn reserve(
     let mut bytes = [0; DIGITS];
     let n = pread(&fd, &mut bytes, 0).map_err(|e| error("reading", &path, e))?;
     let last: u64 = std::str::from_utf8(&bytes[..n]).ok().and_then(|t| t.trim().parse().ok()).unwrap_or(0);
-    let first = clock.max(last + 1);
-    let turns = u16::try_from(clock.saturating_sub(last).clamp(1, u64::from(turns.max(1)))).unwrap_or(1);
+    let (first, turns) = tokens::reserve(last, clock, turns);
     let text = format!("{:020}", first + u64::from(turns) - 1);
     let written = pwrite(&fd, text.as_bytes(), 0).map_err(|e| error("writing", &path, e))?;
     if written < text.len() {

@@ -14,20 +14,16 @@ local id = ARGV[1]
 local FREE = '--------------------------------'
 if state and string.sub(state, 1, 37) == '1--- --------------------------------'
   or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
-  local number, turns = now, ARGV[3]
+  local last, turns = 0, ARGV[3]
   if state then
-    local last = tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1
-    if nown <= last then
-      number, turns = string.format('%016.0f', last + 1), '00001'
-    elseif turns ~= '00001' and tonumber(turns) > nown - last then
-      turns = string.format('%05d', nown - last)
-    end
+    last = tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1
     if ARGV[10] == '1' then
       -- It was set aside while nobody listened for it.
       redis.call('ZREM', KEYS[2], id, '~' .. id)
       redis.call('HDEL', KEYS[3], id)
     end
   end
+  --@include reserve
   redis.call('SET', KEYS[1], '1--- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' '
     .. ARGV[2] .. ' ' .. ARGV[4], 'PX', ARGV[5])
   return 'g' .. number .. turns .. ARGV[2]
@@ -44,7 +40,6 @@ local lease = held and string.sub(state, 56, 71) .. string.sub(state, 96, 109) o
 if not held then
   local px = tonumber(ARGV[6]) + 3602000
   local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1 or 0
-  --@include reserve
   --@include pass_on
   local winner, grant, queued, whole = pass_on(last, ticket and id)
   if winner == id then
@@ -54,7 +49,8 @@ if not held then
     lease = now .. string.sub(grant, 22)
   elseif not ticket and whole then
     -- Those who are left in the queue do not listen: they keep their places and block nobody.
-    local number, turns = reserve(last, ARGV[3])
+    local turns = ARGV[3]
+    --@include reserve
     redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now
       .. ' ' .. turns .. ' ' .. ARGV[2] .. ' ' .. ARGV[4], 'PX', ARGV[5])
     return 'g' .. number .. turns .. ARGV[2]

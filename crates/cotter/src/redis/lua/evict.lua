@@ -19,7 +19,6 @@ redis.call('SET', KEYS[1] .. ':e', holder, 'PX', string.format('%.0f', math.ceil
 local retain = tonumber(ARGV[3])
 local px = retain + 3602000
 local last = first + reserved - 1
---@include reserve
 --@include pass_on
 local winner, _, queued = pass_on(last)
 if not winner then

@@ -2,7 +2,8 @@
 -- SHORT at first: if its process stands still, nobody waits for a whole ttl.
 local SHORT = '00000002000000'
 local function hand_over(id, entry, ends, last, asks)
-  local number, turns = reserve(last, string.sub(entry, 50, 54))
+  local turns = string.sub(entry, 50, 54)
+  --@include reserve
   local life = string.sub(entry, 35, 48)
   if not asks and life > SHORT then life = SHORT end
   redis.call('SET', KEYS[1], '1w-- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' ' .. life

@@ -41,7 +41,6 @@ if ours and ARGV[5] then
   return 'f'
 end
 local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(used) - 1 or 0
---@include reserve
 --@include pass_on
 local winner, _, queued = pass_on(last)
 if not winner and state then

@@ -2,7 +2,7 @@
 
 use super::pace::{Pace, Pauses, Rests};
 use crate::backend::poll::{self, Attempt};
-use crate::backend::{Claim, ClaimId, Extension, Grant, Release, Until};
+use crate::backend::{Claim, ClaimId, Extension, Grant, Release, Until, tokens};
 use crate::clock::unix_micros;
 use crate::redis::backend::{BATCH, all};
 use crate::redis::calls::Calls;
@@ -167,13 +167,12 @@ pub(in crate::redis) struct Sale {
 }
 
 impl Sold {
-    /// A block of numbers, of at most as many turns as microseconds have passed.
+    /// Reserves a block of numbers.
     pub(in crate::redis) fn reserve(&self, turns: u16, wall: SystemTime) -> (u64, u16) {
         let now = unix_micros(wall);
         let mut last = self.last.load(Ordering::Relaxed);
         loop {
-            let room = u16::try_from(now.saturating_sub(last).max(1)).unwrap_or(u16::MAX);
-            let (number, turns) = (now.max(last + 1), turns.max(1).min(room));
+            let (number, turns) = tokens::reserve(last, now, turns);
             let next = number + u64::from(turns) - 1;
             match self.last.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return (number, turns),
