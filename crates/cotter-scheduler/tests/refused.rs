@@ -55,8 +55,9 @@ fn triggers_that_cannot_be() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn stores_without_notes() {
-    let Some(server) = servers::Redis::builder().start() else { return };
+    let server = servers::Redis::start();
     for mode in ["plain", "getset"] {
         let client = Client::connect(server.url(&format!("mode={mode}"))).await.unwrap();
         let (kind, text) = refused(Scheduler::new(&client, "g").job(job("a"))).await;

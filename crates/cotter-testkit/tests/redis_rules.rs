@@ -12,16 +12,6 @@ use tokio::task::JoinHandle;
 const TTL: Duration = Duration::from_secs(30);
 const USED: Leave = Leave::used(1);
 
-/// A server, or the end of the test where there is none and that was said.
-macro_rules! server {
-    () => {
-        match Redis::start() {
-            Some(server) => server,
-            None => return,
-        }
-    };
-}
-
 /// Waits for the lock in a task.
 fn wait(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<cotter::Result<Option<Grant>>> {
     let (backend, claim) = (backend.clone(), claim(name, ttl));
@@ -39,8 +29,9 @@ fn last_token(server: &Redis, name: &str) -> u64 {
 
 /// A message that speaks of an earlier stay in the queue makes nobody a holder.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_message_of_an_earlier_stay_in_the_queue_is_not_believed() {
-    let (server, ttl) = (server!(), Duration::from_millis(600));
+    let (server, ttl) = (Redis::start(), Duration::from_millis(600));
     let proxy = Proxy::start(server.port());
     let (first, third) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", TTL);
@@ -66,8 +57,9 @@ async fn a_message_of_an_earlier_stay_in_the_queue_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn the_deadline_of_a_grant_by_message_counts_from_a_question() {
-    let (server, clock) = (server!(), clock());
+    let (server, clock) = (Redis::start(), clock());
     let proxy = Proxy::start(server.port());
     let store = |url: String| Store::from_url(url).unwrap();
     let first = store(server.url("")).connect(&Host::without_engine(clock.clone())).await.unwrap();
@@ -91,8 +83,9 @@ async fn the_deadline_of_a_grant_by_message_counts_from_a_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn the_deadline_of_a_grant_by_reply_counts_from_its_question() {
-    let (server, clock) = (server!(), clock());
+    let (server, clock) = (Redis::start(), clock());
     let proxy = Proxy::start(server.port());
     let backend = Store::from_url(proxy.redis_url(""))
         .unwrap()
@@ -109,8 +102,9 @@ async fn the_deadline_of_a_grant_by_reply_counts_from_its_question() {
 
 /// Who stands in the queue before it listens is passed over by any newcomer.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn nobody_joins_the_queue_who_does_not_listen() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (first, deaf) = (backend(&server.url("")).await, backend(&proxy.redis_url("")).await);
     take(&first, &claim("a", TTL)).await;
@@ -126,8 +120,9 @@ async fn nobody_joins_the_queue_who_does_not_listen() {
 
 /// A write that the server refuses in the middle of a hand-over: nobody is told of a grant that was not written.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_refused_hand_over_makes_nobody_a_holder() {
-    let server = server!();
+    let server = Redis::start();
     assert_eq!(server.command(&["ACL", "SETUSER", "first", "on", ">pw", "~*", "&*", "+@all"]), "OK");
     let first = backend(&format!("redis://first:pw@127.0.0.1:{}", server.port())).await;
     let second = backend(&server.url("")).await;
@@ -146,8 +141,9 @@ async fn a_refused_hand_over_makes_nobody_a_holder() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_grant_that_nobody_waits_for_is_given_back() {
-    let server = server!();
+    let server = Redis::start();
     let (first, second) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", TTL);
     take(&first, &held).await;
@@ -164,8 +160,9 @@ async fn a_grant_that_nobody_waits_for_is_given_back() {
 
 /// A reconnect must not cost the place.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn who_cannot_be_reached_for_a_moment_is_passed_over_and_keeps_its_place() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (first, third) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", TTL);
@@ -189,8 +186,9 @@ async fn who_cannot_be_reached_for_a_moment_is_passed_over_and_keeps_its_place()
 /// Granted by message while a question is still on its way over a connection that is gone: it takes the lock again when
 /// it lands behind the release, and is undone.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
-    let server = server!();
+    let server = Redis::start();
     for asked_again in [false, true] {
         let proxy = Proxy::start(server.port());
         let (first, third) = (backend(&server.url("")).await, client(&server.url(""), TTL).await);
@@ -224,8 +222,9 @@ async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
 
 /// The same claim may have been granted again, to a question that landed late: the token of the first grant is stale.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
-    let server = server!();
+    let server = Redis::start();
     let one = backend(&server.url("")).await;
     let claim = claim("a", TTL);
     let first = take(&one, &claim).await;
@@ -242,8 +241,9 @@ async fn a_grant_does_not_live_on_under_the_next_one_of_its_claim() {
 
 /// The connection was cut, and the first that noticed is not polled any more.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_connection_that_is_being_made_belongs_to_no_caller() {
-    let server = server!();
+    let server = Redis::start();
     let backend = backend(&server.url("")).await;
     for round in 0..3 {
         server.command(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
@@ -263,8 +263,9 @@ async fn a_connection_that_is_being_made_belongs_to_no_caller() {
 
 /// To delete its key is how people break a lock.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn nobody_passes_those_who_wait_for_a_lock_whose_key_was_deleted() {
-    let server = server!();
+    let server = Redis::start();
     let (first, second, third) =
         (backend(&server.url("")).await, backend(&server.url("")).await, backend(&server.url("")).await);
     take(&first, &claim("a", TTL)).await;
@@ -278,8 +279,9 @@ async fn nobody_passes_those_who_wait_for_a_lock_whose_key_was_deleted() {
 
 /// One step looks at a bounded part of the queue. What it has not seen may listen.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
-    let server = server!();
+    let server = Redis::start();
     let (first, second) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", TTL);
     take(&first, &held).await;
@@ -299,8 +301,9 @@ async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
 
 /// For longer than anybody may be silent. Whose question is served first is not to take the places of the others.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_server_that_stands_still_ends_nobodys_place() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let ttl = Duration::from_millis(900);
     let holder = backend(&server.url("")).await;

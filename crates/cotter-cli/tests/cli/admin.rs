@@ -103,8 +103,9 @@ fn evicting_what_nobody_holds_is_done_already() {
 
 /// A fail-over may forget the last locks: the first line must not promise more than the findings leave.
 #[test]
+#[ignore = "needs redis-server"]
 fn doctor_promises_no_more_than_what_it_has_found() {
-    let (Some(redis), Some(replica)) = (Redis::start(), Redis::start()) else { return };
+    let (redis, replica) = (Redis::start(), Redis::start());
     let env = TestEnv::new();
     let doctor =
         |args: &[&str]| Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
@@ -119,8 +120,9 @@ fn doctor_promises_no_more_than_what_it_has_found() {
 
 /// What the mode can: one lock by its name.
 #[test]
+#[ignore = "needs redis-server"]
 fn older_modes_show_and_evict_one_lock() {
-    let Some(redis) = Redis::start() else { return };
+    let redis = Redis::start();
     let env = TestEnv::new();
     let cotter = |options: &str, args: &[&str]| {
         Running::start(env.cotter(args).env("COTTER_URL", redis.url(options))).end()

@@ -48,8 +48,9 @@ fn all_figures_of_a_directory_and_nothing_is_left() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn on_redis_the_keys_are_gone_soon() {
-    let Some(redis) = Redis::start() else { return };
+    let redis = Redis::start();
     let env = TestEnv::new();
     for mode in ["native", "plain", "getset"] {
         let options = if mode == "native" { String::new() } else { format!("mode={mode}") };
@@ -65,8 +66,9 @@ fn on_redis_the_keys_are_gone_soon() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn a_password_stays_out_of_the_arguments() {
-    let Some(redis) = Redis::builder().with("requirepass", "s3cret").start() else { return };
+    let redis = Redis::builder().with("requirepass", "s3cret").start();
     let env = TestEnv::new();
     let mut command = env.cotter(["bench", "--time", "200ms", "--tasks", "2"]);
     let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port());

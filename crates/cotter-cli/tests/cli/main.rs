@@ -10,6 +10,7 @@ mod generated;
 mod jobs;
 mod leased;
 mod loss;
+mod namespaces;
 mod nested;
 mod options;
 mod orphans;

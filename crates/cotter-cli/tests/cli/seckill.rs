@@ -2,7 +2,7 @@
 
 use crate::env::{Output, Running, TestEnv, is_alive, until};
 use crate::plays::{children, kinds, parts, play};
-use cotter_testkit::servers::{Redis, RedisBuilder};
+use cotter_testkit::servers::Redis;
 use cotter_testkit::sized;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -100,8 +100,9 @@ fn a_signal_ends_all_processes_and_gives_the_lock_back() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn exact_on_redis_in_every_mode() {
-    let Some(redis) = Redis::start() else { return };
+    let redis = Redis::start();
     let env = TestEnv::new();
     for mode in ["native", "plain", "getset"] {
         let url = redis.url(&format!("mode={mode}"));
@@ -110,8 +111,9 @@ fn exact_on_redis_in_every_mode() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn a_lease_that_is_shorter_than_the_sale_is_found() {
-    let Some(redis) = Redis::start() else { return };
+    let redis = Redis::start();
     let env = TestEnv::new();
     let url = redis.url("mode=getset");
     exact(&env, &url, &["--ttl", "2s", "--work", "1ms"], sized(1, LONG));
@@ -128,8 +130,9 @@ fn a_lease_that_is_shorter_than_the_sale_is_found() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn check_then_del_frees_the_locks_of_others() {
-    let Some(redis) = Redis::start() else { return };
+    let redis = Redis::start();
     let env = TestEnv::new();
     let socket = format!("unix:{}", redis.socket().display());
     for url in [redis.url("mode=plain"), socket] {
@@ -142,9 +145,9 @@ fn check_then_del_frees_the_locks_of_others() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn a_password_stays_out_of_the_arguments() {
-    let builder: RedisBuilder = Redis::builder().with("requirepass", "s3cret");
-    let Some(redis) = builder.start() else { return };
+    let redis = Redis::builder().with("requirepass", "s3cret").start();
     let env = TestEnv::new();
     let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port());
     let mut command = env.cotter(["demo", "seckill", "--work", "50ms"]);

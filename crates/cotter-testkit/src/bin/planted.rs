@@ -168,7 +168,7 @@ impl Places {
     fn test(&self, bug: &Bug) -> Result<Output> {
         let mut command = Command::new("timeout");
         command.args([SECONDS, "cargo", "test", "-p", &bug.package]);
-        command.args(bug.test.split(' ')).args(["--", "--exact", "--nocapture"]);
+        command.args(bug.test.split(' ')).args(["--", "--include-ignored", "--exact", "--nocapture"]);
         command.env("CARGO_TARGET_DIR", &self.build).env("RUST_BACKTRACE", "0");
         Ok(command.current_dir(&self.scratch).output()?)
     }

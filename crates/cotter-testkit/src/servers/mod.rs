@@ -16,21 +16,6 @@ pub use wire::Wire;
 
 use std::net::TcpListener;
 
-/// Whether tests of this kind of server must run: `COTTER_REQUIRE` names it.
-fn required(kind: &str) -> bool {
-    std::env::var("COTTER_REQUIRE").is_ok_and(|list| list.split(',').any(|k| k.trim() == kind))
-}
-
-/// Says that a program is missing, so that tests are skipped visibly; fails where those of this kind must run.
-///
-/// # Panics
-/// Where they must.
-#[allow(clippy::print_stderr, reason = "a skipped test has no other way to say so")]
-pub fn missing(kind: &str, binary: &str) {
-    assert!(!required(kind), "{binary} is not in PATH, and COTTER_REQUIRE asks for {kind}");
-    eprintln!("SKIPPED: {binary} is not in PATH");
-}
-
 /// A port that was free just now.
 ///
 /// # Panics

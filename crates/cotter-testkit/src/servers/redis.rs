@@ -1,6 +1,6 @@
 //! A real `redis-server`.
 
-use super::{Wire, free_port, missing, skew};
+use super::{Wire, free_port, skew};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -47,22 +47,18 @@ impl RedisBuilder {
         self
     }
 
-    /// Starts it and waits until it answers. `None`, after saying so, where there is no such program.
+    /// Starts it and waits until it answers.
     ///
     /// # Panics
-    /// When it does not start, or is missing although `COTTER_REQUIRE` contains `redis`.
-    pub fn start(self) -> Option<Redis> {
+    /// When it does not start, or is not in `PATH`.
+    pub fn start(self) -> Redis {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let preload = if self.skewed { Some(skew::build(dir.path()).expect("a clock shim")?) } else { None };
+        let preload = self.skewed.then(|| skew::build(dir.path()).expect("a clock shim"));
         let mut server = Redis { child: None, builder: self, port: free_port(), dir, preload };
         for _ in 0..TRIES {
             match server.spawn() {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                    missing("redis", BINARY);
-                    return None;
-                }
-                Err(e) => panic!("the server does not start: {e}"),
-                Ok(true) => return Some(server),
+                Err(e) => panic!("{BINARY} does not start ({e}); scripts/servers installs it"),
+                Ok(true) => return server,
                 // Somebody else was given the same port in the meantime.
                 Ok(false) => server.port = free_port(),
             }
@@ -72,8 +68,11 @@ impl RedisBuilder {
 }
 
 impl Redis {
-    /// A server with defaults. `None`, after saying so, where there is no such program.
-    pub fn start() -> Option<Self> {
+    /// A server with defaults.
+    ///
+    /// # Panics
+    /// As [`RedisBuilder::start`].
+    pub fn start() -> Self {
         RedisBuilder::default().start()
     }
 

@@ -2,15 +2,14 @@
 //!
 //! libfaketime does not work here: it calls the clock while the server's allocator is being set up, and never returns.
 
-use super::missing;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("skew.c");
 
-/// Makes the library and the file that it reads in this folder. `None`, after saying so, where there is no C compiler.
-pub(super) fn build(folder: &Path) -> io::Result<Option<PathBuf>> {
+/// Makes the library and the file that it reads in this folder.
+pub(super) fn build(folder: &Path) -> io::Result<PathBuf> {
     step(folder, 0)?;
     library(folder, "skew", SOURCE)
 }
@@ -19,24 +18,17 @@ pub(super) fn build(folder: &Path) -> io::Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// It cannot be compiled.
-pub fn forking_library(folder: &Path) -> io::Result<Option<PathBuf>> {
+pub fn forking_library(folder: &Path) -> io::Result<PathBuf> {
     library(folder, "fork", include_str!("fork.c"))
 }
 
-/// Compiles a library to be loaded in front of others. `None`, after saying so, where there is no C compiler.
-fn library(folder: &Path, name: &str, text: &str) -> io::Result<Option<PathBuf>> {
+/// Compiles a library to be loaded in front of others.
+fn library(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     let (source, library) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.so")));
     std::fs::write(&source, text)?;
     let mut compiler = Command::new("cc");
-    match compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status() {
-        Ok(status) if status.success() => Ok(Some(library)),
-        Ok(status) => Err(io::Error::other(format!("cc: {status}"))),
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            missing("redis", "cc");
-            Ok(None)
-        }
-        Err(e) => Err(e),
-    }
+    let status = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).args([&library, &source]).status()?;
+    if status.success() { Ok(library) } else { Err(io::Error::other(format!("cc: {status}"))) }
 }
 
 /// The clock is so many nanoseconds ahead from now on.

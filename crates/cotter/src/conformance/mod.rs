@@ -38,14 +38,24 @@ macro_rules! cases {
             });
         }
 
-        /// One test per case, in a module of the given name. The fixture is an expression, evaluated for each.
+        /// One test per case, in a module of the given name. The fixture is an expression, evaluated for each. An
+        /// attribute in front, like `#[ignore = "needs a server"]`, goes to every test.
         #[macro_export]
         macro_rules! conformance_tests {
             ($module:ident, $fixture:expr) => {
+                $crate::conformance_tests!(#[allow(unused_attributes)] $module, $fixture);
+            };
+            (#[$attribute:meta] $module:ident, $fixture:expr) => {
                 mod $module {
                     #[allow(unused_imports)]
                     use super::*;
-                    $($(#[test] fn $case() { $crate::conformance::run(stringify!($case), $fixture); })*)*
+                    $($(
+                        #[test]
+                        #[$attribute]
+                        fn $case() {
+                            $crate::conformance::run(stringify!($case), $fixture);
+                        }
+                    )*)*
                 }
             };
         }

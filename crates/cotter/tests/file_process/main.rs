@@ -2,7 +2,7 @@
 
 mod copy;
 mod exclusive;
-mod frozen;
 mod group;
 mod migration;
+mod namespaces;
 mod readers;

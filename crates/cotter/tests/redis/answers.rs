@@ -1,6 +1,6 @@
 //! What releases, renewals and evictions are answered with when somebody else has been at the key.
 
-use crate::setup::{USED, backend, claim, client, eventually, server, take};
+use crate::setup::{USED, backend, claim, client, eventually, take};
 use cotter::backend::{EvictOrder, Extension, Release, Until};
 use cotter::{Client, ErrorKind, Guard, Lease, LossCause, Released};
 use cotter_testkit::servers::{Loss, Proxy, Redis};
@@ -20,8 +20,9 @@ async fn fixed(url: &str, ttl: Duration) -> Client {
 
 /// All replicas of a service share the URL, and with it the value.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn who_gives_up_waiting_frees_nobody_with_the_same_request_id() {
-    let server = server!();
+    let server = Redis::start();
     let url = server.url("mode=plain&request_id=job42&retry=5ms");
     let (one, two) = (client(&url, TTL).await, client(&url, TTL).await);
     let third = client(&server.url("mode=plain"), TTL).await;
@@ -42,8 +43,9 @@ async fn who_gives_up_waiting_frees_nobody_with_the_same_request_id() {
 
 /// Its answer is waited for, so it is known that the lock has to be given back.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn an_acquisition_that_is_dropped_is_undone_whatever_the_value() {
-    let server = server!();
+    let server = Redis::start();
     for (options, keep) in [("mode=plain&request_id=job42", "SET"), ("mode=getset", "SETNX")] {
         let proxy = Proxy::start(server.port());
         let one = backend(&proxy.redis_url(options)).await;
@@ -64,8 +66,9 @@ async fn an_acquisition_that_is_dropped_is_undone_whatever_the_value() {
 
 /// Whether the key is ours or that of another with the same value cannot be told: it has to run out.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn an_acquisition_whose_answer_is_lost_is_not_undone_by_a_value_that_others_share() {
-    let server = server!();
+    let server = Redis::start();
     for options in ["mode=plain&request_id=job42", "mode=getset"] {
         let proxy = Proxy::start(server.port());
         let shaky = fixed(&proxy.redis_url(&format!("timeout=300ms&{options}")), 4 * TTL / 40).await;
@@ -84,8 +87,9 @@ async fn an_acquisition_whose_answer_is_lost_is_not_undone_by_a_value_that_other
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_late_release_under_a_shared_request_id_frees_nobody() {
-    let server = server!();
+    let server = Redis::start();
     let url = server.url("mode=plain&request_id=job42");
     let (one, two) = (fixed(&url, 200 * MS).await, fixed(&url, TTL).await);
     let late = one.mutex("a").lock().await.unwrap();
@@ -98,8 +102,9 @@ async fn a_late_release_under_a_shared_request_id_frees_nobody() {
 
 /// Of whatever type and bytes: some libraries store 20 raw bytes.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn whatever_stands_at_the_key_is_not_ours() {
-    let server = server!();
+    let server = Redis::start();
     let thefts: [&[&str]; 5] = [
         &["DEL", "KEY"],
         &["SET", "KEY", "somebody else's"],
@@ -137,8 +142,9 @@ async fn whatever_stands_at_the_key_is_not_ours() {
 
 /// The first try may have freed it: nothing is left to find.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_release_whose_reply_is_lost_has_released() {
-    let server = server!();
+    let server = Redis::start();
     for options in ["", "mode=plain", "mode=getset"] {
         let proxy = Proxy::start(server.port());
         let client = client(&proxy.redis_url(&format!("timeout=300ms&{options}")), TTL).await;
@@ -156,8 +162,9 @@ async fn evicted(guard: &Guard) {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn an_evicted_holder_is_told_so_and_writes_no_notes() {
-    let server = server!();
+    let server = Redis::start();
     let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
     let guard = one.mutex("soft").lock().await.unwrap();
     guard.put_note("in time").await.unwrap();
@@ -182,8 +189,9 @@ async fn an_evicted_holder_is_told_so_and_writes_no_notes() {
 
 /// A release that was sent in time and arrives when the next one holds; the same for a renewal.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn late_messages_of_getset_leave_the_next_holder_alone() {
-    let server = server!();
+    let server = Redis::start();
     for extend in [false, true] {
         server.command(&["DEL", "a"]);
         let proxy = Proxy::start(server.port());
@@ -209,8 +217,9 @@ async fn late_messages_of_getset_leave_the_next_holder_alone() {
 
 /// Who has lost the race has overwritten the winner's expiry, and puts it back.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn two_that_race_for_an_expired_getset_lock_leave_the_expiry_of_the_winner() {
-    let server = server!();
+    let server = Redis::start();
     let (one, two) = (backend(&server.url("mode=getset")).await, backend(&server.url("mode=getset")).await);
     for round in 0..200 {
         server.command(&["SET", "a", &(wall() - 1000).to_string()]);
@@ -231,8 +240,9 @@ async fn two_that_race_for_an_expired_getset_lock_leave_the_expiry_of_the_winner
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_getset_release_frees_only_what_it_has_written() {
-    let server: Redis = server!();
+    let server: Redis = Redis::start();
     let one = backend(&server.url("mode=getset")).await;
     let held = claim("a", TTL);
     let grant = take(&one, &held).await;

@@ -1,6 +1,5 @@
 //! One name that several want, in each protocol: nobody has it for himself, and it does not lie free meanwhile.
 
-use crate::setup::server;
 use cotter::{Client, Lease, Mutex};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
@@ -41,7 +40,7 @@ async fn hold_on_and_off(mutex: Mutex) -> Duration {
 
 /// `asks` is the command that every question begins with.
 async fn tasks_of_one_process_do_not_leave_it_free(mode: &str, asks: &str) {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(mode)).await;
     for tasks in [2, 4] {
         server.command(&["CONFIG", "RESETSTAT"]);
@@ -60,11 +59,13 @@ async fn tasks_of_one_process_do_not_leave_it_free(mode: &str, asks: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn plain_is_not_left_free_between_two_tasks() {
     tasks_of_one_process_do_not_leave_it_free("mode=plain", "set").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn getset_is_not_left_free_between_two_tasks() {
     tasks_of_one_process_do_not_leave_it_free("mode=getset", "setnx").await;
 }
@@ -98,7 +99,7 @@ async fn four_processes(url: &str) -> (u64, Duration) {
 }
 
 async fn every_process_has_its_turn(options: &str) {
-    let server = server!();
+    let server = Redis::start();
     let (changes, worst) = four_processes(&server.url(options)).await;
     let said = format!("{changes} hand-overs between processes in three seconds, longest wait {worst:?}");
     // Some 450 where nothing else runs, some 40 where nobody rests.
@@ -107,24 +108,28 @@ async fn every_process_has_its_turn(options: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_plain() {
     every_process_has_its_turn("mode=plain").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_getset() {
     every_process_has_its_turn("mode=getset").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_native() {
     every_process_has_its_turn("").await;
 }
 
 /// Its release was sent, and its task does not take in the answer: those behind it must not wait for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
 async fn a_release_whose_task_sleeps_holds_nobody_up() {
-    let server = server!();
+    let server = Redis::start();
     for (mode, wait_first) in [("", true), ("", false), ("mode=plain", true), ("mode=plain", false)] {
         let client = client(&server.url(mode)).await;
         let guard = client.mutex("a").lock().await.unwrap();

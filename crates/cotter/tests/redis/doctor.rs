@@ -1,6 +1,6 @@
 //! What the doctor says of a server, and the rights that it needs.
 
-use crate::setup::{client, eventually, queued, server};
+use crate::setup::{client, eventually, queued};
 use cotter::{Client, Filter, Finding, Level, Severity};
 use cotter_testkit::servers::Redis;
 use std::time::Duration;
@@ -15,8 +15,9 @@ async fn finding(server: &Redis, options: &str, subject: &str) -> Finding {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_replica_leaves_best_effort() {
-    let (master, replica) = (server!(), server!());
+    let (master, replica) = (Redis::start(), Redis::start());
     let client = client(&master.url(""), TTL).await;
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().all(|f| f.level.is_none()), "{findings:?}");
@@ -30,11 +31,12 @@ async fn a_replica_leaves_best_effort() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn what_a_power_failure_forgets_is_said() {
-    let server = server!();
+    let server = Redis::start();
     let said = finding(&server, "", "persistence").await;
     assert!(said.severity == Severity::Warning && said.message.contains("no append-only file"), "{said}");
-    let server = server!(Redis::builder().with("appendonly", "yes"));
+    let server = Redis::builder().with("appendonly", "yes").start();
     for (fsync, severity, says) in [
         ("everysec", Severity::Warning, "up to a second of acknowledged locks"),
         ("no", Severity::Warning, "appendfsync no"),
@@ -49,8 +51,9 @@ async fn what_a_power_failure_forgets_is_said() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn what_names_cost_is_said() {
-    let server = server!();
+    let server = Redis::start();
     let said = finding(&server, "retain=10m", "memory").await;
     assert!(said.severity == Severity::Ok && said.message.contains("1000 a second take 168 MB"), "{said}");
     server.command(&["CONFIG", "SET", "maxmemory", "50mb"]);
@@ -61,9 +64,10 @@ async fn what_names_cost_is_said() {
 
 /// The figure of the doctor is no guess.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_name_that_was_used_once_takes_what_the_doctor_says() {
     const NAMES: usize = 5000;
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), TTL).await;
     let used = || {
         let info = server.command(&["INFO", "memory"]);
@@ -81,8 +85,9 @@ async fn a_name_that_was_used_once_takes_what_the_doctor_says() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn older_modes_are_judged_by_what_they_are() {
-    let server = server!(Redis::builder().with("maxmemory-policy", "volatile-lru"));
+    let server = Redis::builder().with("maxmemory-policy", "volatile-lru").start();
     assert_eq!(finding(&server, "mode=plain", "maxmemory-policy").await.severity, Severity::Problem);
     assert_eq!(finding(&server, "mode=getset", "maxmemory-policy").await.severity, Severity::Ok);
     server.command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
@@ -100,8 +105,9 @@ fn documented_rights() -> Vec<String> {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn the_rights_of_the_documentation_are_enough() {
-    let server = server!();
+    let server = Redis::start();
     let rule = documented_rights();
     let rule: Vec<&str> = rule.iter().map(String::as_str).collect();
     assert_eq!(server.command(&rule), "OK");
@@ -136,8 +142,9 @@ async fn the_rights_of_the_documentation_are_enough() {
 
 /// What is missing is named, instead of "permissions ok".
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn rights_that_a_listing_lacks_are_named() {
-    let server = server!();
+    let server = Redis::start();
     let rights = ["on", ">pw", "~cotter:*", "&cotter:*", "+@all", "-scan", "-mget", "-keys"];
     assert_eq!(server.command(&[&["ACL", "SETUSER", "small"][..], &rights].concat()), "OK");
     let url = format!("redis://small:pw@127.0.0.1:{}", server.port());

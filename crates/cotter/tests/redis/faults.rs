@@ -1,6 +1,6 @@
 //! What the server refuses, forgets and cannot.
 
-use crate::setup::{backend, claim, client, eventually, queued, server, take};
+use crate::setup::{backend, claim, client, eventually, queued, take};
 use cotter::backend::{Extension, Leave, Release, Until};
 use cotter::{Client, ErrorKind, Severity};
 use cotter_testkit::servers::Redis;
@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 const TTL: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn scripts_that_are_forgotten_every_50_ms_are_no_trouble() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), TTL).await;
     let end = Instant::now() + Duration::from_secs(2);
     let forgetting = std::thread::spawn(move || {
@@ -29,8 +30,9 @@ async fn scripts_that_are_forgotten_every_50_ms_are_no_trouble() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn what_is_not_ours_is_a_foreign_key() {
-    let server = server!();
+    let server = Redis::start();
     server.command(&["RPUSH", "cotter:{list}", "x"]);
     server.command(&["SET", "cotter:{text}", "somebody's"]);
     let client = client(&server.url(""), TTL).await;
@@ -44,8 +46,9 @@ async fn what_is_not_ours_is_a_foreign_key() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_wrong_password_is_denied_and_not_told() {
-    let server = server!(Redis::builder().with("requirepass", "secret"));
+    let server = Redis::builder().with("requirepass", "secret").start();
     for credentials in ["", ":canary@", "nobody:canary@"] {
         let url = format!("redis://{credentials}127.0.0.1:{}", server.port());
         let error = Client::connect(&url).await.unwrap_err();
@@ -66,16 +69,18 @@ async fn no_server_is_told_at_once() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_socket_works() {
-    let server = server!();
+    let server = Redis::start();
     let client = Client::connect(format!("unix://{}?db=3", server.socket().display())).await.unwrap();
     let _guard = client.mutex("a").lock().await.unwrap();
     assert!(server.command(&["INFO", "keyspace"]).contains("db3:keys=1"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_long_foreign_script_is_waited_for() {
-    let server = server!(Redis::builder().with("lua-time-limit", "20"));
+    let server = Redis::builder().with("lua-time-limit", "20").start();
     let port = server.port().to_string();
     let client = client(&server.url("timeout=300ms"), TTL).await;
     let mut busy = std::process::Command::new("redis-cli")
@@ -95,8 +100,9 @@ async fn a_long_foreign_script_is_waited_for() {
 
 /// What is refused for now is waited for, and a release is repeated.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn without_enough_replicas_everybody_waits() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
@@ -113,13 +119,14 @@ async fn without_enough_replicas_everybody_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_server_that_loads_its_data_is_waited_for() {
     // Half a second for what is in the snapshot, and it answers meanwhile.
     let builder = Redis::builder()
         .with("rdbcompression", "no")
         .with("key-load-delay", "5000")
         .with("loading-process-events-interval-bytes", "1024");
-    let mut server = server!(builder);
+    let mut server = builder.start();
     let client = client(&server.url("timeout=5s"), TTL).await;
     client.mutex("a").lock().await.unwrap().release().await.unwrap();
     let words: Vec<String> = (0..100).map(|i| format!("key {i}")).collect();
@@ -141,8 +148,9 @@ async fn a_server_that_loads_its_data_is_waited_for() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_replica_is_refused_for_now() {
-    let (master, replica) = (server!(), server!());
+    let (master, replica) = (Redis::start(), Redis::start());
     replica.follow(&master);
     let client = client(&replica.url(""), TTL).await;
     let error = client.mutex("a").try_lock().await.unwrap_err();
@@ -154,8 +162,9 @@ async fn a_replica_is_refused_for_now() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn release_extend_and_hand_over_need_no_memory() {
-    let server = server!();
+    let server = Redis::start();
     let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let (held, kept) = (claim("a", TTL), claim("b", TTL));
     let (grant, second) = (take(&one, &held).await, take(&one, &kept).await);
@@ -177,8 +186,9 @@ async fn release_extend_and_hand_over_need_no_memory() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn the_doctor_sees_eviction_and_copes_with_a_small_acl() {
-    let server = server!(Redis::builder().with("maxmemory-policy", "allkeys-lru"));
+    let server = Redis::builder().with("maxmemory-policy", "allkeys-lru").start();
     let client = client(&server.url(""), TTL).await;
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));

@@ -1,9 +1,9 @@
 //! Answers that never come.
 
-use crate::setup::{backend, claim, client, clock, eventually, queued, server, take};
+use crate::setup::{backend, claim, client, clock, eventually, queued, take};
 use cotter::backend::{Host, Leave, Until};
 use cotter::{Client, Lease};
-use cotter_testkit::servers::{Loss, Proxy};
+use cotter_testkit::servers::{Loss, Proxy, Redis};
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -17,8 +17,9 @@ async fn free_again(client: &Client, name: &str) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn an_acquire_whose_answer_is_lost_leaves_nothing() {
-    let server = server!();
+    let server = Redis::start();
     for (i, how) in [Loss::Cut, Loss::Silence].into_iter().enumerate() {
         let proxy = Proxy::start(server.port());
         let (shaky, steady) =
@@ -36,8 +37,9 @@ async fn an_acquire_whose_answer_is_lost_leaves_nothing() {
 
 /// The request itself is late: it arrives after its clean-up.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn an_acquire_that_lands_late_is_undone() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let shaky = client(&proxy.redis_url("timeout=200ms"), TTL).await;
     shaky.mutex("warm").lock().await.unwrap().release().await.unwrap();
@@ -51,9 +53,10 @@ async fn an_acquire_that_lands_late_is_undone() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_grant_may_be_released_on_another_connection() {
     use cotter::backend::Connect;
-    let server = server!();
+    let server = Redis::start();
     let store = cotter::redis::Store::from_url(server.url("")).unwrap();
     let clock = clock();
     let (one, two) = (
@@ -74,8 +77,9 @@ async fn a_grant_may_be_released_on_another_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_black_hole_is_left_for_a_new_connection() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let url = proxy.redis_url("timeout=300ms&connect_timeout=300ms");
     let client =

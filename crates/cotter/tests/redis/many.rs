@@ -1,6 +1,6 @@
 //! Many names, many waiters, many who change their minds.
 
-use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, server, take};
+use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, take};
 use cotter::{Client, Filter, Lease};
 use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::sized;
@@ -17,8 +17,9 @@ fn memory(server: &Redis) -> u64 {
 
 /// A free name is forgotten after `retain`, by the server and by the client.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn names_that_are_used_once_do_not_pile_up() {
-    let server = server!(Redis::builder().with("hz", "100"));
+    let server = Redis::builder().with("hz", "100").start();
     let client =
         Client::builder().url(server.url("retain=100ms")).lease(Lease::renewed(TTL)).connect().await.unwrap();
     let count = sized(100_000, 1_000_000);
@@ -48,8 +49,9 @@ async fn names_that_are_used_once_do_not_pile_up() {
 
 /// Processes with some waiters each, in line as they came, whichever process they are of.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn waiters_of_many_processes_are_served_in_order() {
-    let server = server!();
+    let server = Redis::start();
     let (processes, each) = (sized(20, 50), sized(10, 20));
     let holder = backend(&server.url("")).await;
     let held = claim("a", TTL * 2);
@@ -88,8 +90,9 @@ async fn locked_for(client: &Client, name: &str) -> Duration {
 
 /// Dropped at every point of their way, on a connection that 512 tasks keep busy.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn cancelled_acquires_leave_nothing() {
-    let server = server!();
+    let server = Redis::start();
     let (client, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
     let mut busy = JoinSet::new();
     (0..512).for_each(|i| _ = busy.spawn(use_for_ever(client.clone(), format!("busy {i}"))));
@@ -126,8 +129,9 @@ fn calls(server: &Redis, command: &str) -> u64 {
 
 /// However many pages it has: one walk through the keys.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_long_listing_walks_through_the_keys_once() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), TTL).await;
     let count = 3_500;
     let backend = backend(&server.url("")).await;
@@ -147,8 +151,9 @@ async fn a_long_listing_walks_through_the_keys_once() {
 
 /// Names that are waited for are counted side by side.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_listing_does_not_take_a_round_trip_for_each_queue() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let client = client(&proxy.redis_url(""), TTL).await;
     let backend = backend(&server.url("")).await;

@@ -1,6 +1,6 @@
 //! Keys that go missing, one at a time: an operator deletes them, or the server evicts them.
 
-use crate::setup::{USED, backend, claim, eventually, pass_through, queued, server, take};
+use crate::setup::{USED, backend, claim, eventually, pass_through, queued, take};
 use cotter::backend::{Backend, Extension, Release, Until};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
@@ -56,10 +56,11 @@ async fn tries(newcomer: &Arc<dyn Backend>) -> Option<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_key_that_goes_missing_while_somebody_holds_costs_nobody_its_place() {
     for key in KEYS {
         for asked_again in [false, true] {
-            let server = server!();
+            let server = Redis::start();
             let (holder, newcomer) = (backend(&server.url("")).await, backend(&server.url("")).await);
             let held = claim("a", LONG);
             take(&holder, &held).await;
@@ -79,9 +80,10 @@ async fn a_key_that_goes_missing_while_somebody_holds_costs_nobody_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_key_that_goes_missing_between_two_hand_overs_costs_nobody_its_place() {
     for key in KEYS {
-        let server = server!();
+        let server = Redis::start();
         let (holder, newcomer) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let held = claim("a", LONG);
         take(&holder, &held).await;
@@ -109,8 +111,9 @@ async fn a_key_that_goes_missing_between_two_hand_overs_costs_nobody_its_place()
 
 /// To delete its key is how people break a lock. Who waits for it is woken by the release, not by its next question.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn the_release_of_a_lock_that_was_deleted_wakes_the_next() {
-    let server = server!();
+    let server = Redis::start();
     let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", LONG);
     take(&holder, &held).await;
@@ -133,9 +136,10 @@ fn asked(server: &Redis) -> u64 {
 
 /// A place that is given up leaves nothing, whichever of its keys is missing.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn who_gives_up_leaves_no_record() {
     for key in KEYS {
-        let server = server!();
+        let server = Redis::start();
         let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let (held, wanted) = (claim("a", LONG), claim("a", LONG));
         take(&holder, &held).await;

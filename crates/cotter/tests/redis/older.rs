@@ -1,6 +1,6 @@
 //! The two older protocols beside code that speaks them by hand.
 
-use crate::setup::{client, server};
+use crate::setup::client;
 use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::Redis;
 use std::time::{Duration, SystemTime};
@@ -16,8 +16,9 @@ fn now() -> u128 {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn plain_and_hand_written_code_exclude_each_other() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("mode=plain&retry=5ms"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!by_hand(&server, "me", "1000"));
@@ -31,8 +32,9 @@ async fn plain_and_hand_written_code_exclude_each_other() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn plain_renews_only_its_own() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("mode=plain"), Duration::from_millis(600)).await;
     let guard = client.mutex("a").lock().await.unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -46,8 +48,9 @@ async fn plain_renews_only_its_own() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_chosen_request_id_is_stored_and_a_foreign_one_named() {
-    let server = server!();
+    let server = Redis::start();
     let url = server.url("mode=plain&request_id=order-7");
     let client = Client::builder().url(url).lease(Lease::fixed(TTL)).connect().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
@@ -72,8 +75,9 @@ fn getset_by_hand(server: &Redis, ttl: u128) -> bool {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn getset_and_hand_written_code_exclude_each_other() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!getset_by_hand(&server, 1000));
@@ -88,8 +92,9 @@ async fn getset_and_hand_written_code_exclude_each_other() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn getset_takes_leases_of_10_ms() {
-    let server = server!();
+    let server = Redis::start();
     let url = server.url("mode=getset");
     let client =
         Client::builder().url(url).lease(Lease::fixed(Duration::from_millis(10))).connect().await.unwrap();
@@ -102,8 +107,9 @@ async fn getset_takes_leases_of_10_ms() {
 
 /// Flaw 1: one whose clock is ahead takes a lock that is held.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn getset_trusts_foreign_clocks() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     // Somebody whose clock is ten seconds behind has just taken it for five.
     server.command(&["SET", "a", &(now() - 5_000).to_string()]);
@@ -112,8 +118,9 @@ async fn getset_trusts_foreign_clocks() {
 
 /// Flaw 2: who loses the race has overwritten the winner's expiry, and cotter does not touch what it has not written.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn getset_losers_overwrite_the_expiry() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     let ours = server.command(&["GET", "a"]);
@@ -126,8 +133,9 @@ async fn getset_losers_overwrite_the_expiry() {
 
 /// Flaw 3: a release by hand frees whosever lock it is. cotter's own late release does not.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn getset_has_no_owner() {
-    let server = server!();
+    let server = Redis::start();
     let url = server.url("mode=getset");
     let short = Lease::fixed(Duration::from_millis(50));
     let client = Client::builder().url(url).lease(short).connect().await.unwrap();

@@ -1,6 +1,6 @@
 //! A server that hangs, is gone, or has cut the connection: everybody is told in time, and told the truth.
 
-use crate::setup::{eventually, queued, server};
+use crate::setup::{eventually, queued};
 use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::{Proxy, Redis};
 use std::fmt::{Debug, Write};
@@ -60,8 +60,9 @@ async fn all_are_told_soon(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_hung_server_costs_each_caller_its_own_time() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), TTL).await;
     server.stop();
     all_are_told_soon(&client).await;
@@ -72,8 +73,9 @@ async fn a_hung_server_costs_each_caller_its_own_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn so_does_one_that_takes_connections_and_hangs() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let client = client(&proxy.redis_url(""), TTL).await;
     proxy.freeze(true);
@@ -87,8 +89,9 @@ async fn so_does_one_that_takes_connections_and_hangs() {
 
 /// Those who do not wait have the time that any answer has, once: not one for the connection and one for the answer.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_single_try_has_the_time_of_one_answer() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let client = client(&proxy.redis_url("timeout=300ms&connect_timeout=3s"), TTL).await;
     proxy.freeze(true);
@@ -111,8 +114,9 @@ async fn a_single_try_has_the_time_of_one_answer() {
 
 /// Busy is busy as long as the store is there, whoever holds the lock.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn what_is_held_is_busy() {
-    let server = server!();
+    let server = Redis::start();
     let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
     let guard = other.mutex("a").lock().await.unwrap();
     for client in [&one, &other] {
@@ -132,8 +136,9 @@ async fn begin<F: Future>(mut future: std::pin::Pin<&mut F>) {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn a_future_that_is_not_polled_holds_up_no_other_name() {
-    let server = server!();
+    let server = Redis::start();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
     runtime.block_on(async {
@@ -155,8 +160,9 @@ fn a_future_that_is_not_polled_holds_up_no_other_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn lock_gives_up_on_a_client_that_has_waited_before() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let give_up = Duration::from_secs(1);
     let (client, other) =
@@ -185,8 +191,9 @@ async fn lock_gives_up_on_a_client_that_has_waited_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn who_cannot_subscribe_gets_the_lock_all_the_same() {
-    let server = server!();
+    let server = Redis::start();
     let rights = "on >pw ~cotter:* -@all +eval +evalsha +script|load +get +set +pexpire +time \
         +zadd +zrem +zrange +zrank +hget +hset +hdel +hincrby +publish +pubsub|numsub";
     let mut words = vec!["ACL", "SETUSER", "deaf"];
@@ -205,8 +212,9 @@ async fn who_cannot_subscribe_gets_the_lock_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn who_can_subscribe_later_joins_the_queue_then() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (slow, other) = (client(&proxy.redis_url(""), TTL).await, client(&server.url(""), TTL).await);
     let held = other.mutex("a").lock().await.unwrap();
@@ -227,8 +235,9 @@ fn cut(server: &Redis) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn an_idle_connection_that_was_cut_fails_no_call() {
-    let server = server!();
+    let server = Redis::start();
     for mode in ["", "mode=plain", "mode=getset"] {
         let client = client(&server.url(mode), TTL).await;
         for round in 0..5 {
@@ -255,8 +264,9 @@ async fn an_idle_connection_that_was_cut_fails_no_call() {
 
 /// Nobody drives the connection of such a runtime between two calls of `block_on`, and nobody sees its end.
 #[test]
+#[ignore = "needs redis-server"]
 fn nor_does_one_that_was_cut_while_its_runtime_stood_still() {
-    let server = server!();
+    let server = Redis::start();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(client(&server.url(""), TTL));
     for round in 0..10 {
@@ -271,8 +281,9 @@ fn nor_does_one_that_was_cut_while_its_runtime_stood_still() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn connecting_takes_three_round_trips_at_most() {
-    let server = server!(Redis::builder().with("requirepass", "pw"));
+    let server = Redis::builder().with("requirepass", "pw").start();
     let proxy = Proxy::start(server.port());
     let slow = Duration::from_millis(150);
     proxy.delay_requests(slow);
@@ -285,8 +296,9 @@ async fn connecting_takes_three_round_trips_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn closing_ends_those_who_stand_in_line_for_themselves() {
-    let server = server!();
+    let server = Redis::start();
     for local_turns in [true, false] {
         let builder =
             Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).local_turns(local_turns);
@@ -307,8 +319,9 @@ async fn closing_ends_those_who_stand_in_line_for_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn closing_after_an_outage_undoes_at_once_what_is_to_be_undone() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url("timeout=300ms"), TTL).await;
     server.stop();
     for i in 0..10 {
@@ -351,9 +364,10 @@ impl tracing::Subscriber for Listener {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn an_outage_is_told_at_its_start_and_at_its_end() {
     tracing::subscriber::set_global_default(Listener).expect("the only one in this binary");
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let lease = Lease::renewed(Duration::from_secs(6));
     let client =

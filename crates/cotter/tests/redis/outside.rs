@@ -1,8 +1,9 @@
 //! Looking and evicting in the two older protocols.
 
-use crate::setup::{client, server};
+use crate::setup::client;
 use cotter::backend::EvictOrder;
 use cotter::{Client, ErrorKind, Eviction, Filter, Holder, LossCause, Released};
+use cotter_testkit::servers::Redis;
 use std::time::{Duration, SystemTime};
 
 const TTL: Duration = Duration::from_secs(20);
@@ -13,8 +14,9 @@ async fn holder(client: &Client, name: &str) -> Holder {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_lock_of_plain_is_shown_and_evicted() {
-    let server = server!();
+    let server = Redis::start();
     let (one, other) =
         (client(&server.url("mode=plain"), TTL).await, client(&server.url("mode=plain"), TTL).await);
     assert!(other.holder("a").await.unwrap().is_none());
@@ -47,8 +49,9 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_lock_of_getset_is_shown_and_evicted() {
-    let server = server!();
+    let server = Redis::start();
     let (one, other) =
         (client(&server.url("mode=getset"), TTL).await, client(&server.url("mode=getset"), TTL).await);
     assert!(other.holder("a").await.unwrap().is_none());
@@ -66,8 +69,9 @@ async fn a_lock_of_getset_is_shown_and_evicted() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn what_an_older_mode_cannot_do_is_said_of_the_mode() {
-    let server = server!();
+    let server = Redis::start();
     for mode in ["mode=plain", "mode=getset"] {
         let client = client(&server.url(mode), TTL).await;
         let guard = client.mutex("a").lock().await.unwrap();

@@ -1,7 +1,6 @@
 //! What befalls a whole process: it forks, or runs out of descriptors. Each in a process of its own, which is this
 //! test's binary once more.
 
-use crate::setup::server;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::{Redis, forking_library};
 use rustix::process::{Pid, Resource, Signal, WaitOptions, getrlimit, kill_process, setrlimit, waitpid};
@@ -9,35 +8,37 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs one of the tests below alone, with this server.
-fn alone(test: &str, server: &Redis, with: impl FnOnce(&mut Command) -> &mut Command) {
+/// The server, told to the process that a test is started in once more.
+const URL: &str = "COTTER_TEST_URL";
+
+/// Runs this test once more in a process of its own, with a server.
+fn alone(test: &str, with: impl FnOnce(&mut Command) -> &mut Command) {
+    let server = Redis::start();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--ignored", "--nocapture", &format!("process::{test}")]);
-    let ran = with(command.env("COTTER_TEST_URL", server.url(""))).output().unwrap();
+    let ran = with(command.env(URL, server.url(""))).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success() && said.contains("1 passed"), "{}: {said}", ran.status);
 }
 
-fn url() -> String {
-    std::env::var("COTTER_TEST_URL").unwrap()
-}
-
 #[test]
+#[ignore = "needs redis-server and cc"]
 fn a_fork_connects_anew() {
-    let server = server!();
+    if let Ok(url) = std::env::var(URL) {
+        return fork(&url);
+    }
     let folder = tempfile::tempdir().unwrap();
-    let Some(library) = forking_library(folder.path()).unwrap() else { return };
-    alone("a_fork", &server, |command| command.env("LD_PRELOAD", library));
+    let library = forking_library(folder.path()).unwrap();
+    alone("a_fork_connects_anew", |command| command.env("LD_PRELOAD", library));
 }
 
-#[test]
-#[ignore = "only in a process of its own, where asking for the parent forks"]
-fn a_fork() {
-    let client = Client::connect(url()).wait().unwrap();
+/// In a process where asking for the parent forks.
+fn fork(url: &str) {
+    let client = Client::connect(url).wait().unwrap();
     let held = client.mutex("a").lock().wait().unwrap();
     let pid = std::os::unix::process::parent_id();
     if pid == 0 {
-        std::process::exit(i32::from(!in_the_child(&client)));
+        std::process::exit(i32::from(!in_the_child(&client, url)));
     }
     let (pid, end) = (Pid::from_raw(pid as i32).unwrap(), Instant::now() + Duration::from_secs(15));
     let status = loop {
@@ -57,9 +58,9 @@ fn a_fork() {
 }
 
 /// What stays to be done where only one thread is left.
-fn in_the_child(theirs: &Client) -> bool {
+fn in_the_child(theirs: &Client, url: &str) -> bool {
     let refused = theirs.mutex("b").lock().wait().err().map(|e| e.kind()) == Some(ErrorKind::Misuse);
-    let Ok(ours) = Client::connect(url()).wait() else { return false };
+    let Ok(ours) = Client::connect(url).wait() else { return false };
     // Two processes that make the same claim ids would each be given the lock of the other.
     let excluded = (0..100).all(|_| matches!(ours.mutex("a").try_lock().wait(), Ok(None)));
     let works = (0..20).all(|_| ours.mutex("b").lock().wait().is_ok_and(|g| g.release().wait().is_ok()));
@@ -67,14 +68,15 @@ fn in_the_child(theirs: &Client) -> bool {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn without_descriptors_there_is_an_error() {
-    let server = server!();
-    alone("few_descriptors", &server, |command| command);
+    match std::env::var(URL) {
+        Ok(url) => run_short_of_descriptors(&url),
+        Err(_) => alone("without_descriptors_there_is_an_error", |command| command),
+    }
 }
 
-#[test]
-#[ignore = "only in a process of its own, which is short of descriptors"]
-fn few_descriptors() {
+fn run_short_of_descriptors(url: &str) {
     std::panic::set_hook(Box::new(|panic| {
         let _ = writeln!(std::io::stderr(), "{panic}");
         std::process::exit(101);
@@ -85,7 +87,7 @@ fn few_descriptors() {
     let mut errors = 0;
     for spare in 0.. {
         setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(open + spare), ..all }).unwrap();
-        match runtime.block_on(Client::connect(url())) {
+        match runtime.block_on(Client::connect(url)) {
             Ok(client) => {
                 drop(runtime.block_on(client.mutex("a").lock()).unwrap());
                 break;

@@ -1,6 +1,5 @@
 //! Many holds over slow connections: each is renewed in time.
 
-use crate::setup::server;
 use cotter::{Client, Guard, Lease};
 use cotter_testkit::servers::{Proxy, Redis};
 use std::time::Duration;
@@ -24,7 +23,7 @@ fn scripts(server: &Redis) -> usize {
 
 /// The answer to each question takes 10 ms: asked for one after the other, they would last a second and a half.
 async fn many_short_leases_over_a_slow_connection(mode: &str) {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let ttl = Duration::from_secs(2);
     let url = proxy.redis_url(mode);
@@ -42,24 +41,28 @@ async fn many_short_leases_over_a_slow_connection(mode: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn native_renews_many_over_a_slow_connection() {
     many_short_leases_over_a_slow_connection("").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn plain_renews_many_over_a_slow_connection() {
     many_short_leases_over_a_slow_connection("mode=plain").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn getset_renews_many_over_a_slow_connection() {
     many_short_leases_over_a_slow_connection("mode=getset").await;
 }
 
 /// One of those that are renewed together was replaced by something else: the others live on.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn what_became_of_one_key_does_not_matter_to_the_others() {
-    let server = server!();
+    let server = Redis::start();
     for mode in ["mode=plain", "mode=getset"] {
         let ttl = Duration::from_secs(1);
         let url = server.url(mode);

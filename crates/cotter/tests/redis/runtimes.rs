@@ -1,6 +1,5 @@
 //! Requests whose runtime does not go on.
 
-use crate::setup::server;
 use cotter::{Client, Guard, Lease};
 use cotter_testkit::servers::Redis;
 use std::future::{Future, poll_fn};
@@ -58,8 +57,9 @@ fn is_free_within(limit: Duration, other: &Client, name: &str) {
 
 /// Between two calls of `block_on` nobody drives the connection of a runtime.
 #[test]
+#[ignore = "needs redis-server"]
 fn a_release_of_a_runtime_that_stands_still_is_carried_out() {
-    let server = server!();
+    let server = Redis::start();
     let (client, other) = (client(&server.url("")), client(&server.url("")));
     let (still, gone) = (connected_runtime(&server, &client), connected_runtime(&server, &client));
     let (a, b) = (held(&still, &client, "a"), held(&gone, &client, "b"));
@@ -75,8 +75,9 @@ fn a_release_of_a_runtime_that_stands_still_is_carried_out() {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn an_acquire_of_a_runtime_that_stands_still_leaves_nothing() {
-    let server = server!();
+    let server = Redis::start();
     let (client, other) = (client(&server.url("")), client(&server.url("")));
     let still = connected_runtime(&server, &client);
     drop(begin(&still, client.mutex("a").lock()));
@@ -120,8 +121,9 @@ fn connected(server: &Redis) -> usize {
 }
 
 #[test]
+#[ignore = "needs redis-server"]
 fn many_runtimes_do_as_well_as_few_and_leave_nothing() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""));
     let (few, _) = churn(&server, &client, 8);
     let (many, connections) = churn(&server, &client, 32);
@@ -144,8 +146,9 @@ fn many_runtimes_do_as_well_as_few_and_leave_nothing() {
 
 /// Such a runtime cannot drive a connection.
 #[test]
+#[ignore = "needs redis-server"]
 fn runtimes_without_timers_or_sockets_work() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""));
     let plain = |client| self::client(&server.url(client));
     let mut builders = [(); 3].map(|()| Builder::new_current_thread());

@@ -18,17 +18,3 @@ pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration
         grant.number
     })
 }
-
-/// A server, or the end of the test where there is none and that was said.
-macro_rules! server {
-    () => {
-        server!(cotter_testkit::servers::Redis::builder())
-    };
-    ($builder:expr) => {
-        match $builder.start() {
-            Some(server) => server,
-            None => return,
-        }
-    };
-}
-pub(crate) use server;

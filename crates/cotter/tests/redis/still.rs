@@ -1,6 +1,6 @@
 //! Processes that stand still, servers that stand still, and crowds of the dead.
 
-use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, server, take};
+use crate::setup::{USED, backend, claim, client, crowd, eventually, pass_through, queued, take};
 use cotter::backend::Until;
 use cotter_testkit::servers::{Proxy, Redis};
 use std::time::{Duration, Instant};
@@ -9,8 +9,9 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// The server believes that a stopped process listens, so it is granted the lock, for a moment.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_waiter_that_stands_still_costs_seconds_and_not_its_ttl() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let ttl = Duration::from_secs(30);
     let (first, third) = (client(&server.url(""), ttl).await, client(&server.url(""), ttl).await);
@@ -46,8 +47,9 @@ async fn a_waiter_that_stands_still_costs_seconds_and_not_its_ttl() {
 
 /// The short lease of a grant by message is made whole by whoever comes for it.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_grant_that_came_by_message_lasts() {
-    let server = server!();
+    let server = Redis::start();
     let ttl = Duration::from_secs(30);
     let (first, second) = (client(&server.url(""), ttl).await, client(&server.url(""), ttl).await);
     let guard = first.mutex("a").lock().await.unwrap();
@@ -68,8 +70,9 @@ async fn a_grant_that_came_by_message_lasts() {
 
 /// The step that finds everybody silent after it may be a release, too.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_release_right_after_a_standstill_ends_nobodys_place() {
-    let server = server!();
+    let server = Redis::start();
     let ttl = Duration::from_millis(900);
     let holder = backend(&server.url("timeout=1m")).await;
     let held = claim("a", LONG);
@@ -99,9 +102,10 @@ fn per_script(server: &Redis) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn thousands_of_dead_in_line_block_nobody() {
     for many in [1_100, 5_000] {
-        let server = server!();
+        let server = Redis::start();
         let (holder, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let held = claim("a", LONG);
         take(&holder, &held).await;
@@ -126,8 +130,9 @@ async fn thousands_of_dead_in_line_block_nobody() {
 
 /// However short their leases are, the message wakes them.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn waiters_with_short_leases_leave_the_server_alone() {
-    let server = server!();
+    let server = Redis::start();
     let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
     take(&holder, &claim("a", LONG)).await;
     let waiting: Vec<_> = (0..50).map(|_| pass_through(&waiter, "a", Duration::from_millis(15))).collect();
@@ -146,8 +151,9 @@ async fn waiters_with_short_leases_leave_the_server_alone() {
 
 /// The first question of one who waits gets its place, and its release tells the next.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_contended_hold_takes_two_scripts() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), Duration::from_secs(30)).await;
     let holds = |times: usize| {
         let tasks = (0..8).map(|_| {

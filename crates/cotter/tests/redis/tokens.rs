@@ -1,9 +1,9 @@
 //! Tokens, whatever happens to the server that counts them.
 
-use crate::setup::{backend, claim, client, eventually, queued, server, take};
+use crate::setup::{backend, claim, client, eventually, queued, take};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease};
-use cotter_testkit::servers::{Redis, missing};
+use cotter_testkit::servers::Redis;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(10);
@@ -24,8 +24,9 @@ async fn use_up(server: &Redis, times: usize) -> u64 {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn they_rise_over_a_restored_snapshot() {
-    let mut server = server!();
+    let mut server = Redis::start();
     use_up(&server, 10).await;
     server.command(&["SAVE"]);
     let last = use_up(&server, 200).await;
@@ -35,8 +36,9 @@ async fn they_rise_over_a_restored_snapshot() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn they_rise_over_a_promoted_replica_that_lags() {
-    let (master, replica) = (server!(), server!());
+    let (master, replica) = (Redis::start(), Redis::start());
     use_up(&master, 10).await;
     replica.follow(&master);
     replica.promote();
@@ -45,18 +47,20 @@ async fn they_rise_over_a_promoted_replica_that_lags() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn they_rise_over_lost_data() {
-    let server = server!();
+    let server = Redis::start();
     let last = use_up(&server, 200).await;
     server.command(&["FLUSHALL"]);
     assert!(use_up(&server, 1).await > last);
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server and cc"]
 async fn they_rise_over_a_clock_that_is_stepped() {
     let hour = 3600;
     for steps in [[hour, 0], [0, -hour], [-hour, hour], [hour, -hour]] {
-        let server = server!(Redis::builder().skewed());
+        let server = Redis::builder().skewed().start();
         server.step_clock(steps[0]);
         let before = use_up(&server, 20).await;
         let clock: i64 = server.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
@@ -74,22 +78,24 @@ async fn they_rise_over_a_clock_that_is_stepped() {
 
 /// What JavaScript and every other reader of JSON makes of it.
 #[tokio::test]
+#[ignore = "needs redis-server and node"]
 async fn they_survive_json() {
-    let server = server!();
+    let server = Redis::start();
     let token = use_up(&server, 1).await;
     let script = "const t = JSON.parse(process.argv[1]); \
         console.log(t.every(Number.isSafeInteger), t[0] < t[1], t.join(' '))";
     let json = format!("[{token}, {}]", token + 1);
     let node = std::process::Command::new("node").args(["-e", script, &json]).output();
-    let Ok(output) = node else { return missing("redis", "node") };
+    let output = node.expect("node is in PATH");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(text.trim(), format!("true true {token} {}", token + 1), "{output:?}");
 }
 
 /// A lease that was granted in what is now the future counts from now, and ends.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_clock_that_goes_back_does_not_hold_a_lock_for_an_hour() {
-    let server = server!();
+    let server = Redis::start();
     let (dead, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_millis(500);
     let grant = take(&dead, &claim("a", ttl)).await;
@@ -103,8 +109,9 @@ async fn a_clock_that_goes_back_does_not_hold_a_lock_for_an_hour() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_lease_of_three_days_lasts_three_days() {
-    let server = server!();
+    let server = Redis::start();
     let ttl = Duration::from_secs(3 * 86_400);
     let client = client(&server.url(""), ttl).await;
     let guard = client.mutex("a").lock().await.unwrap();
@@ -116,8 +123,9 @@ async fn a_lease_of_three_days_lasts_three_days() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_lease_that_came_by_message_is_as_long_as_any() {
-    let server = server!();
+    let server = Redis::start();
     let lease = Lease::fixed(Duration::from_secs(60));
     let connect = || Client::builder().url(server.url("")).lease(lease).connect();
     let (first, second) = (connect().await.unwrap(), connect().await.unwrap());

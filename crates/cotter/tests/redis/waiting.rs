@@ -1,12 +1,13 @@
 //! Order, hand-over, and the dead who stand in line.
 
-use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, server, take};
-use cotter_testkit::servers::Proxy;
+use crate::setup::{USED, backend, claim, client, eventually, pass_through, queued, take};
+use cotter_testkit::servers::{Proxy, Redis};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
-    let server = server!();
+    let server = Redis::start();
     let mut tasks = Vec::new();
     for _ in 0..5 {
         let client = client(&server.url(""), Duration::from_secs(10)).await;
@@ -32,8 +33,9 @@ async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_killed_holder_costs_its_ttl() {
-    let server = server!();
+    let server = Redis::start();
     let ttl = Duration::from_secs(1);
     let (dead, client) = (backend(&server.url("")).await, client(&server.url(""), ttl).await);
     take(&dead, &claim("a", ttl)).await;
@@ -44,8 +46,9 @@ async fn a_killed_holder_costs_its_ttl() {
 }
 
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn a_lost_message_costs_one_poll_period() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, waiter) = (backend(&server.url("")).await, backend(&proxy.redis_url("")).await);
     let held = claim("a", Duration::from_secs(60));
@@ -61,8 +64,9 @@ async fn a_lost_message_costs_one_poll_period() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_thousand_waiters_are_served_in_order() {
-    let server = server!();
+    let server = Redis::start();
     let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", Duration::from_secs(60));
     take(&holder, &held).await;
@@ -81,8 +85,9 @@ async fn a_thousand_waiters_are_served_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_thousand_waiters_of_one_client_are_all_served() {
-    let server = server!();
+    let server = Redis::start();
     let client = client(&server.url(""), Duration::from_secs(30)).await;
     let guard = client.mutex("a").lock().await.unwrap();
     let pass = |mutex: cotter::Mutex| async move {
@@ -105,8 +110,9 @@ async fn a_thousand_waiters_of_one_client_are_all_served() {
 
 /// Waiters of a process that has ended: nobody listens for them.
 #[tokio::test]
+#[ignore = "needs redis-server"]
 async fn the_dead_in_line_block_nobody() {
-    let server = server!();
+    let server = Redis::start();
     let (holder, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(30);
     let held = claim("a", ttl);
@@ -137,8 +143,9 @@ async fn the_dead_in_line_block_nobody() {
 
 /// Waiters of a host that has vanished: the server believes that it listens.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_vanished_host_costs_one_ttl_in_all() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, live) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(3);
@@ -159,8 +166,9 @@ async fn a_vanished_host_costs_one_ttl_in_all() {
 
 /// The place outlives a connection: who reconnects is served before those who came later.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_reconnect_keeps_the_place() {
-    let server = server!();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, late) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(30);
@@ -179,8 +187,9 @@ async fn a_reconnect_keeps_the_place() {
 
 /// The server's clock was stepped back by an hour after a waiter had asked: its silence begins now, not in an hour.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
 async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {
-    let server = server!();
+    let server = Redis::start();
     let backend = backend(&server.url("")).await;
     let held = claim("a", Duration::from_secs(60));
     take(&backend, &held).await;

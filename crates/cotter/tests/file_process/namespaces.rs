@@ -1,4 +1,4 @@
-//! Waiters that do not run, in ways that the others cannot see.
+//! Waiters that do not run, in a namespace where the others cannot see that.
 
 use crate::copy::{Copy, place, until, waiters};
 use std::path::Path;
@@ -51,6 +51,7 @@ fn served(copy: &mut Copy) -> u64 {
 }
 
 #[test]
+#[ignore = "needs unprivileged namespaces"]
 fn who_is_stopped_unseen_is_passed_over_and_keeps_its_place() {
     let (_keep, directory) = place();
     let mut holder = Copy::start(&directory);
@@ -90,6 +91,7 @@ fn who_is_stopped_unseen_is_passed_over_and_keeps_its_place() {
 
 /// Somebody who only tries does not wait for the answer; but the next who tries has it.
 #[test]
+#[ignore = "needs unprivileged namespaces"]
 fn newcomers_pass_one_who_is_stopped_unseen() {
     let (_keep, directory) = place();
     let mut holder = Copy::start(&directory);

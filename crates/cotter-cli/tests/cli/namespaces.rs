@@ -1,0 +1,44 @@
+//! `cotter` as the first process of a container.
+
+use crate::env::{Output, Running, TestEnv};
+use std::path::Path;
+
+/// Runs a shell script as the first process of a container, which was brought in from outside: its session and its group
+/// have no number there. `$0` is `cotter`.
+fn in_a_container(env: &TestEnv, script: &str) -> Output {
+    let mut command = env.anywhere(Path::new("unshare"));
+    command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "sh", "-c", script]);
+    command.arg(env!("CARGO_BIN_EXE_cotter")).env("COTTER_URL", env.url());
+    let output = Running::start(&mut command).end();
+    assert!(!output.stderr.starts_with("unshare: "), "no container can be made here: {}", output.stderr);
+    output
+}
+
+/// It gets all orphans, also those that were there before it, and buries them; the command's own are stopped.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn as_the_first_process_it_buries_orphans() {
+    let env = TestEnv::new();
+    let script = "(sleep 0.2 &); exec \"$0\" run a -- sh -c '\
+                  (setsid sleep 100 &); sleep 1; echo pid=$PPID; ps -eo stat= | grep -c Z; exit 7'";
+    let output = in_a_container(&env, script).code(7);
+    assert!(output.stdout.ends_with("\n0\n"), "nobody is left unburied: {output:?}");
+    assert!(output.stderr.contains("left a process running"), "{output:?}");
+}
+
+/// Those who hear no TERM are killed, in the session of `cotter` and in another.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn a_session_without_a_number_is_no_session_of_the_command() {
+    let env = TestEnv::new();
+    let deaf = "trap \"\" TERM; for i in $(seq 600); do sleep 0.1; done";
+    let script = format!(
+        "ps -o sid= -o pgid= -p $$; \
+         \"$0\" run --grace 300ms a -- sh -c '(setsid sh -c \"$1\" &); (sh -c \"$1\" &); exit 7' - '{deaf}'; \
+         echo code=$?; ps -eo comm= | grep -cx sh"
+    );
+    let output = in_a_container(&env, &script).code(0);
+    let lines: Vec<_> = output.stdout.split_whitespace().collect();
+    assert_eq!(lines, ["0", "0", "code=7", "1"], "{output:?}");
+    assert!(output.stderr.contains("processes running"), "{output:?}");
+}
