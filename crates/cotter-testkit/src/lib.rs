@@ -16,6 +16,7 @@
 mod actor;
 mod clock;
 mod length;
+mod own_process;
 
 pub mod bare;
 pub mod faulty;
@@ -31,3 +32,4 @@ pub mod storm;
 pub use actor::{Actor, Played};
 pub use clock::now;
 pub use length::{is_long, sized};
+pub use own_process::in_own_process;

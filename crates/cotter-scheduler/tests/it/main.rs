@@ -1,0 +1,21 @@
+//! The integration tests of the scheduler, as one program: linking one is much faster than linking one per file.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `examples`, `quartz`, `naive` | when an expression fires: by hand, by Quartz itself, by an evaluator that goes second by second |
+//! | `text`, `errors`, `fuzz` | what an expression is written as, what is refused, and what any text does |
+//! | `adapters` | instants of date crates |
+//! | `runner` | the runner in virtual time |
+//! | `refused`, `blocked` | jobs that cannot run, and work that never yields |
+
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+mod adapters;
+mod blocked;
+mod errors;
+mod examples;
+mod fuzz;
+mod naive;
+mod quartz;
+mod refused;
+mod runner;
+mod text;

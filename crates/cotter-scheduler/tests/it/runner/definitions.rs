@@ -1,0 +1,78 @@
+//! Definitions that change: rolling deployments and reloads.
+
+use super::world::{MS, Replica, S, World, assert_times, sleep};
+use cotter_scheduler::{EventKind, Job, Trigger};
+use std::time::Duration;
+use tokio::time::Instant;
+
+fn every(period: Duration) -> Trigger {
+    Trigger::fixed_rate(period).unwrap()
+}
+
+async fn stands(replica: &Replica) -> bool {
+    sleep(S * 3).await;
+    !replica.handle.next().await.is_empty()
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_definitions_the_larger_generation_wins_then_the_newer_start() {
+    let world = World::new();
+    // The work says whose it is; the definitions differ, as two command lines would.
+    let named = |by: &'static str, generation| {
+        let log = world.log.clone();
+        let job = Job::new("a", every(S), move |run| {
+            log.add(by, &run);
+            async {}
+        });
+        job.definition(by).generation(generation)
+    };
+    let old = world.start(|s| s.job(named("old", 1))).await;
+    assert!(stands(&old).await);
+    let new = world.start(|s| s.job(named("new", 1))).await;
+    assert!(stands(&new).await);
+    let by = |from: usize| {
+        let starts = world.log.starts();
+        let mut by: Vec<_> = starts[from..].iter().map(|s| s.job).collect();
+        by.dedup();
+        by
+    };
+    assert_eq!(by(0), ["old", "new"], "a newer start takes over and keeps it");
+    let third = world.start(|s| s.job(named("small", 0))).await;
+    let count = world.log.count();
+    sleep(S * 3).await;
+    assert_eq!(by(count), ["new"], "a smaller generation does not");
+    let told = |e: &EventKind| matches!(e, EventKind::StandsBy { .. });
+    assert_eq!(world.log.events(told), 2, "{:?}", world.log.told());
+    old.handle.replace([named("old", 2)]).await.unwrap();
+    let count = world.log.count();
+    sleep(S * 3).await;
+    assert_eq!(by(count), ["old"], "a larger one does, also by a reload");
+    let slots: std::collections::HashSet<_> = world.log.starts().iter().map(|s| s.slot).collect();
+    assert_eq!(slots.len(), world.log.count(), "no slot twice");
+    for replica in [old, new, third] {
+        replica.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_keeps_what_is_the_same_and_lets_runs_end() {
+    let (world, begin) = (World::new(), Instant::now());
+    let long = world.log.job("long", every(S * 100), S * 20);
+    let same = world.log.job("same", every(S * 10), MS);
+    let replica = world.start(|s| s.jobs([long, same.clone()])).await;
+    sleep(S * 5).await;
+    let added = world.log.job("added", every(S * 100), MS);
+    replica.handle.replace([same, added]).await.unwrap();
+    sleep(S * 20).await;
+    let mut names: Vec<_> = replica.handle.next().await.into_iter().map(|n| n.job.to_string()).collect();
+    names.sort();
+    assert_eq!(names, ["added", "same"]);
+    assert_times(&world.log.millis(begin), &[0, 0, 5000, 10_000, 20_000]);
+    let jobs = cotter_scheduler::Jobs::new(&replica.client, "g");
+    let history = jobs.history("long").await.unwrap();
+    assert_eq!(history.iter().map(|e| e.ending.word()).collect::<Vec<_>>(), ["ok"], "it was left to end");
+    let twice = world.log.job("added", every(S), MS);
+    let error = replica.handle.replace([twice.clone(), twice]).await.unwrap_err();
+    assert_eq!(error.to_string(), "job \"added\": two jobs have this name; rename one of them");
+    replica.stop().await;
+}

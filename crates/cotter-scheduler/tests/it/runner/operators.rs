@@ -1,0 +1,52 @@
+//! What operators ask, while jobs run and while they do not.
+
+use super::world::{MS, S, World, sleep};
+use cotter_scheduler::{Ending, ErrorKind, EventKind, Jobs, Trigger};
+
+#[tokio::test(start_paused = true)]
+async fn pause_resume_trigger_list_history() {
+    let world = World::new();
+    let job = world.log.job("a", Trigger::fixed_rate(S).unwrap(), MS * 100);
+    let replica = world.start(|s| s.job(job)).await;
+    let jobs = Jobs::new(&replica.client, "g").by("alice");
+    sleep(S * 2 + MS * 500).await;
+    assert_eq!(world.log.count(), 3);
+    jobs.pause("a").await.unwrap();
+    sleep(S * 5).await;
+    assert_eq!(world.log.count(), 3, "paused");
+    let status = &jobs.list().await.unwrap()[0];
+    assert_eq!((status.name.as_str(), status.paused, status.asked_by.as_deref()), ("a", true, Some("alice")));
+    assert_eq!((status.trigger.as_str(), status.ending.clone()), ("fixed rate 1s", Some(Ending::Ok)));
+    jobs.trigger("a").await.unwrap();
+    sleep(MS * 50).await;
+    assert_eq!(world.log.count(), 4, "asked for, though paused");
+    for _ in 0..3 {
+        jobs.trigger("a").await.unwrap();
+    }
+    sleep(S).await;
+    assert_eq!(world.log.count(), 5, "several requests while it runs are one");
+    jobs.resume("a").await.unwrap();
+    sleep(S * 2).await;
+    assert_eq!(world.log.count(), 7, "slots of the pause are not missed");
+    assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
+    replica.stop().await;
+    let history = jobs.history("a").await.unwrap();
+    assert_eq!(
+        history.iter().map(|e| e.asked).collect::<Vec<_>>(),
+        [false, false, false, true, true, false, false]
+    );
+    assert!(history.iter().all(|e| e.ending == Ending::Ok && e.ended.since(e.started).as_millis() >= 100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_nobody_has_started_is_not_known() {
+    let world = World::new();
+    let jobs = Jobs::new(&world.client().await, "g");
+    let error = jobs.pause("typo").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownJob);
+    assert_eq!(
+        error.to_string(),
+        "group \"g\" has no job \"typo\"; only jobs that were ever started are known"
+    );
+    assert!(jobs.list().await.unwrap().is_empty());
+}

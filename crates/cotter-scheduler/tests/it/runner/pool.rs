@@ -1,0 +1,31 @@
+//! Workers.
+
+use super::world::{S, World, assert_times, sleep};
+use cotter_scheduler::Trigger;
+use tokio::time::Instant;
+
+const NAMES: [&str; 10] = ["j0", "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9"];
+
+#[tokio::test(start_paused = true)]
+async fn one_worker_serves_ten_jobs_in_order_and_holds_no_lock_for_those_who_wait() {
+    let (world, begin) = (World::new(), Instant::now());
+    let jobs: Vec<_> =
+        NAMES.iter().map(|name| world.log.job(name, Trigger::fixed_rate(S * 20).unwrap(), S)).collect();
+    let replica = world.start(|s| s.workers(1).jobs(jobs)).await;
+    sleep(S / 2).await;
+    let held = NAMES.map(|name| replica.client.mutex(format!("g/{name}")).try_lock());
+    let mut busy = 0;
+    for lock in held {
+        busy += usize::from(lock.await.unwrap().is_none());
+    }
+    assert_eq!(busy, 1, "only the one that runs has its lock");
+    sleep(S * 39).await;
+    replica.stop().await;
+    let wanted: Vec<u64> = (0..20).map(|n| (n / 10 * 20 + n % 10) * 1000).collect();
+    let starts = world.log.starts();
+    assert_times(&world.log.millis(begin)[..20], &wanted);
+    let order = |from: usize| starts[from..from + 10].iter().map(|s| s.job).collect::<Vec<_>>();
+    let mut first = order(0);
+    first.sort_unstable();
+    assert_eq!(first, NAMES, "each once");
+}

@@ -1,0 +1,23 @@
+//! Locks under faults, and the history checker that judges them, as one program: linking one is much faster than linking
+//! one per file.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `checker` | the history checker, on histories made by hand |
+//! | `faults`, `random` | `memory` behind a faulty wrapper: fault by fault, and at random |
+//! | `tokens`, `waiters` | tokens and the queue, where nothing fails |
+//! | `sleepers` | tasks that stop polling, and stores that stop answering |
+//! | `cancel` | every public future, dropped after every poll |
+//! | `file_faults`, `redis_rules` | the rules of one store, each provoked |
+//!
+//! `../processes` has the runs that need the whole machine, `../models` the models.
+
+mod cancel;
+mod checker;
+mod faults;
+mod file_faults;
+mod random;
+mod redis_rules;
+mod sleepers;
+mod tokens;
+mod waiters;

@@ -1,0 +1,76 @@
+//! `file:` between processes that are paused and killed.
+
+use super::setup::{on_files, show};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::holder::Habits;
+use cotter_testkit::processes::{Injections, Report};
+use cotter_testkit::sized;
+use std::time::Duration;
+
+/// Eight processes with eight tasks each do everything that can be done with a mutex, are killed and stopped at
+/// random, and nobody ever believes to hold what somebody else holds.
+#[test]
+fn stress() {
+    let (_place, mut run) = on_files();
+    run.processes = 8;
+    run.orders.names = vec!["one".into(), "two".into()];
+    run.orders.habits = Habits::Erratic;
+    run.orders.work_us = 2000;
+    run.acquisitions = sized(10_000, 100_000);
+    run.patience = Duration::from_secs(sized(60, 600) as u64);
+    run.injections = Injections {
+        kill_every: Some(10_000..60_000),
+        kill_holders: 0.7,
+        stop_every: Some(100_000..300_000),
+        stop_for_us: 1000..60_000,
+    };
+    let report = run.go().expect("the run can be made");
+    show("stress", &report);
+    report.demand_clean();
+    let p99 = report.after_kill.at(99);
+    let text = format!("after a kill the next holder ran within {p99:?} at the 99th percentile, not 50 ms");
+    demand(p99 <= Duration::from_millis(50), Kind::SlowHandOver, text);
+    demand(report.after_kill.count() >= 20, Kind::Void, "fewer than 20 kills could be timed");
+}
+
+/// Four saturated processes: each gets its share of the slices, in order of arrival.
+#[test]
+fn fair_shares() {
+    let (_place, mut run) = on_files();
+    run.orders.work_us = 300;
+    run.acquisitions = sized(10_000, 100_000);
+    let report = run.go().expect("the run can be made");
+    show("fair shares", &report);
+    report.demand_clean();
+    let shares = report.shares("one");
+    let all: usize = shares.values().sum();
+    let least = shares.values().min().copied().unwrap_or(0);
+    let text = format!("of {all} slices the least served process got {least}: {shares:?}");
+    demand(shares.len() == 4 && least * 100 >= all * 15, Kind::UnfairShare, text);
+}
+
+/// The holder is killed again and again: nobody who waits sleeps on while the lock is free.
+#[test]
+fn kills_of_the_holder() {
+    let kills = sized(500, 10_000);
+    let report = kill_holders(kills, Duration::from_secs(sized(60, 1200) as u64));
+    show("kills of the holder", &report);
+    report.demand_clean();
+    demand(report.after_kill.count() * 3 >= kills, Kind::Void, "too few were killed while they held");
+}
+
+/// The same, but short.
+#[test]
+fn a_few_kills_of_the_holder() {
+    kill_holders(100, Duration::from_secs(10)).demand_clean();
+}
+
+fn kill_holders(kills: usize, patience: Duration) -> Report {
+    let (_place, mut run) = on_files();
+    run.processes = 6;
+    run.orders.tasks = 2;
+    run.orders.work_us = 4000;
+    (run.kills, run.acquisitions, run.patience) = (kills, kills, patience);
+    run.injections = Injections { kill_every: Some(0..20_000), kill_holders: 1.0, ..Injections::default() };
+    run.go().expect("the run can be made")
+}

@@ -1,0 +1,7 @@
+//! The stores against the contract (`src/conformance`): one test for each case and store.
+
+#[cfg(feature = "file")]
+mod file;
+mod memory;
+#[cfg(feature = "redis")]
+mod redis;

@@ -1,0 +1,26 @@
+//! The integration tests of the library, as one program: linking one is much faster than linking one per file.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `conformance` | every store against the contract, case by case |
+//! | `mutex`, `rwlock` | what leases, owners and guards mean, on a clock that the test moves |
+//! | `placement` | runtimes, sleepers, threads |
+//! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `file`, `flock`, `redis` | what is particular to one store |
+//!
+//! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
+//! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
+//! in one of its own: `cotter_testkit::in_own_process`.
+
+#[cfg(feature = "conformance")]
+mod conformance;
+#[cfg(feature = "file")]
+mod file;
+#[cfg(all(feature = "file", feature = "conformance"))]
+mod flock;
+mod mutex;
+mod placement;
+#[cfg(feature = "redis")]
+mod redis;
+mod rwlock;
+mod slow_subscriber;

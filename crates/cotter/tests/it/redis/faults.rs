@@ -1,0 +1,212 @@
+//! What the server refuses, forgets and cannot.
+
+use super::setup::{backend, claim, client, eventually, queued, take};
+use cotter::backend::{Extension, Leave, Release, Until};
+use cotter::{Client, ErrorKind, Severity};
+use cotter_testkit::servers::Redis;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(20);
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn scripts_that_are_forgotten_every_50_ms_are_no_trouble() {
+    let server = Redis::start();
+    let client = client(&server.url(""), TTL).await;
+    let end = Instant::now() + Duration::from_secs(2);
+    let forgetting = std::thread::spawn(move || {
+        while Instant::now() < end {
+            server.command(&["SCRIPT", "FLUSH"]);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    });
+    while Instant::now() < end {
+        let guard = client.mutex("a").lock().await.unwrap();
+        guard.extend(TTL).await.unwrap();
+        guard.release().await.unwrap();
+    }
+    drop(forgetting.join().unwrap());
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn what_is_not_ours_is_a_foreign_key() {
+    let server = Redis::start();
+    server.command(&["RPUSH", "cotter:{list}", "x"]);
+    server.command(&["SET", "cotter:{text}", "somebody's"]);
+    let client = client(&server.url(""), TTL).await;
+    for name in ["list", "text"] {
+        let error = client.mutex(name).lock().await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::ForeignKey, false), "{error}");
+    }
+    server.command(&["RPUSH", "plain", "x"]);
+    let plain = self::client(&server.url("mode=plain"), TTL).await;
+    assert_eq!(plain.mutex("plain").lock().await.unwrap_err().kind(), ErrorKind::ForeignKey);
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_wrong_password_is_denied_and_not_told() {
+    let server = Redis::builder().with("requirepass", "secret").start();
+    for credentials in ["", ":canary@", "nobody:canary@"] {
+        let url = format!("redis://{credentials}127.0.0.1:{}", server.port());
+        let error = Client::connect(&url).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+    let client = Client::connect(format!("redis://:secret@127.0.0.1:{}", server.port())).await.unwrap();
+    assert!(!format!("{:?} {client:?}", client.info()).contains("secret"));
+    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+async fn no_server_is_told_at_once() {
+    let start = Instant::now();
+    let error = Client::connect("redis://127.0.0.1:1").await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_socket_works() {
+    let server = Redis::start();
+    let client = Client::connect(format!("unix://{}?db=3", server.socket().display())).await.unwrap();
+    let _guard = client.mutex("a").lock().await.unwrap();
+    assert!(server.command(&["INFO", "keyspace"]).contains("db3:keys=1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_long_foreign_script_is_waited_for() {
+    let server = Redis::builder().with("lua-time-limit", "20").start();
+    let port = server.port().to_string();
+    let client = client(&server.url("timeout=300ms"), TTL).await;
+    let mut busy = std::process::Command::new("redis-cli")
+        .args(["-p", &port, "EVAL", "while true do end", "0"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let error = client.mutex("a").try_lock().await.unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    let waiting = tokio::spawn(async move { client.mutex("a").lock().await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    server.command(&["SCRIPT", "KILL"]);
+    drop(waiting.await.unwrap().unwrap());
+    busy.wait().unwrap();
+}
+
+/// What is refused for now is waited for, and a release is repeated.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn without_enough_replicas_everybody_waits() {
+    let server = Redis::start();
+    let client = client(&server.url(""), TTL).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let error = client.mutex("b").try_lock().await.unwrap_err();
+    let known = !error.outcome_unknown() && error.is_retryable() && error.to_string().contains("NOREPLICAS");
+    assert!(known, "{error}");
+    let giving_back = tokio::spawn(guard.release());
+    let waiting = tokio::spawn(client.mutex("a").lock());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!giving_back.is_finished() && !waiting.is_finished());
+    server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    giving_back.await.unwrap().unwrap();
+    waiting.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_server_that_loads_its_data_is_waited_for() {
+    // Half a second for what is in the snapshot, and it answers meanwhile.
+    let builder = Redis::builder()
+        .with("rdbcompression", "no")
+        .with("key-load-delay", "5000")
+        .with("loading-process-events-interval-bytes", "1024");
+    let mut server = builder.start();
+    let client = client(&server.url("timeout=5s"), TTL).await;
+    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    let words: Vec<String> = (0..100).map(|i| format!("key {i}")).collect();
+    let value = "x".repeat(2048);
+    words.iter().for_each(|key| _ = server.command(&["SET", key, &value]));
+    server.command(&["SAVE"]);
+    server.kill();
+    server.restart();
+    let mut refused = None;
+    let guard = loop {
+        match client.mutex("a").try_lock().await {
+            Ok(guard) => break guard.expect("it was given back"),
+            Err(e) => refused = Some(e).filter(|e| e.to_string().contains("LOADING")).or(refused),
+        }
+    };
+    let refused = refused.expect("it was loading");
+    assert!(refused.is_retryable() && !refused.outcome_unknown(), "{refused}");
+    guard.release().await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_replica_is_refused_for_now() {
+    let (master, replica) = (Redis::start(), Redis::start());
+    replica.follow(&master);
+    let client = client(&replica.url(""), TTL).await;
+    let error = client.mutex("a").try_lock().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    let findings = client.diagnose().await.unwrap();
+    assert!(findings.iter().any(|f| f.subject == "role" && f.severity == Severity::Problem), "{findings:?}");
+    replica.promote();
+    drop(client.mutex("a").lock().await.unwrap());
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn release_extend_and_hand_over_need_no_memory() {
+    let server = Redis::start();
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let (held, kept) = (claim("a", TTL), claim("b", TTL));
+    let (grant, second) = (take(&one, &held).await, take(&one, &kept).await);
+    let wanted = claim("a", TTL);
+    let (waiter, asked) = (other.clone(), wanted.clone());
+    let waiting = tokio::spawn(async move { waiter.acquire(&asked, Until::Forever).await });
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    server.command(&["CONFIG", "SET", "maxmemory", "1000"]);
+    assert!(server.command(&["SET", "x", "y"]).contains("OOM"));
+    let extended = one.extend(&[&grant, &second], TTL).await;
+    assert!(extended.iter().all(|e| matches!(e, Ok(Extension::Extended { .. }))), "{extended:?}");
+    let error = one.acquire(&claim("new", TTL), Until::Now).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+    let leave = Leave::used(1);
+    assert_eq!(one.release(&held, leave).await.unwrap(), Release::Freed);
+    waiting.await.unwrap().unwrap().expect("handed over");
+    assert_eq!(other.release(&wanted, leave).await.unwrap(), Release::Freed);
+    assert_eq!(one.release(&kept, leave).await.unwrap(), Release::Freed);
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_doctor_sees_eviction_and_copes_with_a_small_acl() {
+    let server = Redis::builder().with("maxmemory-policy", "allkeys-lru").start();
+    let client = client(&server.url(""), TTL).await;
+    let findings = client.diagnose().await.unwrap();
+    assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));
+    let rights = "on >pw ~cotter:* &cotter:* -@all +eval +evalsha +script|load +get +set +del +pexpire +time \
+        +zadd +zrem +zrange +zrank +zcard +zscore +hget +hset +hdel +hmget +hlen +hgetall +hincrby +publish +pubsub|numsub +subscribe +unsubscribe +ping";
+    let mut words = vec!["ACL", "SETUSER", "small"];
+    words.extend(rights.split_whitespace());
+    assert_eq!(server.command(&words), "OK");
+    let url = format!("redis://small:pw@127.0.0.1:{}", server.port());
+    let small = self::client(&url, TTL).await;
+    let guard = small.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn({
+        let mutex = small.mutex("a");
+        async move { mutex.lock().await }
+    });
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    guard.release().await.unwrap();
+    waiting.await.unwrap().unwrap().release().await.unwrap();
+    let findings = small.diagnose().await.unwrap();
+    assert!(findings.iter().any(|f| f.message.contains("not allowed here")), "{findings:?}");
+}

@@ -1,0 +1,155 @@
+//! `rediss://`, with certificates made for the test.
+
+use super::setup::{client, eventually, queued};
+use cotter::{Client, ErrorKind};
+use cotter_testkit::servers::{Redis, free_port};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const TTL: Duration = Duration::from_secs(10);
+
+/// Files of an authority, and of what it has signed.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        Self { folder, issuer: Issuer::new(params, key) }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn ca(&self) -> String {
+        format!("ca={}", self.file("ca.pem").display())
+    }
+
+    /// Certificate and key for somebody of this name.
+    fn signs(&self, name: &str) -> [PathBuf; 2] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        let cert = params.signed_by(&key, &self.issuer).unwrap();
+        let files = ["pem", "key"].map(|kind| self.file(&format!("{name}.{kind}")));
+        for (file, text) in files.iter().zip([cert.pem(), key.serialize_pem()]) {
+            std::fs::write(file, text).unwrap();
+        }
+        files
+    }
+}
+
+struct Secure {
+    server: Redis,
+    port: u16,
+}
+
+/// A server that says it is `name`.
+fn serve(authority: &Authority, name: &str, asks_clients: bool) -> Secure {
+    let [cert, key] = authority.signs(name);
+    let text = |path: &Path| path.display().to_string();
+    let port = free_port();
+    let builder = Redis::builder()
+        .with("tls-port", &port.to_string())
+        .with("tls-cert-file", &text(&cert))
+        .with("tls-key-file", &text(&key))
+        .with("tls-ca-cert-file", &text(&authority.file("ca.pem")))
+        .with("tls-auth-clients", if asks_clients { "yes" } else { "no" });
+    Secure { server: builder.start(), port }
+}
+
+impl Secure {
+    fn url(&self, options: &str) -> String {
+        format!("rediss://127.0.0.1:{}?{options}", self.port)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn the_lock_is_handed_over_through_tls() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", false);
+    let url = secure.url(&authority.ca());
+    let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+    let guard = one.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(other.mutex("a").lock());
+    eventually("it waits", || queued(&secure.server, "a") == 1).await;
+    guard.release().await.unwrap();
+    waiting.await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn whom_nobody_vouches_for_is_not_spoken_to() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let secure = serve(&authority, "127.0.0.1", false);
+    let other_name = serve(&authority, "elsewhere.example", false);
+    for (url, why) in [
+        (secure.url(&stranger.ca()), "another authority"),
+        (secure.url(""), "the system's authorities"),
+        (other_name.url(&authority.ca()), "another name"),
+    ] {
+        let error = Client::connect(&url).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{why}: {error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("certificate") && text.contains("ca=") && !text.contains('\n'),
+            "{why}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_server_may_ask_for_a_certificate() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", true);
+    Client::connect(secure.url(&authority.ca())).await.unwrap_err();
+    let [cert, key] = authority.signs("client.example");
+    let url = secure.url(&format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display()));
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    let half = secure.url(&format!("{}&cert={}", authority.ca(), cert.display()));
+    let error = Client::connect(half).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+}
+
+/// Which provider its process has is the application's to choose, before the first connection or after it.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_provider_of_the_process_is_left_to_the_application() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", false);
+    let address = redis::ConnectionAddr::TcpTls {
+        host: "127.0.0.1".into(),
+        port: secure.port,
+        insecure: false,
+        tls_params: None,
+    };
+    let info = redis::IntoConnectionInfo::into_connection_info(address).unwrap();
+    let theirs = || cotter::redis::Store::from_client(redis::Client::open(info.clone()).unwrap());
+    let url = secure.url(&authority.ca());
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    // The driver would panic without one.
+    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    assert!(error.to_string().contains("install_default"), "{error}");
+    rustls::crypto::ring::default_provider().install_default().expect("nobody has installed one");
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "the system does not trust this server: {error}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_named() {
+    let error = Client::connect("rediss://127.0.0.1:1?ca=/nowhere/ca.pem").await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("/nowhere/ca.pem"), "{error}");
+}
