@@ -26,6 +26,7 @@ pub mod processes;
 pub mod replica;
 pub mod resource;
 pub mod servers;
+pub mod sessions;
 pub mod skewed;
 pub mod storm;
 

@@ -1,20 +1,37 @@
-//! What some grants live with.
+//! Sessions: what a grant lives with where it has no lease of its own.
 
-use crate::LossCause;
+use crate::{LossCause, Moment};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
-/// A liveness domain that grants share: a server session, a connection, a lock file. Lost once, told to all.
+/// A liveness domain that grants share: a server session, a connection, a lock file. It is lost once, and every grant that
+/// lives with it is lost then.
+///
+/// A server ends the session of a client that is silent for too long, and a paused process cannot hear of it. So a session
+/// that anybody but this process can end has a clock of its own: each sign of life from the server is reported with
+/// [`prove`](Self::prove), and without the next one the session ends by itself, with
+/// [`SessionLost`](LossCause::SessionLost). One that ends only with the process, such as a kernel's lock on an open file,
+/// needs no proof.
 #[derive(Clone, Default)]
-pub struct Session(Arc<Mutex<State>>);
+pub struct Session(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// Whether there is a proof, without the lock: a kernel's lock never has one.
+    is_proved: AtomicBool,
+    state: Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
     lost: Option<LossCause>,
+    proof: Option<(Moment, Duration)>,
     members: Vec<Weak<dyn OnLoss>>,
 }
 
-/// Who is told that a session is lost.
+/// A grant that ends with its session.
 pub(crate) trait OnLoss: Send + Sync {
     fn session_lost(self: Arc<Self>, cause: LossCause);
 }
@@ -38,12 +55,32 @@ impl Session {
         members.iter().filter_map(Weak::upgrade).for_each(|m| m.session_lost(cause));
     }
 
+    /// The server keeps the session for `lasts` after `as_of`, which is not later than the sending of the request whose
+    /// answer says so. The end never moves back, and a session that is lost stays lost.
+    ///
+    /// Prove at least every third of `lasts`. The engine takes the drift of the clocks off the end, as it does for leases.
+    pub fn prove(&self, as_of: Moment, lasts: Duration) {
+        let mut state = self.lock();
+        if state.proof.is_none_or(|(before, lasted)| before + lasted < as_of + lasts) {
+            state.proof = Some((as_of, lasts));
+        }
+        self.0.is_proved.store(true, Ordering::Release);
+    }
+
+    /// The last proof: how long the session lasts after which moment. `None` for a session that ends with the process only.
+    pub fn proof(&self) -> Option<(Moment, Duration)> {
+        if !self.0.is_proved.load(Ordering::Acquire) {
+            return None;
+        }
+        self.lock().proof
+    }
+
     /// How it ended, if it did.
     pub fn lost(&self) -> Option<LossCause> {
         self.lock().lost
     }
 
-    /// Tells `member` when the session is lost; at once when it is lost already.
+    /// Tells `member` when the session is lost, at once when it is lost already.
     pub(crate) fn join(&self, member: Weak<dyn OnLoss>) {
         let lost = {
             let mut state = self.lock();
@@ -60,12 +97,13 @@ impl Session {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("lost", &self.lost()).finish_non_exhaustive()
+        let State { lost, proof, .. } = &*self.lock();
+        f.debug_struct("Session").field("lost", lost).field("proof", proof).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! One grant as this process believes in it.
 
-use crate::backend::Grant;
-use crate::backend::OnLoss;
+use crate::backend::{Grant, OnLoss, Session};
 use crate::engine::core::Core;
 use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
@@ -113,7 +112,14 @@ impl Hold {
     /// The moment after which nothing of this hold is valid; `None` when it lives with the process or session.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
-        (end != Moment::NEVER.as_nanos()).then_some(Moment::from_nanos(end))
+        let end = Moment::from_nanos(end).min(self.session_end().unwrap_or(Moment::NEVER));
+        (end != Moment::NEVER).then_some(end)
+    }
+
+    /// When the session that it lives with is over, unless it is proved again.
+    fn session_end(&self) -> Option<Moment> {
+        let (as_of, lasts) = self.grant.session.as_ref()?.proof()?;
+        Some(deadline(&self.core, as_of, Some(lasts)))
     }
 
     /// When to warn of the deadline that comes `margin` later, and that deadline. While a renewal on time can still move
@@ -121,6 +127,11 @@ impl Hold {
     /// margin.
     pub(crate) fn warn_at(&self, margin: Duration) -> Option<(Moment, Moment)> {
         let deadline = self.deadline()?;
+        let proof = self.grant.session.as_ref().and_then(Session::proof);
+        if let Some((as_of, lasts)) = proof.filter(|_| self.session_end() == Some(deadline)) {
+            // The next proof is due a third of the way: as long as only one is missing, that is no warning.
+            return Some(((deadline - margin).max(as_of + lasts * 2 / 3), deadline));
+        }
         let renewal = Moment::from_nanos(self.renew_at.load(Ordering::Acquire));
         let at = deadline - margin;
         let is_moved = renewal < deadline && deadline.as_nanos() < self.ends.load(Ordering::Acquire);
@@ -146,11 +157,18 @@ impl Hold {
             let by_client = self.lease.max_hold.is_some() && self.lease.renewed;
             return Some(if by_client { LossCause::MaxHold } else { LossCause::Expired });
         }
+        if self.session_end().is_some_and(|end| now >= end) {
+            return Some(LossCause::SessionLost);
+        }
         (now.as_nanos() >= self.deadline.load(Ordering::Acquire)).then_some(LossCause::Expired)
     }
 
     /// Marks it lost, wakes all who want to know, and frees what the store may still hold. Only the first call counts.
     pub(crate) fn lose(self: &Arc<Self>, cause: LossCause) {
+        if let (LossCause::SessionLost, Some(session)) = (cause, &self.grant.session) {
+            // Over for one is over for all.
+            session.lose(cause);
+        }
         let Some(wakers) = self.mark_lost(cause) else { return };
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
         // First the line, then the news: who is told and tries again must not find the old hold there.
@@ -301,10 +319,13 @@ impl Hold {
         }
     }
 
-    /// Whether at least half of the lease is left, so that a local successor gets something worth having.
+    /// Whether at least half of the lease is left, so that a local successor gets something worth having. A session is
+    /// kept alive for all that live with it: there is no half of it.
     pub(crate) fn half_left(&self, now: Moment) -> bool {
         let whole = self.grant.ttl.unwrap_or(self.lease.ttl).min(self.lease.ttl);
-        self.deadline().is_none_or(|end| end.since(now) >= whole / 2)
+        let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
+        let by_lease = end == Moment::NEVER.as_nanos() || Moment::from_nanos(end).since(now) >= whole / 2;
+        by_lease && self.session_end().is_none_or(|end| now < end)
     }
 
     pub(crate) fn next_note(&self) -> u64 {

@@ -1,0 +1,184 @@
+//! A store whose grants live with a session, as those of ZooKeeper, etcd or a database connection do.
+
+use async_trait::async_trait;
+use cotter::backend::{
+    Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Session,
+    Until,
+};
+use cotter::{Clock, Error, ErrorKind, LossCause, Moment, Result};
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Connects to another store and makes its grants live with a session: one per connection, kept alive by a task.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    inner: Arc<dyn Connect>,
+    lasts: Duration,
+    control: Control,
+}
+
+/// What the server does to the sessions. Cloning gives another handle.
+#[derive(Debug, Clone, Default)]
+pub struct Control(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    silent: AtomicBool,
+    acquired: AtomicUsize,
+    late: Mutex<Option<Duration>>,
+}
+
+/// The server keeps what a claim holds for longer than any test takes; the session ends it.
+const FOR_LONG: Duration = Duration::from_secs(24 * 3600);
+
+impl Sessions {
+    /// Sessions that last so long after each sign of life.
+    pub fn over(inner: impl Connect, lasts: Duration, control: &Control) -> Self {
+        Self { inner: Arc::new(inner), lasts, control: control.clone() }
+    }
+}
+
+impl Control {
+    /// The keepers get no answer from now on, as in a paused process or behind a cut network.
+    pub fn silence(&self) {
+        self.0.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// How often the store was asked for a lock.
+    pub fn acquired(&self) -> usize {
+        self.0.acquired.load(Ordering::SeqCst)
+    }
+
+    /// The next acquisition loses its answer and is carried out only so much later.
+    pub fn next_lands_after(&self, late: Duration) {
+        *lock(&self.0.late) = Some(late);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl Connect for Sessions {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let inner = self.inner.connect(host).await?;
+        let mut info = inner.info().clone();
+        info.capabilities.leases = false;
+        info.capabilities.immediate = false;
+        let session = Session::new();
+        session.prove(host.clock().now(), self.lasts);
+        host.spawn(keep(session.clone(), host.clock().clone(), self.lasts, self.control.clone()));
+        let (control, clock) = (self.control.clone(), host.clock().clone());
+        let strays = Arc::default();
+        Ok(Arc::new(SessionBackend { inner, info, session, control, host: host.clone(), clock, strays }))
+    }
+}
+
+/// Proves a session every third of its time.
+async fn keep(session: Session, clock: Arc<dyn Clock>, lasts: Duration, control: Control) {
+    while session.lost().is_none() {
+        clock.sleep_until(clock.now() + lasts / 3).await;
+        if !control.0.silent.load(Ordering::SeqCst) {
+            session.prove(clock.now(), lasts);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SessionBackend {
+    inner: Arc<dyn Backend>,
+    info: Info,
+    session: Session,
+    control: Control,
+    host: Host,
+    clock: Arc<dyn Clock>,
+    /// Until when an acquisition of the claim may arrive.
+    strays: Arc<Mutex<HashMap<ClaimId, Moment>>>,
+}
+
+impl SessionBackend {
+    /// Carries an acquisition out after its caller has been told that nobody knows.
+    fn land(&self, claim: &Claim, after: Duration) -> Error {
+        let at = self.clock.now() + after;
+        lock(&self.strays).insert(claim.id, at);
+        let (inner, claim, sleep) = (self.inner.clone(), claim.clone(), self.clock.sleep_until(at));
+        self.host.spawn(async move {
+            sleep.await;
+            let _ = inner.acquire(&claim, Until::Now).await;
+        });
+        Error::new(ErrorKind::Unavailable, "the answer was lost").with_outcome_unknown()
+    }
+
+    fn with_session(&self, mut grant: Grant) -> Grant {
+        grant.ttl = None;
+        grant.session = Some(self.session.clone());
+        grant
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Backend for SessionBackend {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        self.control.0.acquired.fetch_add(1, Ordering::SeqCst);
+        let mut claim = claim.clone();
+        claim.ttl = FOR_LONG;
+        let late = lock(&self.control.0.late).take();
+        if let Some(after) = late {
+            return Err(self.land(&claim, after));
+        }
+        Ok(self.inner.acquire(&claim, until).await?.map(|grant| self.with_session(grant)))
+    }
+
+    async fn extend(&self, grants: &[&Grant], _: Duration) -> Vec<Result<Extension>> {
+        let now = self.clock.now();
+        let answers = self.inner.extend(grants, FOR_LONG).await;
+        let lives = |answer| match answer {
+            Ok(Extension::Extended { .. }) => Ok(Extension::extended(now, None)),
+            other => other,
+        };
+        answers.into_iter().map(lives).collect()
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        let released = self.inner.release(claim, leave).await?;
+        let until = lock(&self.strays).get(&claim.id).copied();
+        Ok(match until.filter(|until| self.clock.now() <= *until) {
+            Some(until) => Release::Unsettled { until },
+            None => released,
+        })
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        Ok(self.with_session(self.inner.downgrade(grant).await?))
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        self.inner.time().await
+    }
+
+    async fn close(&self) {
+        self.session.lose(LossCause::Closed);
+        self.inner.close().await;
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        self.inner.notes()
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        self.inner.admin()
+    }
+
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        self.inner.descriptors(grant)
+    }
+}

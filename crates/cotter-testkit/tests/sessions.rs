@@ -1,0 +1,114 @@
+//! Stores whose grants live with a session: who is told of its end, and when.
+
+use cotter::{Client, Guard, Lease, LossCause, ManualClock, memory};
+use cotter_testkit::sessions::{Control, Sessions};
+use std::time::{Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+const LASTS: Duration = Duration::from_secs(6);
+
+struct World {
+    clock: ManualClock,
+    store: memory::Store,
+    control: Control,
+    client: Client,
+}
+
+fn world() -> World {
+    let (clock, store, control) = (ManualClock::new(), memory::Store::new(), Control::default());
+    let client = connect(&clock, &store, &control);
+    World { clock, store, control, client }
+}
+
+fn connect(clock: &ManualClock, store: &memory::Store, control: &Control) -> Client {
+    let sessions = Sessions::over(store.clone(), LASTS, control);
+    let builder = Client::builder().backend(sessions).lease(Lease::renewed(S * 30));
+    builder.clock(clock.clone()).connect().wait().unwrap()
+}
+
+fn locks(client: &Client) -> [Guard; 2] {
+    ["a", "b"].map(|name| client.mutex(name).lock().wait().unwrap())
+}
+
+#[test]
+fn a_session_that_is_proved_goes_on() {
+    let world = world();
+    let guards = locks(&world.client);
+    for _ in 0..100 {
+        world.clock.advance(S);
+        assert!(guards.iter().all(Guard::is_valid));
+    }
+    assert!(guards[0].remaining().unwrap() <= LASTS);
+}
+
+/// The process was stopped for longer than the server waits: the first thing that it is told on resume is the loss.
+#[test]
+fn every_grant_of_a_silent_session_is_lost_before_the_server_ends_it() {
+    let world = world();
+    let guards = locks(&world.client);
+    world.control.silence();
+    world.clock.advance(LASTS);
+    for guard in &guards {
+        assert!(!guard.is_valid(), "violation[late-loss]: valid after the server has ended the session");
+        assert_eq!(guard.check().unwrap_err().cause, LossCause::SessionLost);
+        assert_eq!(guard.lost().wait_for(S).expect("told").cause, LossCause::SessionLost);
+    }
+}
+
+#[test]
+fn a_warning_comes_when_proofs_are_missing_and_not_before() {
+    let world = world();
+    let [guard, _other] = locks(&world.client);
+    let expiring = guard.expiring(S * 60);
+    for _ in 0..20 {
+        world.clock.advance(S);
+    }
+    assert!(expiring.wait_for(Duration::ZERO).is_none(), "it is proved every two seconds");
+    world.control.silence();
+    for _ in 0..5 {
+        world.clock.advance(S);
+    }
+    assert!(guard.is_valid());
+    let warning = expiring.wait_for(S).expect("two proofs are missing").expect("it is still held");
+    assert!(warning.left > Duration::ZERO && warning.left < LASTS / 2);
+}
+
+/// A task that waits takes its turn inside the process, however little is left until the next proof.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn local_turns_do_not_wait_for_half_of_a_session() {
+    let control = Control::default();
+    let store = Sessions::over(memory::Store::new(), S, &control);
+    let lease = Lease::renewed(S * 30);
+    let client = Client::builder().backend(store).lease(lease).connect().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let start = Instant::now();
+    let tasks: Vec<_> = (0..50).map(|_| tokio::spawn(takes_turns(client.clone()))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    // As many blocks as there are time slices, and one more for each end.
+    let slices = start.elapsed().as_millis() as usize / 5;
+    assert!(control.acquired() <= 50 + 3 * slices, "{} acquisitions, {slices} slices", control.acquired());
+}
+
+async fn takes_turns(client: Client) {
+    let mutex = client.mutex("turns");
+    for _ in 0..20 {
+        drop(mutex.lock().await.unwrap());
+    }
+}
+
+/// The claim's ttl says nothing about how long a session keeps what a late request gets.
+#[test]
+fn what_lands_long_after_the_ttl_is_undone() {
+    let world = world();
+    let mutex = world.client.mutex("a").lease(Lease::renewed(S));
+    world.control.next_lands_after(S * 20);
+    assert!(mutex.try_lock().wait().unwrap_err().outcome_unknown());
+    for _ in 0..25 {
+        world.clock.advance(S);
+    }
+    let other = connect(&world.clock, &world.store, &world.control);
+    let got = other.mutex("a").try_lock().wait().unwrap();
+    assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
+}
