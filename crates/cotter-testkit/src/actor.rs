@@ -156,6 +156,18 @@ impl Played {
         answer
     }
 
+    /// Gives it back, and fails if it was lost on the way.
+    ///
+    /// # Errors
+    /// As [`Guard::finish`].
+    pub async fn finish(self) -> Result<()> {
+        let lost = self.guard().lost();
+        match self.release().await? {
+            Released::AlreadyLost => Err(lost.await.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Asks for its release and does not wait for it, nor poll it: it must be carried out all the same.
     pub fn release_unpolled(mut self) {
         drop(self.take().release());

@@ -23,7 +23,7 @@ fn main() -> Result<()> {
                 println!("migrating under token {}", guard.token());
                 guard.put_note(SCHEMA).wait()?;
             }
-            guard.release().wait()?;
+            guard.finish().wait()?;
         }
         None => println!("another replica is still migrating after 60 s"),
     }

@@ -17,7 +17,7 @@ async fn main() -> Result<()> {
             () = tokio::time::sleep(Duration::from_millis(10)) => println!("step {step} done"),
         }
     }
-    guard.release().await?;
+    guard.finish().await?;
     progress.await.expect("it only prints");
     Ok(())
 }

@@ -10,7 +10,7 @@
 //!     lost = guard.lost() => eprintln!("stop: {lost}"),
 //!     () = clean_up(guard.token()) => {}
 //! }
-//! guard.release().await?;
+//! guard.finish().await?; // fails if the lock was lost on the way
 //! # Ok(()) }
 //! # async fn clean_up(_: cotter::FencingToken) {}
 //! ```

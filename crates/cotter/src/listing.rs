@@ -2,11 +2,27 @@
 
 use crate::backend::{Filter, Record};
 use crate::engine::Core;
-use crate::{Name, Result};
+use crate::op::wait_for;
+use crate::{Name, Op, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A listing, read page by page. Names that come or go meanwhile may be missed.
+///
+/// ```
+/// # use cotter::{Client, Filter};
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// # let _guard = client.mutex("jobs:nightly").lock().wait()?;
+/// let mut records = client.list(Filter::prefix("jobs:"));
+/// while let Some(record) = records.blocking_next()? {
+///     for holder in record.holders {
+///         println!("{} is held by {} with token {}", record.name, holder.label, holder.token);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+#[must_use = "a listing reads nothing until its records are asked for"]
 #[derive(Debug)]
 pub struct Records {
     core: Arc<Core>,
@@ -21,10 +37,40 @@ impl Records {
         Self { core, filter, page: VecDeque::new(), after: None, done: false }
     }
 
-    /// The next record; `None` at the end. Cancel safe: a dropped call loses no record.
+    /// All records that are left. They are kept in memory; for a store with very many names prefer
+    /// [`next`](Self::next).
+    ///
+    /// Cancel safety: a dropped call reads nothing more.
     ///
     /// # Errors
-    /// The store did not answer, or cannot list.
+    /// As [`next`](Self::next).
+    pub fn collect(mut self) -> Op<Vec<Record>> {
+        let engine = self.core.engine.clone();
+        Op::new(&engine, async move {
+            let mut all = Vec::new();
+            while let Some(record) = self.next().await? {
+                all.push(record);
+            }
+            Ok(all)
+        })
+    }
+
+    /// The next record, for threads without a runtime; see [`Op::wait`].
+    ///
+    /// # Errors
+    /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
+    pub fn blocking_next(&mut self) -> Result<Option<Record>> {
+        let engine = self.core.engine.clone();
+        wait_for(&engine, self.next())
+    }
+
+    /// The next record; `None` at the end.
+    ///
+    /// Cancel safe: a dropped call loses no record.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer: the next call tries again.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot list.
     pub async fn next(&mut self) -> Result<Option<Record>> {
         loop {
             if let Some(record) = self.page.pop_front() {

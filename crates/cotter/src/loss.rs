@@ -1,9 +1,18 @@
-//! How a lock was lost.
+//! The loss of a lock.
 
 use crate::{FencingToken, Name};
 use std::fmt;
 
 /// A lock that is not held any more: which, with which token, and why.
+///
+/// ```
+/// use cotter::{FencingToken, LossCause, Lost, Name};
+/// let lost = Lost::new(Name::new("orders")?, FencingToken::from(7), LossCause::Evicted);
+/// assert_eq!(lost.to_string(), r#"the lock "orders" (token 7) is not held any more: it was evicted"#);
+/// let error = cotter::Error::from(lost);
+/// assert_eq!(error.lost().map(|lost| lost.cause), Some(LossCause::Evicted));
+/// # Ok::<_, cotter::Error>(())
+/// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
@@ -13,6 +22,13 @@ pub struct Lost {
     pub token: FencingToken,
     /// Why.
     pub cause: LossCause,
+}
+
+impl Lost {
+    /// For stand-ins in tests; cotter makes its own.
+    pub fn new(name: Name, token: FencingToken, cause: LossCause) -> Self {
+        Self { name, token, cause }
+    }
 }
 
 impl fmt::Display for Lost {
@@ -27,19 +43,19 @@ impl std::error::Error for Lost {}
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LossCause {
-    /// The lease ended before it could be renewed: a pause, a dead network, a fixed lease that ran out.
+    /// The lease ended before it was renewed: after a pause, with a dead network, or because it was fixed.
     Expired,
     /// [`Lease::max_hold`](crate::Lease::max_hold) was reached.
     MaxHold,
-    /// Somebody took it away.
+    /// Another process evicted the holder.
     Evicted,
-    /// The store does not know the grant any more: deleted, replaced, flushed.
+    /// The store does not know the grant any more: it was deleted, replaced, or flushed.
     Gone,
     /// The session that it lived with ended.
     SessionLost,
     /// The client was closed.
     Closed,
-    /// Not lost: its guard gave it back.
+    /// Not lost: its guard released it.
     Released,
     /// The process was forked and this is the child.
     Forked,

@@ -2,26 +2,27 @@
 
 use crate::engine::{Core, Wait};
 use crate::request::LockRequest;
-use crate::{Guard, Lease, Mode, Op, Owner, Result};
+use crate::{Guard, Lease, Mode, Name, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// An exclusive lock by name: one holder among all processes that use the same store.
 ///
-/// **Which lock do you want?** This one, when one at a time may do something and the others should wait or go away.
-/// Not this one, when a database transaction already covers the work (use its row lock), when losing an update would
-/// be noticed and retried anyway (use a version column), or when the work must never be done twice whatever happens:
-/// no lease can promise that, only a resource that checks the [token](Guard::token) can.
+/// **Is this the lock you want?** Yes, if one at a time may do something and the others should wait or go away. No, if a
+/// database transaction covers the work anyway (use its row lock), if a lost update would be noticed and retried (use a
+/// version column), or if the work must never be done twice under any circumstances: no lease can promise that, only a
+/// resource that checks the [token](Guard::token) can.
 ///
-/// | Redisson | here |
+/// | Redisson | cotter |
 /// |---|---|
-/// | `lock()` | `lock()`, with an [`owner`](Self::owner) where it re-enters |
+/// | `lock()` | `lock()`, with an [`owner`](Self::owner) if it is re-entered |
 /// | `tryLock()` | `try_lock()` |
 /// | `tryLock(time)` | `try_lock_for(time)` |
 /// | `tryLock(wait, lease)` | `lease(Lease::fixed(lease)).try_lock_for(wait)` |
-/// | `unlock()` | `release()`, or drop the guard |
+/// | `unlock()` | `finish()`, `release()`, or drop the guard |
 /// | watchdog | [`Lease::renewed`], the default |
+#[must_use = "a handle holds nothing; call lock() or one of its siblings"]
 #[derive(Clone)]
 pub struct Mutex(LockRequest);
 
@@ -30,43 +31,53 @@ impl Mutex {
         Self(LockRequest::new(core, name))
     }
 
-    /// How long a grant lasts and who keeps it alive. Default: what the client was built with.
-    #[must_use]
+    /// The name of the lock.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidName`](crate::ErrorKind::InvalidName), which every operation of this handle would report.
+    pub fn name(&self) -> Result<&Name> {
+        self.0.name()
+    }
+
+    /// Sets how long a grant lasts and whether it is renewed. Default: the lease of the client.
     pub fn lease(mut self, lease: Lease) -> Self {
         self.0.lease = lease;
         self
     }
 
-    /// Who takes it: the same owner gets a lock that it holds once more, counted, without a round trip.
+    /// Sets the owner. An owner that holds the lock gets it once more, counted, without a round trip.
     ///
-    /// Without this the owner is the one of the surrounding [`Owner::scope`], if any; else nobody can re-enter.
+    /// The default is the owner of the surrounding [`Owner::scope`], if any; without one the lock cannot be re-entered.
     /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`](crate::ErrorKind::Lost).
-    #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
         self.0.owner = Some(owner.clone());
         self
     }
 
-    /// Waits until the lock is held.
+    /// Waits until the lock is held. **Not re-entrant without an [`owner`](Self::owner)**: a task that asks for a lock
+    /// that it holds already waits for itself, forever.
     ///
-    /// `let _ = mutex.lock().await?` frees it at once: give the guard a name. A task that never yields is never told
-    /// that its lock is lost.
+    /// `let _ = mutex.lock().await?` frees the lock at once: give the guard a name. A task that never yields is never
+    /// stopped when its lock is lost.
     ///
-    /// Order: tasks of one process in order of arrival; processes in order of arrival too, give or take a slice of
-    /// 5 ms in which a process may serve its own tasks.
+    /// Order: tasks of one process in order of arrival; processes in order of arrival too, up to a slice of 5 ms in which
+    /// a process may serve its own tasks. Stores without a queue do not keep the order of processes.
     ///
-    /// Cancel safety: dropping it leaves the queue, and undoes in the background what was asked of the store.
+    /// Cancel safety: dropping the call leaves the queue, and an acquisition that has reached the store is undone in the
+    /// background. The place in the queue is lost.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) after 30 s without any answer from the store
-    /// ([`Builder::give_up`](crate::Builder::give_up)); whatever the store refuses for good, at once.
+    /// ([`Builder::give_up`](crate::Builder::give_up)); at once if the store refuses for good.
     pub fn lock(&self) -> Op<Guard> {
         self.0.forever(Mode::Exclusive, |guard| guard)
     }
 
-    /// One attempt: `None` when somebody holds the lock or waits for it.
+    /// Tries once: `None` if another holder has the lock or waits for it.
     ///
-    /// Cancel safety as for [`lock`](Self::lock).
+    /// The compiler does not warn if the answer is ignored: `mutex.try_lock().await?;` frees the lock at once.
+    ///
+    /// Cancel safety: as for [`lock`](Self::lock).
     ///
     /// # Errors
     /// The store did not answer, or refuses.
@@ -74,12 +85,12 @@ impl Mutex {
         self.0.within(Mode::Exclusive, Wait::No, |guard| guard)
     }
 
-    /// Waits for at most `wait`: `None` when the lock was busy all the time.
+    /// Waits for at most `wait`: `None` if the lock was busy all that time.
     ///
-    /// Cancel safety as for [`lock`](Self::lock).
+    /// Cancel safety: as for [`lock`](Self::lock).
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) when the store did not answer until the time was over.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer within `wait`.
     pub fn try_lock_for(&self, wait: Duration) -> Op<Option<Guard>> {
         self.0.within(Mode::Exclusive, Wait::For(wait), |guard| guard)
     }
@@ -92,17 +103,43 @@ impl Mutex {
     /// # let _ = total; Ok(()) }
     /// ```
     ///
+    /// Cancel safety: as far as `work` is cancel safe; the lock is released.
+    ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`ErrorKind::Lost`](crate::ErrorKind::Lost) when the lock was lost before
-    /// `work` returned, which then was dropped where it stood, or when the release finds that the store does not know
-    /// the lock any more. A release that fails, or is not answered within 2 s, is not an error here: it goes on in the
-    /// background, and the lease runs out.
+    /// As [`lock`](Self::lock); [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before
+    /// `work` returned, which was then dropped at the point that it had reached, or if the store turns out not to know
+    /// the lock at the release. A release that fails, or is not answered within 2 s, is not an error here: it goes on in
+    /// the background, and the lease runs out.
     pub async fn with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T> {
-        let guard = self.lock().await?;
-        let done = guard.scope(work(&guard)).await?;
-        match guard.end().await {
-            Some(lost) => Err(lost.into()),
-            None => Ok(done),
+        self.lock().await?.run(work).await
+    }
+
+    /// The same, but waits for at most `wait`; zero tries once. `None` if the lock was busy all that time: `work` was not
+    /// run.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # async fn doc(client: cotter::Client) -> cotter::Result<()> {
+    /// let order = client.mutex("order:7");
+    /// match order.try_with(Duration::from_secs(2), async |_| "paid").await? {
+    ///     Some(answer) => println!("{answer}"),
+    ///     None => println!("409 Conflict"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Cancel safety: as for [`with`](Self::with).
+    ///
+    /// # Errors
+    /// As [`try_lock_for`](Self::try_lock_for) and [`with`](Self::with).
+    pub async fn try_with<T>(
+        &self,
+        wait: Duration,
+        work: impl AsyncFnOnce(&Guard) -> T,
+    ) -> Result<Option<T>> {
+        match self.try_lock_for(wait).await? {
+            Some(guard) => guard.run(work).await.map(Some),
+            None => Ok(None),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every operation of the public API returns.
+//! The type that every operation of the public API returns.
 
 use crate::engine::{Engine, block_on, may_block};
 use crate::{Error, ErrorKind, Result};
@@ -10,8 +10,22 @@ use std::task::{Context, Poll};
 
 /// An operation: await it, spawn it, or [`wait`](Self::wait) for it on a thread.
 ///
-/// Owned and lazy: nothing happens before it is polled. A dropped acquisition is undone, in the background; a dropped
-/// release is carried out, polled or not.
+/// It is owned, so it can be stored or spawned, and lazy: nothing happens before it is polled. A dropped acquisition is
+/// undone in the background; a dropped release is carried out, polled or not.
+///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// // On a thread without a runtime:
+/// let client = Client::connect("memory:").wait()?;
+/// let locking = client.mutex("orders").lock(); // nothing has happened yet
+///
+/// // In a runtime, also as a task of its own:
+/// let runtime = tokio::runtime::Runtime::new().unwrap();
+/// let guard = runtime.block_on(async { tokio::spawn(locking).await.unwrap() })?;
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
 #[must_use = "an operation does nothing until it is awaited or waited for"]
 pub struct Op<T> {
     future: Pin<Box<dyn Future<Output = Result<T>> + Send>>,
@@ -31,24 +45,30 @@ impl<T> Op<T> {
         Self { future: Box::pin(future), engine: None }
     }
 
-    /// Blocks this thread until it is done: for threads without a runtime, also in `spawn_blocking` and
+    /// Blocks this thread until the operation is done: for threads without a runtime, also in `spawn_blocking` and
     /// `block_in_place`.
     ///
     /// # Errors
-    /// [`ErrorKind::Misuse`] in an async task, where blocking would stop its executor (as far as that can be told:
-    /// tokio tasks, except those in `unconstrained`).
+    /// Those of the operation; [`ErrorKind::Misuse`] in an async task, where blocking would stop its executor (as far as
+    /// that can be detected: tokio tasks, except those in `unconstrained`).
     pub fn wait(self) -> Result<T> {
-        if !may_block() {
-            let why = "wait() would block the executor of this async task; await the operation, or use spawn_blocking";
-            return Err(Error::new(ErrorKind::Misuse, why));
-        }
         let engine = match &self.engine {
             Some(engine) => engine.clone(),
             None => Engine::process()?,
         };
-        let _entered = engine.enter();
-        block_on(self)
+        wait_for(&engine, self)
     }
+}
+
+/// Blocks this thread until the work of an engine is done.
+pub(crate) fn wait_for<T>(engine: &Engine, work: impl Future<Output = Result<T>>) -> Result<T> {
+    if !may_block() {
+        let why =
+            "waiting would block the executor of this async task; await the operation, or use spawn_blocking";
+        return Err(Error::new(ErrorKind::Misuse, why));
+    }
+    let _entered = engine.enter();
+    block_on(work)
 }
 
 impl<T> Future for Op<T> {

@@ -1,11 +1,11 @@
-//! What a lock handle asks for, whatever its kind.
+//! The request behind every lock handle.
 
 use crate::engine::{Core, Handle, Wait, Want, acquire};
 use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// A name, and how it is to be held.
+/// A name and the way in which it is to be held.
 #[derive(Clone)]
 pub(crate) struct LockRequest {
     core: Arc<Core>,
@@ -19,6 +19,10 @@ impl LockRequest {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
         let lease = core.settings.lease;
         Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
+    }
+
+    pub(crate) fn name(&self) -> Result<&Name> {
+        self.name.as_ref().map_err(Clone::clone)
     }
 
     /// Waits for as long as it takes.
@@ -38,14 +42,14 @@ impl LockRequest {
         Op::new(&self.core.engine, async move { Ok(acquire(core, want?, line).await?.map(wrap)) })
     }
 
-    /// What an acquisition needs of it.
+    /// The parts that an acquisition needs.
     fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Want>) {
         let owner = self.owner.clone().or_else(Owner::current);
         let want = self.name.clone().map(|name| Want { name, mode, lease: self.lease, owner, wait });
         (self.core.clone(), self.line.clone(), want)
     }
 
-    /// For the `Debug` of the handle that it is part of.
+    /// The `Debug` output of the handle around it.
     pub(crate) fn describe(&self, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(kind).field("name", &self.name).field("lease", &self.lease).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! How a holder learns that its lock is gone, or about to go.
+//! The signals that a lock is lost, or is about to be.
 
 use crate::engine::{Hold, block_on};
 use crate::{Clock, FencingToken, Lost, Name, Sleep};
@@ -29,15 +29,28 @@ impl fmt::Display for Expiring {
     }
 }
 
-/// Completes when the lock is not held any more, at the deadline at the latest, with no network at all.
+/// Completes when the lock is not held any more, at the deadline at the latest, even without a network.
 ///
-/// Owned and cloneable: hand it to another task. For a guard that was released it completes with
-/// [`LossCause::Released`], so nobody waits for ever. Dropping it changes nothing.
+/// Owned and cloneable, so it can be passed to another task. For a guard that was released it completes with
+/// [`LossCause::Released`](crate::LossCause::Released), so nothing waits forever. Dropping it changes nothing.
+///
+/// ```
+/// # use cotter::{Client, LossCause};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").await?;
+/// let guard = client.mutex("orders").lock().await?;
+/// let lost = guard.lost();
+/// let watch = tokio::spawn(async move { lost.await.cause });
+/// guard.finish().await?;
+/// assert_eq!(watch.await.unwrap(), LossCause::Released);
+/// # Ok(()) }
+/// ```
+#[must_use = "a signal does nothing until it is awaited or waited for"]
 pub struct LossSignal {
     hold: Arc<Hold>,
     serial: u32,
     token: FencingToken,
-    /// Tells the signals of one hold apart.
+    /// Distinguishes the signals of one hold.
     key: u64,
 }
 
@@ -47,7 +60,7 @@ impl LossSignal {
         Self { hold, serial, token, key: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Waits on a thread without a runtime; `None` when the lock is still held after `d`.
+    /// Waits on a thread without a runtime; `None` if the lock is still held after `d`.
     pub fn wait_for(&self, d: Duration) -> Option<Lost> {
         wait_for(self.hold.clock(), self.clone(), d)
     }
@@ -95,9 +108,10 @@ impl fmt::Debug for LossSignal {
     }
 }
 
-/// Completes some time before the lease ends, while the lock is still held; with the loss, if that comes first.
+/// Completes some time before the lease ends, while the lock is still held; with the loss if that comes first.
 ///
-/// Owned and cloneable, as the [`LossSignal`].
+/// Owned and cloneable like [`LossSignal`].
+#[must_use = "a signal does nothing until it is awaited or waited for"]
 pub struct ExpirySignal {
     lost: LossSignal,
     margin: Duration,
@@ -109,15 +123,15 @@ impl ExpirySignal {
         Self { lost, margin, sleep: None }
     }
 
-    /// Waits on a thread without a runtime; `None` when there is still more time than the margin after `d`.
+    /// Waits on a thread without a runtime; `None` if more time than the margin is still left after `d`.
     ///
     /// # Errors
-    /// (Inside the option.) [`Lost`] when the lock is not held any more.
+    /// (Inside the option.) [`Lost`] if the lock is not held any more.
     pub fn wait_for(&self, d: Duration) -> Option<Result<Expiring, Lost>> {
         wait_for(self.lost.hold.clock(), self.clone(), d)
     }
 
-    /// Ready `margin` before the deadline; a renewal meanwhile moves it.
+    /// Ready `margin` before the deadline, which a renewal moves.
     fn poll_margin(&mut self, cx: &mut Context<'_>) -> Poll<Duration> {
         let clock = self.lost.hold.clock().clone();
         loop {

@@ -27,7 +27,7 @@ pub(super) async fn pairs(
 }
 
 async fn pair(mutex: Mutex) -> Result<(), Failure> {
-    mutex.lock().await?.release().await?;
+    mutex.lock().await?.finish().await?;
     Ok(())
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn handovers(
         partner.ask().await?;
         sleep(QUEUE).await;
         let before = crate::command::boot::now();
-        guard.release().await?;
+        guard.finish().await?;
         let after = partner.holds_since().await?;
         times.push(after.saturating_sub(before) as f64 / 1e3);
     }

@@ -102,6 +102,6 @@ async fn take(mutex: &Mutex, say: &impl Fn(&str) -> Result<(), Failure>) -> Resu
     say("asking")?;
     let guard = mutex.lock().await?;
     let since = boot::now();
-    guard.release().await?;
+    guard.finish().await?;
     say(&since.to_string())
 }

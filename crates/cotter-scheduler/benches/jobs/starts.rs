@@ -59,7 +59,7 @@ async fn raw(client: Client, task: usize, begin: Instant) -> u32 {
         for key in ["", "", "history"] {
             guard.put_note_at(key, [b'x'; 400]).await.expect("the store answers");
         }
-        guard.release().await.expect("the store answers");
+        guard.finish().await.expect("the store answers");
         done += 1;
     }
     done

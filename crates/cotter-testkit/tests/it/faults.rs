@@ -230,7 +230,7 @@ fn nothing_is_renewed_after_its_release() {
     stage.clock.advance(TTL);
     let renewed = stage.faults.calls(Call::Extend);
     assert!(renewed >= 2, "{renewed} renewals in one ttl");
-    guard.release().wait().unwrap();
+    guard.finish().wait().unwrap();
     // Longer than a renewal would be away, shorter than the lease would last.
     stage.clock.advance(TTL / 2);
     let after = stage.faults.calls(Call::Extend) - renewed;

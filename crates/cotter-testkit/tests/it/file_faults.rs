@@ -56,13 +56,13 @@ async fn a_newcomer_does_not_take_what_somebody_waits_for() {
         let waiter = second.clone();
         let waiting = tokio::spawn(async move { waiter.lock("x").await.map(drop) });
         tokio::time::sleep(Duration::from_millis(30)).await;
-        held.release().await.unwrap();
+        held.finish().await.unwrap();
         let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
         let mut early = newcomer.is_some() && !next.is_finished();
         drop(newcomer);
         // The first in line stood in the kernel's queue. The second does not yet: only its ticket keeps newcomers out.
         let held = next.await.unwrap().unwrap();
-        held.release().await.unwrap();
+        held.finish().await.unwrap();
         let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
         early |= newcomer.is_some() && !waiting.is_finished();
         drop(newcomer);

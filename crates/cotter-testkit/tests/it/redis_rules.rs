@@ -211,7 +211,7 @@ async fn a_question_that_lands_behind_the_release_of_its_grant_is_undone() {
         first.release(&held, USED).await.unwrap();
         let guard = waiting.await.unwrap();
         let token = guard.token().get();
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
         assert_eq!(last_token(&server, "a"), token, "it is free");
         question.let_go();
         eventually("it lands, and takes the lock", || last_token(&server, "a") > token).await;

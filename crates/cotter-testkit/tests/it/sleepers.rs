@@ -42,10 +42,10 @@ async fn an_attempt_whose_task_sleeps_is_carried_on_for_the_next() {
     );
     let guard = guard.expect("demanded");
     assert!(other.mutex("x").try_lock().await.unwrap().is_none());
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     // Awake again, the sleeper has its turn.
     let guard = tokio::time::timeout(SOON, asleep).await.expect("in time").unwrap();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert_eq!(faults.calls(Call::Acquire), 2, "one attempt was carried on, one was made for the sleeper");
     drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
 }
@@ -63,7 +63,7 @@ async fn a_slow_attempt_that_is_taken_over_is_answered() {
     for waiting in [first, second] {
         let guard = tokio::time::timeout(SOON, waiting).await;
         demand(guard.is_ok(), Kind::StuckWaiter, "nobody told a task that its attempt was taken over");
-        guard.expect("demanded").unwrap().unwrap().release().await.unwrap();
+        guard.expect("demanded").unwrap().unwrap().finish().await.unwrap();
     }
 }
 
@@ -76,7 +76,7 @@ async fn a_grant_that_its_task_does_not_take_goes_to_the_next() {
     poll_once(asleep.as_mut());
     let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
     tokio::task::yield_now().await;
-    holder.release().await.unwrap();
+    holder.finish().await.unwrap();
     let guard = behind.await.unwrap().unwrap();
     demand(guard.is_some(), Kind::StuckWaiter, "a grant that nobody takes kept the one behind it waiting");
     drop(guard);
@@ -116,14 +116,14 @@ async fn a_single_try_that_sleeps_does_not_get_in_line() {
     faults.open();
     let guard = behind.await.unwrap().unwrap().expect("served");
     assert!(asleep.await.unwrap().is_none(), "somebody else has it");
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
 }
 
 /// No question is answered, neither for the lock nor whether the store is there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_hangs_costs_each_caller_its_own_time_and_is_not_called_busy() {
     let (client, _, faults) = clients().await;
-    client.mutex("x").lock().await.unwrap().release().await.unwrap();
+    client.mutex("x").lock().await.unwrap().finish().await.unwrap();
     for call in [Call::Acquire, Call::Extend, Call::Release, Call::Look] {
         faults.block(call);
     }

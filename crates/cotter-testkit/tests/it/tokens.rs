@@ -36,7 +36,7 @@ async fn tokens_rise_while_the_clock_stands_still() {
     let log = Recorder::in_memory();
     let actor = timeless(&log, &ManualClock::new()).await;
     for _ in 0..200 {
-        actor.lock("x").await.unwrap().release().await.unwrap();
+        actor.lock("x").await.unwrap().finish().await.unwrap();
     }
     demand_clean(&log, &Limits::default());
 }
@@ -47,7 +47,7 @@ async fn tokens_rise_after_the_store_has_forgotten_the_name() {
     let (log, clock) = (Recorder::in_memory(), ManualClock::new());
     let actor = timeless(&log, &clock).await;
     for _ in 0..50 {
-        actor.lock("x").await.unwrap().release().await.unwrap();
+        actor.lock("x").await.unwrap().finish().await.unwrap();
         let clock = clock.clone();
         tokio::task::spawn_blocking(move || clock.advance(Duration::from_secs(1))).await.unwrap();
     }
@@ -64,7 +64,7 @@ async fn turns_that_were_taken_back_are_given_once() {
             let actor = actors[n % 2].clone();
             tokio::spawn(async move {
                 for _ in 0..300 {
-                    actor.lock("x").await.unwrap().release().await.unwrap();
+                    actor.lock("x").await.unwrap().finish().await.unwrap();
                 }
             })
         })
@@ -85,10 +85,10 @@ async fn processes_are_served_in_order_of_arrival() {
         let mut waiting = Vec::new();
         for actor in &actors[1..] {
             let actor = actor.clone();
-            waiting.push(tokio::spawn(async move { actor.lock("x").await.unwrap().release().await }));
+            waiting.push(tokio::spawn(async move { actor.lock("x").await.unwrap().finish().await }));
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
-        held.release().await.unwrap();
+        held.finish().await.unwrap();
         for task in waiting {
             task.await.unwrap().unwrap();
         }

@@ -1,6 +1,6 @@
 //! Waiters: when the lease before them becomes shorter, and when those before them leave.
 
-use cotter::{Client, Lease, memory};
+use cotter::{Client, Lease, Released, memory};
 use cotter_testkit::Actor;
 use cotter_testkit::history::{History, Kind, Recorder, demand};
 use std::pin::Pin;
@@ -21,7 +21,7 @@ async fn a_waiter_notices_that_the_rest_of_a_lease_has_become_shorter() {
     let waiting = tokio::spawn(async move { other.mutex("x").try_lock_for(Duration::from_secs(2)).await });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let start = Instant::now();
-    guard.leave_for(Duration::from_millis(50)).await.unwrap();
+    assert_eq!(guard.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
     let got = waiting.await.unwrap().unwrap();
     let text = format!("it was free after 50 ms, and the waiter slept for {:?}", start.elapsed());
     demand(got.is_some() && start.elapsed() < Duration::from_millis(500), Kind::IdleWaiter, text);
@@ -43,12 +43,12 @@ async fn a_process_keeps_its_place_when_the_first_of_its_tasks_gives_up() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let waits = [early, late].map(|actor| async move {
         let held = actor.lock("x").await?;
-        held.release().await
+        held.finish().await
     });
     let [first, second] = waits.map(tokio::spawn);
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(gives_up.await.unwrap().unwrap(), "it was to give up");
-    holder.release().await.unwrap();
+    holder.finish().await.unwrap();
     first.await.unwrap().unwrap();
     second.await.unwrap().unwrap();
     let order: Vec<u32> = History::of(log.events()).holds.iter().map(|h| h.process).collect();

@@ -42,7 +42,7 @@ pub(crate) fn pair() {
             let mutex = client.mutex("pair");
             let start = Instant::now();
             for _ in 0..PAIRS {
-                mutex.lock().await.unwrap().release().await.unwrap();
+                mutex.lock().await.unwrap().finish().await.unwrap();
             }
             start.elapsed().as_secs_f64() / f64::from(PAIRS) * 1e6
         })

@@ -179,7 +179,8 @@ impl Page {
     }
 }
 
-/// What became of an eviction.
+/// The outcome of an eviction.
+#[must_use = "only `Evicted` means that the holder loses the lock"]
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Eviction {

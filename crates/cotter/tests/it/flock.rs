@@ -65,7 +65,7 @@ async fn all_names_are_one_lock() {
     assert!(other.mutex("b").try_lock().await.unwrap().is_none());
     let waiting = tokio::spawn(async move { other.mutex("b").lock().await });
     let before = guard.token();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert!(waiting.await.unwrap().unwrap().token() > before);
 }
 

@@ -219,13 +219,13 @@ fn leave_for_keeps_the_name_locked() {
 fn an_evicted_holder_is_told_at_its_next_renewal() {
     let (clock, one, other) = world();
     let guard = one.mutex("a").lease(Lease::renewed(S * 9)).lock().wait().unwrap();
-    other.evict("a").wait().unwrap();
+    drop(other.evict("a").wait().unwrap());
     assert!(guard.is_valid());
     clock.advance(S * 3);
     assert_eq!(guard.check().unwrap_err().cause, LossCause::Evicted);
     let guard = one.mutex("b").lease(Lease::fixed(S * 9)).lock().wait().unwrap();
     guard.put_note("in time").wait().unwrap();
-    other.evict("b").wait().unwrap();
+    drop(other.evict("b").wait().unwrap());
     let error = guard.put_note("late").wait().unwrap_err();
     assert_eq!(error.lost().unwrap().cause, LossCause::Evicted);
     assert_eq!(other.note("b").wait().unwrap().unwrap().bytes, b"in time");
@@ -239,7 +239,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     let (_, one, other) = world();
     let guard = one.mutex("a").lock().wait().unwrap();
     let (before, token) = (guard.lost(), guard.token());
-    other.evict_with("a", NOW).wait().unwrap();
+    drop(other.evict_with("a", NOW).wait().unwrap());
     let next = other.mutex("a").try_lock().wait().unwrap().expect("taken away from the first");
     assert!(guard.is_valid(), "nothing has been asked yet");
     assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
@@ -247,9 +247,9 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     assert_eq!(lost.cause, LossCause::Evicted);
     assert_eq!((lost.token, lost.name.as_str()), (token, "a"));
     assert!(next.is_valid() && one.mutex("a").try_lock().wait().unwrap().is_none());
-    next.release().wait().unwrap();
+    next.finish().wait().unwrap();
     let guard = one.mutex("a").lock().wait().unwrap();
-    other.evict_with("a", NOW).wait().unwrap();
+    drop(other.evict_with("a", NOW).wait().unwrap());
     assert_eq!(guard.leave_for(S).wait().unwrap(), Released::AlreadyLost);
     drop(other.mutex("a").try_lock().wait().unwrap().expect("nothing was left behind"));
 }
@@ -259,7 +259,7 @@ fn a_dropped_guard_tells_its_signals_what_the_release_found() {
     let (_, one, other) = world();
     let guard = one.mutex("a").lock().wait().unwrap();
     let signal = guard.lost();
-    other.evict_with("a", NOW).wait().unwrap();
+    drop(other.evict_with("a", NOW).wait().unwrap());
     drop(guard);
     assert_eq!(signal.wait_for(S).expect("told").cause, LossCause::Evicted);
     let guard = one.mutex("a").lock().wait().unwrap();
@@ -273,13 +273,13 @@ fn readers_and_re_entered_locks_are_lost_with_their_last_release() {
     let (_, one, other) = world();
     let (reader, second) = (one.rwlock("a").read().wait().unwrap(), one.rwlock("a").read().wait().unwrap());
     let order = EvictOrder::new().only(reader.token()).at_once();
-    other.evict_with("a", order).wait().unwrap();
+    drop(other.evict_with("a", order).wait().unwrap());
     assert_eq!(Guard::from(reader).release().wait().unwrap(), Released::AlreadyLost);
     assert_eq!(Guard::from(second).release().wait().unwrap(), Released::Yes);
     let me = Owner::new();
     let mutex = one.mutex("a").owner(&me);
     let (outer, inner) = (mutex.lock().wait().unwrap(), mutex.lock().wait().unwrap());
-    other.evict_with("a", NOW).wait().unwrap();
+    drop(other.evict_with("a", NOW).wait().unwrap());
     assert_eq!(inner.release().wait().unwrap(), Released::StillHeld(1));
     assert_eq!(outer.release().wait().unwrap(), Released::AlreadyLost);
     drop(mutex.lock().wait().unwrap());
@@ -296,7 +296,7 @@ fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
         std::thread::spawn(move || tell.send(mutex.lock().wait().unwrap()).unwrap());
     }
     std::thread::sleep(Duration::from_millis(200));
-    held.release().wait().unwrap();
+    held.finish().wait().unwrap();
     let next = || told.recv_timeout(S * 20).expect("it is passed on");
     let mut turn = next();
     // The first one asked for itself alone; the others get a block.
@@ -307,7 +307,7 @@ fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
         turn = next();
     }
     let (signal, token) = (turn.lost(), turn.token());
-    other.evict_with("a", NOW).wait().unwrap();
+    drop(other.evict_with("a", NOW).wait().unwrap());
     assert_eq!(turn.release().wait().unwrap(), Released::Yes);
     assert_eq!(signal.wait_for(S).unwrap().cause, LossCause::Released);
     let last = next();

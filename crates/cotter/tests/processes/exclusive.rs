@@ -120,7 +120,7 @@ fn a_child_that_has_the_descriptor_does_not_keep_a_released_lock() {
         let inherited = rustix::process::pidfd_getfd(&ours, number, PidfdGetfdFlags::empty()).unwrap();
         heirs.push(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::from(inherited)).spawn().unwrap());
     }
-    guard.release().wait().unwrap();
+    guard.finish().wait().unwrap();
     let mut other = Copy::start(&directory);
     assert!(other.ask("try").parse::<u64>().is_ok());
     for mut heir in heirs {

@@ -97,7 +97,7 @@ impl Turn {
     pub(super) async fn release(self) -> Result<Option<u32>, Failure> {
         match self {
             Self::On(guard) => {
-                guard.release().await?;
+                guard.finish().await?;
                 Ok(None)
             }
             Self::Off => Ok(None),

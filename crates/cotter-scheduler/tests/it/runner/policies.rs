@@ -74,7 +74,7 @@ async fn a_busy_lock_is_waited_for_or_left() {
         let job = world.log.job("a", every(S * 3600), MS).busy(busy);
         let replica = world.start(|s| s.job(job)).await;
         sleep(S * 40).await;
-        held.release().await.unwrap();
+        held.finish().await.unwrap();
         sleep(S * 10).await;
         assert_eq!(world.log.count(), count, "{busy:?}");
         if busy == Busy::Wait {
@@ -93,7 +93,7 @@ async fn a_slot_that_was_left_to_another_does_not_cost_the_next_ones() {
     sleep(S).await;
     let held = world.client().await.mutex("g/a").lock().await.unwrap();
     sleep(S * 4).await;
-    held.release().await.unwrap();
+    held.finish().await.unwrap();
     sleep(S * 2).await;
     replica.stop().await;
     assert_times(&world.log.millis(begin), &[0, 6000]);

@@ -97,7 +97,7 @@ async fn times(kind: &mut Kind) -> Vec<f64> {
                 kind.other.answer();
                 tokio::time::sleep(QUEUE).await;
                 let before = boot_nanos();
-                guard.release().await.unwrap();
+                guard.finish().await.unwrap();
                 before
             }
         };
@@ -126,7 +126,7 @@ pub(super) fn child(said: &str) {
         runtime.block_on(async {
             let guard = mutex.lock().await.unwrap();
             let since = boot_nanos();
-            guard.release().await.unwrap();
+            guard.finish().await.unwrap();
             println!("{since}");
         });
     }

@@ -57,7 +57,7 @@ fn handovers(server: &Redis, runtime: &Runtime, waiters: usize) -> f64 {
             let (mutex, turns) = (mutex.clone(), turns.clone());
             line.spawn(async move {
                 loop {
-                    mutex.lock().await.unwrap().release().await.unwrap();
+                    mutex.lock().await.unwrap().finish().await.unwrap();
                     turns.fetch_add(1, Ordering::Relaxed);
                 }
             });

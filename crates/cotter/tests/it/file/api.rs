@@ -59,7 +59,7 @@ async fn who_holds_is_read_without_taking_the_lock() {
     let (one, other) = (place.client().await.unwrap(), place.client().await.unwrap());
     let long = "ü".repeat(250);
     let guard = one.mutex(&long).lock().await.unwrap();
-    one.mutex("free").lock().await.unwrap().release().await.unwrap();
+    one.mutex("free").lock().await.unwrap().finish().await.unwrap();
     let record = other.holder(&long).await.unwrap().expect("it is held");
     assert_eq!((record.name.as_str(), record.holders[0].token), (long.as_str(), guard.token()));
     assert_eq!(record.holders[0].pid, Some(std::process::id()));
@@ -81,7 +81,7 @@ async fn a_record_alone_holds_nothing() {
     let guard = client.mutex("orders").lock().await.unwrap();
     let path = place.directory().join("orders.lock");
     let held = std::fs::read(&path).unwrap();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     std::fs::write(&path, held).unwrap();
     assert!(client.holder("orders").await.unwrap().is_none());
     assert_eq!(client.evict("orders").await.unwrap(), Eviction::NotHeld);
@@ -114,7 +114,7 @@ async fn a_long_line_moves_on_by_itself() {
     }
     assert_eq!(std::fs::read_dir(place.directory().join("orders.queue")).unwrap().count() as u64, LINE);
     let start = std::time::Instant::now();
-    first.release().await.unwrap();
+    first.finish().await.unwrap();
     for task in line {
         assert_eq!(task.await.unwrap(), Released::Yes);
     }

@@ -152,7 +152,7 @@ async fn what_is_not_ours_is_left_alone() {
     let done = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
     assert!(done.success());
     is_foreign(&client, "a").await;
-    client.mutex("b").lock().await.unwrap().release().await.unwrap();
+    client.mutex("b").lock().await.unwrap().finish().await.unwrap();
     fs::rename(&other, &path).unwrap();
     is_foreign(&client, "a").await;
     let findings = client.diagnose().await.unwrap();
@@ -181,7 +181,7 @@ async fn a_spoiled_counter_is_replaced_by_the_clock() {
         let guard = client.mutex("a").try_lock().await.unwrap().expect("free");
         assert!(guard.token() > last);
         last = guard.token();
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
     }
 }
 
@@ -190,13 +190,13 @@ async fn a_spoiled_counter_is_replaced_by_the_clock() {
 async fn a_counter_ahead_of_the_clock_still_rises() {
     let place = Place::new();
     let client = place.client().await.unwrap();
-    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     let ahead = 4_000_000_000_000_000_u64;
     fs::write(place.lock(), format!("cotter lock 1\nlast={ahead}\nname=a\nstate=free\nend\n")).unwrap();
     for more in 1..=3 {
         let guard = client.mutex("a").lock().await.unwrap();
         assert_eq!(guard.token().get(), ahead + more);
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
     }
 }
 

@@ -72,7 +72,7 @@ async fn an_acquisition_whose_answer_is_lost_is_not_undone_by_a_value_that_other
     for options in ["mode=plain&request_id=job42", "mode=getset"] {
         let proxy = Proxy::start(server.port());
         let shaky = fixed(&proxy.redis_url(&format!("timeout=300ms&{options}")), 4 * TTL / 40).await;
-        shaky.mutex("warm").lock().await.unwrap().release().await.unwrap();
+        shaky.mutex("warm").lock().await.unwrap().finish().await.unwrap();
         proxy.lose_reply(if options == "mode=getset" { b":1" } else { b"+OK" }, Loss::Cut);
         let begin = Instant::now();
         let error = shaky.mutex("a").try_lock().await.unwrap_err();
@@ -168,17 +168,17 @@ async fn an_evicted_holder_is_told_so_and_writes_no_notes() {
     let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
     let guard = one.mutex("soft").lock().await.unwrap();
     guard.put_note("in time").await.unwrap();
-    other.evict("soft").await.unwrap();
+    drop(other.evict("soft").await.unwrap());
     evicted(&guard).await;
     assert_eq!(other.note("soft").await.unwrap().unwrap().bytes, b"in time");
     let renewed = client(&server.url(""), 600 * MS).await.mutex("renewed").lock().await.unwrap();
-    other.evict("renewed").await.unwrap();
+    drop(other.evict("renewed").await.unwrap());
     assert_eq!(renewed.lost().await.cause, LossCause::Evicted);
     // At once, with the next one in its place.
     let guard = one.mutex("now").lock().await.unwrap();
     let (second, signal) = (one.mutex("again").lock().await.unwrap(), guard.lost());
     for name in ["now", "again"] {
-        other.evict_with(name, NOW).await.unwrap();
+        drop(other.evict_with(name, NOW).await.unwrap());
     }
     let next = other.mutex("now").lock().await.unwrap();
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);

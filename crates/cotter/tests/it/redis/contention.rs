@@ -33,7 +33,7 @@ async fn hold_on_and_off(mutex: Mutex) -> Duration {
         let since = Instant::now();
         tokio::task::yield_now().await;
         held += since.elapsed();
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
     }
     held
 }
@@ -88,7 +88,7 @@ async fn four_processes(url: &str) -> (u64, Duration) {
                     if std::mem::replace(&mut *last.lock().unwrap(), process) != process {
                         changes.fetch_add(1, Ordering::Relaxed);
                     }
-                    guard.release().await.unwrap();
+                    guard.finish().await.unwrap();
                 }
                 worst
             });
@@ -136,7 +136,7 @@ async fn a_release_whose_task_sleeps_holds_nobody_up() {
         let wait = || tokio::spawn(client.mutex("a").try_lock_for(TTL));
         let mut behind = wait_first.then(wait);
         tokio::time::sleep(Duration::from_millis(30)).await;
-        let mut asleep = pin!(guard.release());
+        let mut asleep = pin!(guard.finish());
         if asleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             // The server was quicker than this thread: nothing is left to take in.
             continue;
@@ -144,7 +144,7 @@ async fn a_release_whose_task_sleeps_holds_nobody_up() {
         let behind = behind.take().unwrap_or_else(wait);
         let guard = tokio::time::timeout(TTL / 2, behind).await;
         let guard = guard.expect("the release of a task that sleeps kept the one behind it waiting");
-        guard.unwrap().unwrap().expect("it is free").release().await.unwrap();
+        guard.unwrap().unwrap().expect("it is free").finish().await.unwrap();
         asleep.await.unwrap();
     }
 }

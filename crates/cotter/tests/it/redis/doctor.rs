@@ -1,7 +1,7 @@
 //! What the doctor says of a server, and the rights that it needs.
 
 use super::setup::{client, eventually, queued};
-use cotter::{Client, Filter, Finding, Level, Severity};
+use cotter::{Client, Filter, Finding, Level, Released, Severity};
 use cotter_testkit::servers::Redis;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ async fn a_name_that_was_used_once_takes_what_the_doctor_says() {
         let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap().trim().to_owned();
         line.parse::<usize>().unwrap()
     };
-    client.mutex("warm").lock().await.unwrap().release().await.unwrap();
+    client.mutex("warm").lock().await.unwrap().finish().await.unwrap();
     let before = used();
     for i in 0..NAMES {
         drop(client.mutex(format!("orders:{i:06}")).try_lock().await.unwrap().unwrap());
@@ -125,12 +125,12 @@ async fn the_rights_of_the_documentation_are_enough() {
     eventually("it waits", || queued(&server, "a") == 1).await;
     assert_eq!(other.list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
     assert!(other.holder("a").await.unwrap().is_some());
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let second =
         tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("woken").unwrap().unwrap();
-    second.leave_for(Duration::from_millis(50)).await.unwrap();
+    assert_eq!(second.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
     let third = one.mutex("a").lock().await.unwrap();
-    other.evict("a").await.unwrap();
+    drop(other.evict("a").await.unwrap());
     drop(third);
     let findings = other.diagnose().await.unwrap();
     assert!(findings.iter().all(|f| !f.message.contains("forbidden")), "{findings:?}");

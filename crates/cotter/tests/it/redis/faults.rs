@@ -24,7 +24,7 @@ async fn scripts_that_are_forgotten_every_50_ms_are_no_trouble() {
     while Instant::now() < end {
         let guard = client.mutex("a").lock().await.unwrap();
         guard.extend(TTL).await.unwrap();
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
     }
     drop(forgetting.join().unwrap());
 }
@@ -57,7 +57,7 @@ async fn a_wrong_password_is_denied_and_not_told() {
     }
     let client = Client::connect(format!("redis://:secret@127.0.0.1:{}", server.port())).await.unwrap();
     assert!(!format!("{:?} {client:?}", client.info()).contains("secret"));
-    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -109,13 +109,13 @@ async fn without_enough_replicas_everybody_waits() {
     let error = client.mutex("b").try_lock().await.unwrap_err();
     let known = !error.outcome_unknown() && error.is_retryable() && error.to_string().contains("NOREPLICAS");
     assert!(known, "{error}");
-    let giving_back = tokio::spawn(guard.release());
+    let giving_back = tokio::spawn(guard.finish());
     let waiting = tokio::spawn(client.mutex("a").lock());
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!giving_back.is_finished() && !waiting.is_finished());
     server.command(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
     giving_back.await.unwrap().unwrap();
-    waiting.await.unwrap().unwrap().release().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,7 +128,7 @@ async fn a_server_that_loads_its_data_is_waited_for() {
         .with("loading-process-events-interval-bytes", "1024");
     let mut server = builder.start();
     let client = client(&server.url("timeout=5s"), TTL).await;
-    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     let words: Vec<String> = (0..100).map(|i| format!("key {i}")).collect();
     let value = "x".repeat(2048);
     words.iter().for_each(|key| _ = server.command(&["SET", key, &value]));
@@ -144,7 +144,7 @@ async fn a_server_that_loads_its_data_is_waited_for() {
     };
     let refused = refused.expect("it was loading");
     assert!(refused.is_retryable() && !refused.outcome_unknown(), "{refused}");
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -205,8 +205,8 @@ async fn the_doctor_sees_eviction_and_copes_with_a_small_acl() {
         async move { mutex.lock().await }
     });
     eventually("it waits", || queued(&server, "a") == 1).await;
-    guard.release().await.unwrap();
-    waiting.await.unwrap().unwrap().release().await.unwrap();
+    guard.finish().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
     let findings = small.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.message.contains("not allowed here")), "{findings:?}");
 }

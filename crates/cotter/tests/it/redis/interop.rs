@@ -21,14 +21,14 @@ async fn rslock_and_plain_exclude_each_other() {
     for _ in 0..ROUNDS {
         let guard = client.mutex("a").lock().await.unwrap();
         assert!(theirs.lock("a", TTL).await.is_err(), "it is held here");
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
         let lock = theirs.lock("a", TTL).await.expect("it was given back");
         assert!(client.mutex("a").try_lock().await.unwrap().is_none(), "it is held there");
         let waiting = tokio::spawn(client.mutex("a").lock());
         assert!(theirs.extend(&lock, TTL).await.is_ok());
         assert!(!waiting.is_finished());
         theirs.unlock(&lock).await;
-        waiting.await.unwrap().unwrap().release().await.unwrap();
+        waiting.await.unwrap().unwrap().finish().await.unwrap();
     }
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
 }
@@ -76,14 +76,14 @@ async fn redis_py_and_plain_exclude_each_other() {
             assert!(python(&server, code), "{code}");
         }
         assert!(guard.is_valid());
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
         assert!(python(&server, THEY_TAKE), "it was given back");
         assert!(client.mutex("a").try_lock().await.unwrap().is_none(), "it is held there");
         let waiting = tokio::spawn(client.mutex("a").lock());
         assert!(python(&server, THEY_EXTEND));
         assert!(!waiting.is_finished());
         assert!(python(&server, THEY_GIVE_BACK));
-        waiting.await.unwrap().unwrap().release().await.unwrap();
+        waiting.await.unwrap().unwrap().finish().await.unwrap();
     }
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
 }

@@ -12,7 +12,7 @@ async fn free_again(client: &Client, name: &str) -> Duration {
     let start = Instant::now();
     let guard = client.mutex(name).lock().await.unwrap();
     let waited = start.elapsed();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     waited
 }
 
@@ -25,7 +25,7 @@ async fn an_acquire_whose_answer_is_lost_leaves_nothing() {
         let (shaky, steady) =
             (client(&proxy.redis_url("timeout=500ms"), TTL).await, client(&server.url(""), TTL).await);
         // Every task of this runtime has a connection of its own by now.
-        shaky.mutex("warm").lock().await.unwrap().release().await.unwrap();
+        shaky.mutex("warm").lock().await.unwrap().finish().await.unwrap();
         proxy.lose_reply(b"g0", how);
         proxy.lose_reply(b"g1", how);
         let error = shaky.mutex(format!("a{i}")).try_lock().await.unwrap_err();
@@ -42,7 +42,7 @@ async fn an_acquire_that_lands_late_is_undone() {
     let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let shaky = client(&proxy.redis_url("timeout=200ms"), TTL).await;
-    shaky.mutex("warm").lock().await.unwrap().release().await.unwrap();
+    shaky.mutex("warm").lock().await.unwrap().finish().await.unwrap();
     let steady = client(&server.url(""), TTL).await;
     proxy.delay_requests(Duration::from_millis(700));
     shaky.mutex("a").try_lock().await.unwrap_err();
@@ -89,5 +89,5 @@ async fn a_black_hole_is_left_for_a_new_connection() {
     proxy.lose_reply(b"", Loss::Silence);
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert!(guard.is_valid(), "renewed over another connection");
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
 }

@@ -29,7 +29,7 @@ async fn names_that_are_used_once_do_not_pile_up() {
         let client = client.clone();
         tasks.spawn(async move {
             for i in (task..count).step_by(64) {
-                client.mutex(format!("once {i}")).lock().await.unwrap().release().await.unwrap();
+                client.mutex(format!("once {i}")).lock().await.unwrap().finish().await.unwrap();
             }
         });
     }
@@ -77,14 +77,14 @@ async fn waiters_of_many_processes_are_served_in_order() {
 /// Keeps a connection busy.
 async fn use_for_ever(client: Client, name: String) {
     loop {
-        client.mutex(&name).lock().await.unwrap().release().await.unwrap();
+        client.mutex(&name).lock().await.unwrap().finish().await.unwrap();
     }
 }
 
 /// How long a name cannot be had.
 async fn locked_for(client: &Client, name: &str) -> Duration {
     let start = Instant::now();
-    client.mutex(name).lock().await.unwrap().release().await.unwrap();
+    client.mutex(name).lock().await.unwrap().finish().await.unwrap();
     start.elapsed()
 }
 

@@ -22,12 +22,12 @@ async fn plain_and_hand_written_code_exclude_each_other() {
     let client = client(&server.url("mode=plain&retry=5ms"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!by_hand(&server, "me", "1000"));
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert!(by_hand(&server, "me", "300"));
     assert!(client.mutex("a").try_lock().await.unwrap().is_none());
     let guard = client.mutex("a").lock().await.unwrap();
     assert_eq!(server.command(&["GET", "a"]).len(), 32, "the claim id");
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
 }
 
@@ -81,13 +81,13 @@ async fn getset_and_hand_written_code_exclude_each_other() {
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!getset_by_hand(&server, 1000));
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert!(getset_by_hand(&server, 300));
     assert!(client.mutex("a").try_lock().await.unwrap().is_none());
     // Nobody deletes it: its time is over by the clock.
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!getset_by_hand(&server, 1000));
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
 }
 

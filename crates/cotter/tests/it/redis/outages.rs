@@ -23,7 +23,7 @@ async fn client(url: &str, give_up: Duration) -> Client {
     let client = builder.connect().await.unwrap();
     // The runtime has a connection of its own after this.
     for i in 0..5 {
-        client.mutex(format!("warm {i}")).lock().await.unwrap().release().await.unwrap();
+        client.mutex(format!("warm {i}")).lock().await.unwrap().finish().await.unwrap();
     }
     sleep(Duration::from_millis(50)).await;
     client
@@ -69,7 +69,7 @@ async fn a_hung_server_costs_each_caller_its_own_time() {
     server.go_on();
     let guard =
         timeout(Duration::from_secs(10), client.mutex("same").lock()).await.expect("it is there again");
-    guard.unwrap().release().await.unwrap();
+    guard.unwrap().finish().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,7 +84,7 @@ async fn so_does_one_that_takes_connections_and_hangs() {
     proxy.freeze(false);
     let guard =
         timeout(Duration::from_secs(10), client.mutex("same").lock()).await.expect("it is there again");
-    guard.unwrap().release().await.unwrap();
+    guard.unwrap().finish().await.unwrap();
 }
 
 /// Those who do not wait have the time that any answer has, once: not one for the connection and one for the answer.
@@ -149,7 +149,7 @@ fn a_future_that_is_not_polled_holds_up_no_other_name() {
                 let mutex = client.mutex(format!("{round} {i}"));
                 let guard =
                     timeout(Duration::from_secs(3), mutex.lock()).await.expect("it waits for the kept one");
-                guard.unwrap().release().await.unwrap();
+                guard.unwrap().finish().await.unwrap();
             }
             assert!(client.mutex(format!("{round}")).try_lock_for(WAIT).await.unwrap().is_some());
             // The next ones find their connection gone.
@@ -206,8 +206,8 @@ async fn who_cannot_subscribe_gets_the_lock_all_the_same() {
     sleep(Duration::from_millis(500)).await;
     assert_eq!(queued(&server, "a"), 0, "a place that nobody listens for is passed over");
     let start = Instant::now();
-    held.release().await.unwrap();
-    waiting.await.unwrap().unwrap().release().await.unwrap();
+    held.finish().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
@@ -225,8 +225,8 @@ async fn who_can_subscribe_later_joins_the_queue_then() {
     assert_eq!(queued(&server, "a"), 0);
     subscribing.let_go();
     eventually("it has a place", || queued(&server, "a") == 1).await;
-    held.release().await.unwrap();
-    waiting.await.unwrap().unwrap().release().await.unwrap();
+    held.finish().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
 }
 
 /// As a server does with `timeout`, and a load balancer with what is idle.
@@ -292,7 +292,7 @@ async fn connecting_takes_three_round_trips_at_most() {
     let client = Client::connect(url).await.expect("in time, over a long way");
     // The first of three is that of TCP.
     assert!(proxy.round_trips() <= 2, "{}", proxy.round_trips());
-    client.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,11 +28,11 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
         "{seen:?}"
     );
     assert_eq!(holder(&one, "a").await.token, guard.token(), "of its own it knows the token");
-    other.evict_with("a", NOW).await.unwrap();
+    drop(other.evict_with("a", NOW).await.unwrap());
     let next = other.mutex("a").try_lock().await.unwrap().expect("at once");
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
     // Marked: it runs out, and its holder is told.
-    one.evict("a").await.unwrap();
+    drop(one.evict("a").await.unwrap());
     assert!(one.mutex("a").try_lock().await.unwrap().is_none());
     let error = next.extend(TTL).await.unwrap_err();
     assert_eq!(error.lost().unwrap().cause, LossCause::Evicted);
@@ -42,7 +42,7 @@ async fn a_lock_of_plain_is_shown_and_evicted() {
     let seen = holder(&other, "b").await;
     assert!(seen.label.contains("\\xff\\x00 raw") && seen.remaining.is_none(), "{seen:?}");
     assert_eq!(other.evict("b").await.unwrap_err().kind(), ErrorKind::Unsupported, "it would never pass on");
-    other.evict_with("b", NOW).await.unwrap();
+    drop(other.evict_with("b", NOW).await.unwrap());
     drop(other.mutex("b").try_lock().await.unwrap().expect("free"));
     server.command(&["RPUSH", "c", "x"]);
     assert_eq!(other.holder("c").await.unwrap_err().kind(), ErrorKind::ForeignKey);
@@ -59,7 +59,7 @@ async fn a_lock_of_getset_is_shown_and_evicted() {
     let seen = holder(&other, "a").await;
     assert!(seen.remaining.is_some_and(|left| left <= TTL + TTL / 10), "{seen:?}");
     assert_eq!(other.evict("a").await.unwrap_err().kind(), ErrorKind::Unsupported);
-    other.evict_with("a", NOW).await.unwrap();
+    drop(other.evict_with("a", NOW).await.unwrap());
     let next = other.mutex("a").try_lock().await.unwrap().expect("at once");
     assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
     assert!(next.is_valid());
@@ -87,6 +87,6 @@ async fn what_an_older_mode_cannot_do_is_said_of_the_mode() {
             let says = error.kind() == ErrorKind::Unsupported && error.to_string().contains(mode);
             assert!(says, "{mode}, number {i}: {error}");
         }
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
     }
 }

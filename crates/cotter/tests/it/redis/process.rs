@@ -49,7 +49,7 @@ fn fork() {
     };
     assert_eq!(status.exit_status(), Some(0), "the child: {status:?}");
     assert!(held.is_valid());
-    held.release().wait().unwrap();
+    held.finish().wait().unwrap();
 }
 
 /// What stays to be done where only one thread is left.

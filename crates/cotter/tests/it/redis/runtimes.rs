@@ -99,7 +99,7 @@ fn churn(server: &Redis, client: &Client, runtimes: usize) -> (usize, usize) {
                     let mut pairs = 0;
                     while Instant::now() < end {
                         let mutex = client.mutex(format!("{runtimes} {i} {}", pairs % 7));
-                        mutex.lock().await.unwrap().release().await.unwrap();
+                        mutex.lock().await.unwrap().finish().await.unwrap();
                         pairs += 1;
                     }
                     pairs
@@ -158,7 +158,7 @@ fn runtimes_without_timers_or_sockets_work() {
         for runtime in builders.iter_mut().map(|b| b.build().unwrap()) {
             for i in 0..10 {
                 let guard = runtime.block_on(client.mutex(format!("a {}", i % 3)).try_lock()).unwrap();
-                runtime.block_on(guard.expect("it is free").release()).unwrap();
+                runtime.block_on(guard.expect("it is free").finish()).unwrap();
                 std::thread::sleep(Duration::from_millis(5));
             }
             let guard = runtime.block_on(client.mutex("b").lock()).unwrap();

@@ -29,7 +29,7 @@ async fn a_waiter_that_stands_still_costs_seconds_and_not_its_ttl() {
     eventually("the third one waits", || queued(&server, "a") == 2).await;
     proxy.freeze(true);
     let start = Instant::now();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let guard = waiting.await.unwrap().unwrap();
     let waited = start.elapsed();
     assert!(waited > Duration::from_millis(1500), "{waited:?}: it was granted before");
@@ -39,10 +39,10 @@ async fn a_waiter_that_stands_still_costs_seconds_and_not_its_ttl() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(guard.is_valid() && !stopped.is_finished());
     let token = guard.token();
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let guard = stopped.await.unwrap().unwrap();
     assert!(guard.token() > token);
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
 }
 
 /// The short lease of a grant by message is made whole by whoever comes for it.
@@ -58,14 +58,14 @@ async fn a_grant_that_came_by_message_lasts() {
         async move { mutex.lock().await }
     });
     eventually("it waits", || queued(&server, "a") == 1).await;
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let guard = waiting.await.unwrap().unwrap();
     let whole = || server.command(&["GET", "cotter:{a}"])[95..109] == *"00000030000000";
     eventually("it asks for the rest", whole).await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     assert!(guard.is_valid() && guard.remaining().unwrap() > Duration::from_secs(15));
     assert!(first.mutex("a").try_lock().await.unwrap().is_none());
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
 }
 
 /// The step that finds everybody silent after it may be a release, too.
@@ -160,7 +160,7 @@ async fn a_contended_hold_takes_two_scripts() {
             let mutex = client.mutex("a");
             tokio::spawn(async move {
                 for _ in 0..times {
-                    mutex.lock().await.unwrap().release().await.unwrap();
+                    mutex.lock().await.unwrap().finish().await.unwrap();
                 }
             })
         });

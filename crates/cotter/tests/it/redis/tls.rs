@@ -83,8 +83,8 @@ async fn the_lock_is_handed_over_through_tls() {
     let guard = one.mutex("a").lock().await.unwrap();
     let waiting = tokio::spawn(other.mutex("a").lock());
     eventually("it waits", || queued(&secure.server, "a") == 1).await;
-    guard.release().await.unwrap();
-    waiting.await.unwrap().unwrap().release().await.unwrap();
+    guard.finish().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn a_server_may_ask_for_a_certificate() {
     Client::connect(secure.url(&authority.ca())).await.unwrap_err();
     let [cert, key] = authority.signs("client.example");
     let url = secure.url(&format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display()));
-    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
     let half = secure.url(&format!("{}&cert={}", authority.ca(), cert.display()));
     let error = Client::connect(half).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
@@ -137,13 +137,13 @@ async fn the_provider_of_the_process_is_left_to_the_application() {
     let info = redis::IntoConnectionInfo::into_connection_info(address).unwrap();
     let theirs = || cotter::redis::Store::from_client(redis::Client::open(info.clone()).unwrap());
     let url = secure.url(&authority.ca());
-    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
     // The driver would panic without one.
     let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert!(error.to_string().contains("install_default"), "{error}");
     rustls::crypto::ring::default_provider().install_default().expect("nobody has installed one");
-    client(&url, TTL).await.mutex("a").lock().await.unwrap().release().await.unwrap();
+    client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
     let error = Client::builder().backend(theirs()).connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "the system does not trust this server: {error}");
 }

@@ -132,7 +132,7 @@ async fn a_lease_that_came_by_message_is_as_long_as_any() {
     let guard = first.mutex("a").lock().await.unwrap();
     let waiting = tokio::spawn(second.mutex("a").lock());
     eventually("it waits", || queued(&server, "a") == 1).await;
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let guard = waiting.await.unwrap().unwrap();
     // Counted from its last question, which was at most a poll period of 5 s ago.
     let left = guard.remaining().unwrap();

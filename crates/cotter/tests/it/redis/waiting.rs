@@ -17,7 +17,7 @@ async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
                 let guard = mutex.lock().await.unwrap();
                 tokio::time::sleep(Duration::from_millis(60)).await;
                 assert!(guard.is_valid());
-                guard.release().await.unwrap();
+                guard.finish().await.unwrap();
             }));
         }
     }
@@ -93,12 +93,12 @@ async fn a_thousand_waiters_of_one_client_are_all_served() {
     let pass = |mutex: cotter::Mutex| async move {
         let guard = mutex.lock().await.unwrap();
         let token = guard.token();
-        guard.release().await.unwrap();
+        guard.finish().await.unwrap();
         token
     };
     let tasks: Vec<_> = (0..1000).map(|_| tokio::spawn(pass(client.mutex("a")))).collect();
     eventually("all wait", || queued(&server, "a") == 1000).await;
-    guard.release().await.unwrap();
+    guard.finish().await.unwrap();
     let mut tokens = Vec::new();
     for task in tasks {
         tokens.push(task.await.unwrap());

@@ -1,0 +1,212 @@
+//! A lock that is held.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `release` | giving it back |
+//! | `extend` | asking for more time |
+//! | `note` | writing notes as a holder |
+
+mod extend;
+mod note;
+mod release;
+
+use extend::ask_to_extend;
+pub use release::Released;
+
+use crate::backend::ClaimId;
+use crate::engine::{Engine, Hold, Returned, give_back};
+use crate::{ExpirySignal, FencingToken, Lease, LossSignal, Lost, Mode, Name, Result};
+use std::fmt;
+use std::future::Future;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A lock that is held. Dropping it releases the lock in the background; no runtime is needed for that.
+///
+/// A guard is not a proof: the process can be paused for longer than the lease, and others may hold the lock when it
+/// wakes up. So:
+/// - call [`check`](Self::check) before each step that must not be done twice, or run the work in
+///   [`scope`](Self::scope), or wait for [`lost`](Self::lost) beside it;
+/// - end with [`finish`](Self::finish), which fails if the lock was lost on the way;
+/// - pass the [`token`](Self::token) to the resource and let it reject smaller ones ([`Fence`](crate::Fence)).
+///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let guard = client.mutex("report").lock().wait()?;
+/// for page in 1..=3 {
+///     guard.check()?; // stops here once the lock is lost
+///     println!("page {page} under token {}", guard.token());
+/// }
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
+///
+/// `mem::forget` of a guard with a renewed lease keeps the lock for as long as the process lives.
+#[must_use = "a guard that is dropped at once frees the lock at once"]
+pub struct Guard {
+    /// `None` only while it is taken apart.
+    hold: Option<Arc<Hold>>,
+    serial: u32,
+    token: FencingToken,
+}
+
+impl Guard {
+    pub(crate) fn new(hold: Arc<Hold>, serial: u32, token: FencingToken) -> Self {
+        Self { hold: Some(hold), serial, token }
+    }
+
+    /// The name of the lock.
+    pub fn name(&self) -> &Name {
+        self.hold().name()
+    }
+
+    /// The id of the claim that was granted, for logs.
+    pub fn id(&self) -> ClaimId {
+        self.hold().grant.claim.id
+    }
+
+    /// The fencing token: larger than that of every earlier holder of this name.
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// Whether the name is held exclusively or shared.
+    pub fn mode(&self) -> Mode {
+        self.hold().grant.claim.mode
+    }
+
+    /// The lease that was asked for.
+    pub fn lease(&self) -> Lease {
+        self.hold().lease
+    }
+
+    /// The number of guards that the same owner has on this lock.
+    pub fn holds(&self) -> usize {
+        self.hold().count()
+    }
+
+    /// Whether the lock is still held as far as this process can know. Looks at the clock and asks nobody.
+    pub fn is_valid(&self) -> bool {
+        self.hold().lost().is_none()
+    }
+
+    /// How long the lock stays valid without another renewal: zero once it is lost, `None` where it lives with the
+    /// process or a session.
+    pub fn remaining(&self) -> Option<Duration> {
+        if !self.is_valid() {
+            return Some(Duration::ZERO);
+        }
+        Some(self.hold().deadline()?.since(self.hold().core.now()))
+    }
+
+    /// `Ok` while the lock is held. Looks at the clock first, so that a process that was paused finds out here.
+    ///
+    /// # Errors
+    /// [`Lost`] says why.
+    pub fn check(&self) -> Result<(), Lost> {
+        self.hold().check(self.token)
+    }
+
+    /// Completes when the lock is lost, at the deadline at the latest. After a release it completes once the store has
+    /// answered that.
+    pub fn lost(&self) -> LossSignal {
+        LossSignal::new(self.hold().clone(), self.serial, self.token)
+    }
+
+    /// Completes `margin` before the deadline, while the lock is still held: for work that needs time to stop.
+    ///
+    /// That happens only with a fixed lease or while renewals fail, and never where the grant lives with the process or
+    /// a session. A margin of more than a third of a renewed lease is cut short, because renewals come that late. If the
+    /// lock is lost first, the signal ends with [`Lost`].
+    pub fn expiring(&self, margin: Duration) -> ExpirySignal {
+        ExpirySignal::new(self.lost(), margin)
+    }
+
+    /// Runs `work` until it is done or the lock is lost, whichever comes first. `Ok` means that the lock was still valid
+    /// when `work` returned.
+    ///
+    /// Cancel safety: as far as `work` is cancel safe; the lock stays held. A `work` that never yields is never stopped.
+    ///
+    /// # Errors
+    /// [`Lost`]; `work` was dropped at the point that it had reached.
+    pub async fn scope<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
+        let mut work = pin!(work);
+        let done = tokio::select! {
+            biased;
+            lost = self.lost() => return Err(lost),
+            done = &mut work => done,
+        };
+        self.check().map(|()| done)
+    }
+
+    /// Runs `work` in a scope and releases: the second half of every `with`.
+    pub(crate) async fn run<T>(self, work: impl AsyncFnOnce(&Self) -> T) -> Result<T> {
+        let done = self.scope(work(&self)).await?;
+        match self.end().await {
+            Some(lost) => Err(lost.into()),
+            None => Ok(done),
+        }
+    }
+
+    /// Duplicates of the descriptors that the grant lives on; none where it does not live on descriptors.
+    ///
+    /// For a process that must keep the lock when this one is killed: it receives them over a socket (`SCM_RIGHTS`), and
+    /// as long as it has them open nobody else gets the lock. They are to be opened there in this order and closed in
+    /// the opposite one: the end of the last wakes those who wait, and by then the lock has to be free. A
+    /// [`release`](Self::release) frees the lock whoever has duplicates; that it wakes those who wait at once needs all
+    /// duplicates to be closed before.
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    pub fn descriptors(&self) -> std::io::Result<Vec<OwnedFd>> {
+        let hold = self.hold();
+        hold.core.backend.descriptors(&hold.grant)
+    }
+
+    /// Takes the guard apart; the caller gives the serial back.
+    pub(crate) fn into_serial(mut self) -> u32 {
+        self.hold = None;
+        self.serial
+    }
+
+    /// The guard as it is in the memory of a forked child.
+    #[cfg(test)]
+    pub(crate) fn copy_in(&self, child: &Arc<crate::engine::Core>) -> Self {
+        let hold = self.hold();
+        let copy = Hold::new(child, &hold.line, hold.grant.clone(), hold.lease);
+        let (serial, token) = copy.next_turn(None).expect("a grant has a turn");
+        Self::new(copy, serial, token)
+    }
+
+    pub(crate) fn hold(&self) -> &Arc<Hold> {
+        self.hold.as_ref().expect("a guard that is taken apart is not used")
+    }
+
+    pub(crate) fn engine(&self) -> Arc<Engine> {
+        self.hold().core.engine.clone()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let Some(hold) = self.hold.take() else { return };
+        if let Returned::Send(parting) = give_back(&hold, self.serial, None) {
+            parting.detach();
+        }
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("name", self.name())
+            .field("token", &self.token)
+            .field("mode", &self.mode())
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

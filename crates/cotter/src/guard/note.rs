@@ -1,0 +1,65 @@
+//! Writing notes as a holder.
+
+use super::{Guard, ask_to_extend};
+use crate::backend::NoteAt;
+use crate::engine::{Core, Hold};
+use crate::notes::{check_key, check_size};
+use crate::{Error, FencingToken, LossCause, Op, Result};
+use std::sync::Arc;
+
+impl Guard {
+    /// Writes the note of this name, which outlives the lock. At most [`Note::MAX_BYTES`](crate::Note::MAX_BYTES).
+    ///
+    /// Only a current holder can write: the store rejects the write once the lock has passed on. Observers read it with
+    /// [`Client::note`](crate::Client::note).
+    ///
+    /// Cancel safety: as for [`put_note_at`](Self::put_note_at).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock is not held any more,
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a note that is too long,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes,
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if it did not answer; the note may have been written then.
+    pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
+        self.put_note_at("", bytes)
+    }
+
+    /// The same under a key: a name may have several notes, independent of each other. A key has at most
+    /// [`Note::MAX_KEY`](crate::Note::MAX_KEY) bytes and no control characters.
+    ///
+    /// Cancel safety: if the call is dropped, the note may or may not have been written. Writes of one holder keep the
+    /// order in which they were asked for, so a late one never replaces a newer one.
+    ///
+    /// # Errors
+    /// As [`put_note`](Self::put_note); [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a bad key.
+    pub fn put_note_at(&self, key: impl AsRef<str>, bytes: impl Into<Vec<u8>>) -> Op<()> {
+        let (hold, token) = (self.hold().clone(), self.token);
+        let (key, bytes) = (key.as_ref().to_owned(), bytes.into());
+        Op::new(&self.engine(), async move { put_note(&hold, token, key, bytes).await })
+    }
+}
+
+async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec<u8>) -> Result<()> {
+    let core: &Core = &hold.core;
+    core.usable()?;
+    check_key(hold.name(), &key)?;
+    check_size(hold.name(), &bytes)?;
+    hold.check(token)?;
+    let at = hold.next_note();
+    let asked = hold.clone();
+    let store = async move {
+        let at = NoteAt { key: &key, token: token.get(), sequence: at };
+        asked.core.notes()?.store(&asked.grant, at, &bytes).await
+    };
+    match core.on_engine(store).await? {
+        Some(_) => Ok(()),
+        None => {
+            // Where the store knows the reason, its answer says it.
+            let shortest = core.backend.info().capabilities.min_ttl;
+            let _ = ask_to_extend(hold, shortest).await;
+            hold.lose(LossCause::Gone);
+            hold.check(token)?;
+            Err(Error::not_ours(hold.grant.claim.id).with_name(hold.name()))
+        }
+    }
+}

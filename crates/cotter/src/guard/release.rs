@@ -1,0 +1,135 @@
+//! Giving the lock back.
+
+use super::Guard;
+use super::extend::{ask_to_extend, start_again};
+use crate::engine::{Hold, Returned, give_back, in_background};
+use crate::{FencingToken, LossCause, LossSignal, Lost, Op, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The outcome of [`Guard::release`].
+///
+/// [`Guard::finish`] turns the last of these into an error.
+#[must_use = "`AlreadyLost` means that the work may have collided with another holder; `finish()` reports it as an error"]
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Released {
+    /// The lock is given back.
+    Yes,
+    /// The same owner still holds it, this many times.
+    StillHeld(usize),
+    /// It was lost before. What the work did after that may have collided with another holder.
+    AlreadyLost,
+}
+
+impl Guard {
+    /// Gives the lock back at the end of work that needed it: `Ok` means that the lock was held until now.
+    ///
+    /// The same as [`release`](Self::release), except that a loss is an error. Prefer it wherever the result of the work
+    /// is worth nothing, or has to be checked, if the lock was lost on the way.
+    ///
+    /// Cancel safety: the release is carried out even if the call is dropped or never polled.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before, with [the cause](crate::Error::lost); otherwise as
+    /// [`release`](Self::release).
+    pub fn finish(self) -> Op<()> {
+        let engine = self.engine();
+        Op::new(&engine, async move {
+            let (hold, serial, token) = (self.hold().clone(), self.serial, self.token);
+            match self.part(None).await? {
+                Released::AlreadyLost => Err(LossSignal::new(hold, serial, token).await.into()),
+                Released::Yes | Released::StillHeld(_) => Ok(()),
+            }
+        })
+    }
+
+    /// Gives the lock back.
+    ///
+    /// The answer is [`Released::AlreadyLost`] also if only now the store turns out not to know the lock any more: it was
+    /// evicted, deleted, flushed, or taken by another holder. If the lock is passed on inside this process
+    /// ([`local_turns`](crate::Builder::local_turns)), only the last holder asks the store.
+    ///
+    /// Cancel safety: the release is carried out even if the call is dropped or never polled.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer for as long as the lease
+    /// lasts. The lock is free once the lease has run out.
+    pub fn release(self) -> Op<Released> {
+        let engine = self.engine();
+        Op::new(&engine, self.part(None))
+    }
+
+    /// Gives the lock back, but keeps the name locked for `rest`, so that the next holder cannot start earlier.
+    ///
+    /// Where grants live with the process, the process keeps the name for that time, as long as it lives.
+    ///
+    /// Cancel safety: the release is carried out in any case; if the call is dropped before it was polled, without the
+    /// rest.
+    ///
+    /// # Errors
+    /// As [`release`](Self::release).
+    pub fn leave_for(self, rest: Duration) -> Op<Released> {
+        let engine = self.engine();
+        if self.hold().core.backend.info().capabilities.keep_for {
+            return Op::new(&engine, self.part(Some(rest)));
+        }
+        Op::new(&engine, self.linger(rest))
+    }
+
+    /// Gives the lock back once the work is done: waits for the answer, but not for long. Tells how the lock was lost, if it was.
+    pub(super) async fn end(self) -> Option<Lost> {
+        let (core, signal) = (self.hold().core.clone(), self.lost());
+        let parting = self.release();
+        let released = tokio::select! {
+            biased;
+            released = parting => released,
+            () = core.clock().sleep_until(core.now() + LAST_WORD) => return None,
+        };
+        match released {
+            Ok(Released::AlreadyLost) => Some(signal.await),
+            _ => None,
+        }
+    }
+
+    async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
+        let (hold, token) = (self.hold().clone(), self.token);
+        match give_back(&hold, self.into_serial(), keep_for) {
+            Returned::StillHeld(n) => still_held(&hold, token, n).await,
+            Returned::Passed => Ok(Released::Yes),
+            Returned::AlreadyLost(LossCause::Forked) => {
+                Err(Lost::new(hold.name().clone(), token, LossCause::Forked).into())
+            }
+            Returned::AlreadyLost(_) => Ok(Released::AlreadyLost),
+            Returned::Send(parting) => parting.await,
+        }
+    }
+
+    async fn linger(self, rest: Duration) -> Result<Released> {
+        // A grant that lives with its process may have gone unnoticed: the store is asked before it is kept.
+        if self.hold().count() == 1 && self.is_valid() {
+            ask_to_extend(self.hold(), rest).await?;
+        }
+        if self.hold().count() > 1 || !self.is_valid() {
+            return self.part(None).await;
+        }
+        let core = self.hold().core.clone();
+        let wake = core.clock().sleep_until(core.now() + rest);
+        in_background(&core, async move {
+            wake.await;
+            drop(self);
+        });
+        Ok(Released::Yes)
+    }
+}
+
+/// The longest wait for the answer to the release at the end of [`Guard::run`].
+const LAST_WORD: Duration = Duration::from_secs(2);
+
+/// An inner hold has ended: a fixed lease starts again for the outer one.
+async fn still_held(hold: &Arc<Hold>, token: FencingToken, holds: usize) -> Result<Released> {
+    if !hold.lease.renewed {
+        start_again(hold, token).await?;
+    }
+    Ok(Released::StillHeld(holds))
+}
