@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `conformance` | every store against the contract, case by case |
 //! | `mutex`, `rwlock` | what leases, owners and guards mean, on a clock that the test moves |
+//! | `handles` | what handles and guards can do, and how they end |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `file`, `flock`, `redis` | what is particular to one store |
@@ -18,6 +19,7 @@ mod conformance;
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
+mod handles;
 mod mutex;
 mod placement;
 #[cfg(feature = "redis")]
