@@ -1,4 +1,4 @@
-//! The command line as it is declared. Reading it does nothing yet.
+//! The declaration of the command line. Parsing it has no effects.
 
 use crate::bench::Bench;
 use crate::cron::Cron;
@@ -13,10 +13,10 @@ use crate::schedule::Schedule;
 use crate::show::Show;
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
 
-/// Wider lines are hard to read.
+/// The maximum width of help texts.
 const WIDTH: usize = 100;
 
-/// Run commands under a distributed lock, and look after the locks.
+/// Run commands under a distributed lock, and manage locks and scheduled jobs.
 #[derive(Debug, Parser)]
 #[command(name = "cotter", version, max_term_width = WIDTH, after_long_help = WHERE)]
 pub(crate) struct Cli {
@@ -26,21 +26,21 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What the manual page says about the place of the locks.
+/// How the store is chosen, for `--help` and the manual page.
 pub(crate) const WHERE: &str = "\
-Which store, the first that is given:
+The store is the first of these that is set:
   --url URL, --store NAME    the command line
   COTTER_STORE, COTTER_URL   the environment
-  default = \"NAME\"           the configuration
-  file:                      a directory of this user on this host
+  default = \"NAME\"           the configuration file
+  file:                      a directory of the current user on this host
 
-Named stores stand in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.toml:
+Named stores are defined in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.toml:
   default = \"prod\"
   [store.prod]
   url = \"redis://redis.example\"
   password_file = \"/run/secrets/redis\"";
 
-/// The part of it that is used most, and so often that making the rest would be felt.
+/// Only `cotter run`: it is used so often that building the parsers of all other commands would be noticeable.
 #[derive(Debug, Parser)]
 #[command(name = "cotter", disable_help_subcommand = true)]
 struct Short {
@@ -55,18 +55,18 @@ enum ShortCommand {
     Run(Run),
 }
 
-/// Reads the command line of this process.
+/// Parses the command line of this process.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     if std::env::args_os().nth(1).is_some_and(|word| word == "run")
         && let Ok(Short { global, command: ShortCommand::Run(run) }) = Short::try_parse()
     {
         return Ok(Cli { global, command: Command::Run(run) });
     }
-    // What is wrong, or asks for help, is answered by the whole.
+    // Errors and help come from the complete parser.
     Cli::try_parse()
 }
 
-/// With the options of every command in the help of each command in their short form: `cotter --help` has the long one.
+/// The command line with the global options in short form in the help of each command; `cotter --help` has the long form.
 pub(crate) fn with_short_globals() -> clap::Command {
     let cotter = Cli::command();
     let globals: Vec<_> = cotter.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -83,7 +83,7 @@ fn with(command: clap::Command, globals: &[Arg], list: &str) -> clap::Command {
     command.mut_subcommands(|command| with(command, globals, list))
 }
 
-/// One variant for each command. Each has a module of its own, and is described where its arguments are.
+/// The commands. Each has its own module, which declares and documents its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Print the completions for a shell
+/// Print shell completions
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
@@ -114,7 +114,7 @@ pub(crate) struct Completions {
 /// For example: cotter man run | man -l -
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The page of this command
+    /// The command to print the page of; without it, the page of cotter
     pub(crate) command: Option<String>,
 }
 

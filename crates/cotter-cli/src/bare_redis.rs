@@ -1,4 +1,4 @@
-//! The Redis of a store, past cotter: for what cotter is compared with.
+//! A direct connection to the Redis of a store, for comparisons.
 
 use crate::exit::Exit;
 use crate::output::Failure;
@@ -6,7 +6,7 @@ use crate::store::Chosen;
 use redis::IntoConnectionInfo;
 use redis::aio::MultiplexedConnection;
 
-/// `None` where the store is none, or one that needs more than an address and a password.
+/// `None` if the store is not a Redis, or needs more than an address and a password.
 pub(crate) async fn connect(store: &Chosen) -> Result<Option<MultiplexedConnection>, Failure> {
     let Some(address) = address(store.secret_url()) else { return Ok(None) };
     let mut info = address.into_connection_info().map_err(unreachable)?;
@@ -18,7 +18,7 @@ pub(crate) async fn connect(store: &Chosen) -> Result<Option<MultiplexedConnecti
     client.get_multiplexed_async_connection().await.map(Some).map_err(unreachable)
 }
 
-/// The URL as the driver reads it: without the options that only cotter knows.
+/// The URL for the driver, without the options that only cotter knows.
 fn address(url: &str) -> Option<String> {
     let plain = url.split_once('?').map_or(url, |(plain, _)| plain);
     match plain.split_once(':') {

@@ -1,4 +1,4 @@
-//! The configuration file: stores by name.
+//! The configuration file, which defines named stores.
 
 use crate::nearest::nearest;
 use crate::output::{Console, Failure, clean};
@@ -8,13 +8,13 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// For all users of the host.
+/// The configuration for all users of the host.
 const SYSTEM: &str = "/etc/cotter.toml";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// The store without any other choice.
+    /// The name of the default store.
     default: Option<String>,
     #[serde(default)]
     store: BTreeMap<String, Store>,
@@ -27,35 +27,35 @@ struct Store {
     password_file: Option<PathBuf>,
 }
 
-/// Warns when others can read a file with a password in it.
+/// Warns if a file with a password is readable by others.
 pub(crate) fn warn(place: &Path, console: &Console) {
     let mode = place.metadata().map_or(0, |found| found.permissions().mode());
     if mode & 0o004 != 0 {
         let place = clean(&place.to_string_lossy());
         console.warning(&format!(
-            "everybody on this host can read the password in {place}: chmod 600 it, or move the password to a password_file"
+            "the password in {place} is readable by every user of this host: chmod 600 the file, or use password_file"
         ));
     }
 }
 
-/// A store that was found.
+/// A named store.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) url: String,
     pub(crate) password_file: Option<PathBuf>,
-    /// Where it stands.
+    /// The file that defines it.
     pub(crate) file: PathBuf,
 }
 
-/// The places to look at, the user's own first.
+/// The configuration files, the user's own first.
 ///
-/// `$HOME` and not the passwd entry: whoever sets the environment of this process could as well set `COTTER_URL`.
+/// This uses `$HOME` and not the passwd entry: anybody who controls the environment could set `COTTER_URL` as well.
 pub(crate) fn places(home: Option<&str>) -> Vec<PathBuf> {
     let own = home.filter(|h| !h.is_empty()).map(|h| Path::new(h).join(".config/cotter/config.toml"));
     own.into_iter().chain([SYSTEM.into()]).collect()
 }
 
-/// The name of the store that is used without any other choice, from the first file that has one, and that file.
+/// The name of the default store, and the first file that sets one.
 pub(crate) fn default(places: &[PathBuf]) -> Result<Option<(String, PathBuf)>, Failure> {
     for place in places {
         if let Some(name) = read(place)?.default {
@@ -65,7 +65,7 @@ pub(crate) fn default(places: &[PathBuf]) -> Result<Option<(String, PathBuf)>, F
     Ok(None)
 }
 
-/// The store of this name in the first file that has it.
+/// Finds a store by name, in the first file that defines it.
 pub(crate) fn find(name: &str, places: &[PathBuf]) -> Result<Named, Failure> {
     let mut known = Vec::new();
     for place in places {
@@ -73,8 +73,7 @@ pub(crate) fn find(name: &str, places: &[PathBuf]) -> Result<Named, Failure> {
         if let Some(store) = file.store.remove(name) {
             if store.password_file.as_deref().is_some_and(Path::is_relative) {
                 let file = place.display();
-                let why =
-                    format!("{file}: `password_file` of {name:?}: write the whole path, beginning with /");
+                let why = format!("{file}: `password_file` of {name:?}: write an absolute path");
                 return Err(Failure::config(why));
             }
             let (url, password_file) = (store.url, store.password_file);
@@ -89,14 +88,15 @@ fn unknown(name: &str, known: &[String], places: &[PathBuf]) -> Failure {
     let name = clean(name);
     let files = places.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" or ");
     if known.is_empty() {
-        let why = format!("no store is named {name:?}: write [store.{name}] and its url into {files}");
+        let why = format!("there is no store {name:?}: add [store.{name}] with its url to {files}");
         return Failure::config(why);
     }
     let hint = match nearest(&name, known) {
         Some(near) => format!("did you mean {near:?}? "),
         None => String::new(),
     };
-    let why = format!("no store is named {name:?}: {hint}known are {}, from {files}", known.join(", "));
+    let why =
+        format!("there is no store {name:?}: {hint}known stores are {}, from {files}", known.join(", "));
     Failure::config(why)
 }
 
@@ -106,14 +106,14 @@ fn read(place: &Path) -> Result<File, Failure> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(File::default()),
         Err(e) => {
             let place = place.display();
-            let why = format!("{place}: cannot be read: {e}; --url or COTTER_URL does without it");
+            let why = format!("{place}: cannot be read: {e}; use --url or COTTER_URL to do without it");
             return Err(Failure::config(why));
         }
     };
     toml::from_str(&text).map_err(|e| broken(place, &text, &e))
 }
 
-/// The line, and toml's own words without its excerpt of the file: that could show a password.
+/// The line and the message of the parser, without its excerpt of the file, which could contain a password.
 fn broken(place: &Path, text: &str, error: &toml::de::Error) -> Failure {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
@@ -122,7 +122,7 @@ fn broken(place: &Path, text: &str, error: &toml::de::Error) -> Failure {
     Failure::config(format!("{}, line {line}: {message}{hint}", place.display()))
 }
 
-/// For a key that is not known, the one that was probably meant.
+/// The known key that is most similar to an unknown one.
 fn suggestion(message: &str) -> Option<String> {
     let quoted: Vec<&str> = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2).collect();
     let (key, known) = quoted.split_first()?;

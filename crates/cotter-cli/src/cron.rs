@@ -1,39 +1,39 @@
-//! `cotter cron`: when an expression fires, and what it means.
+//! `cotter cron`: the instants and the meaning of an expression.
 
 use crate::exit::Exit;
 use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// Say when a cron expression fires
+/// Print when a cron expression fires
 ///
-/// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`. Prints the next
-/// instants, one RFC 3339 a line in UTC; nothing when there is none. With --json one object a line, with `at`
-/// and, where there is a zone, `local`.
+/// The dialect is that of Quartz: `seconds minutes hours day-of-month month day-of-week [year]`. Prints the next instants
+/// in RFC 3339 and UTC, one per line; nothing if there are none. With --json prints one object per line, with `at` and,
+/// if a time zone is given, `local`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Cron {
     /// `seconds minutes hours day-of-month month day-of-week [year]`, as one argument
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     expression: String,
 
-    /// The time zone of the expression, an IANA name; local time is shown in a second column
+    /// The time zone of the expression, an IANA name; adds a column with local time
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 
-    /// Only instants strictly after this one [default: now]
+    /// Print instants strictly after this one [default: now]
     #[arg(long, value_name = "RFC3339", allow_hyphen_values = true)]
     after: Option<String>,
 
-    /// How many instants
+    /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", default_value = "5", allow_hyphen_values = true)]
     count: String,
 
-    /// Say in words what the expression means
+    /// Describe the expression in English instead
     #[arg(long)]
     explain: bool,
 }
 
-/// What was asked for, understood.
+/// The parsed arguments.
 struct Question {
     cron: Expression,
     zone: Option<Zone>,
@@ -42,11 +42,11 @@ struct Question {
 }
 
 impl Cron {
-    /// Answers on `out`, explains mistakes on `err`.
+    /// Prints the result to `out`, and mistakes to `err`.
     ///
     /// # Errors
     ///
-    /// Only what writing to `out` or `err` gives.
+    /// Only errors of writing to `out` or `err`.
     pub(crate) fn run(&self, json: bool, out: &mut impl Write, err: &mut impl Write) -> io::Result<Exit> {
         match self.question(json) {
             Ok(question) => self.answer(&question, json, out).map(|()| Exit::Done),
@@ -56,7 +56,7 @@ impl Cron {
 
     fn question(&self, json: bool) -> Result<Question, String> {
         if json && self.explain {
-            return Err("--explain is for people and --json for programs; leave one of them out".into());
+            return Err("--explain and --json cannot be combined; leave one of them out".into());
         }
         let cron: Expression = self
             .expression
@@ -67,8 +67,8 @@ impl Cron {
         let after = self.after.as_deref().map(str::parse).transpose();
         let after = after.map_err(|error: cotter_scheduler::TimeError| format!("--after: {error}"))?;
         let count = self.count.parse().ok().filter(|&count| count > 0);
-        let count = count
-            .ok_or_else(|| format!("-n: {:?} is not a number of instants; write 1 or more", self.count))?;
+        let count =
+            count.ok_or_else(|| format!("-n: {:?} is not a valid number; write 1 or more", self.count))?;
         Ok(Question { cron, zone, after: after.unwrap_or_else(UnixTime::now), count })
     }
 
@@ -200,7 +200,7 @@ mod tests {
             refusal(&[LEAP_DAY, "--after", "yesterday"]).starts_with("cotter: --after: \"yesterday\" is not")
         );
         for count in ["0", "-1", "many", ""] {
-            let text = format!("cotter: -n: {count:?} is not a number of instants; write 1 or more\n");
+            let text = format!("cotter: -n: {count:?} is not a valid number; write 1 or more\n");
             assert_eq!(refusal(&[LEAP_DAY, "-n", count]), text);
         }
     }

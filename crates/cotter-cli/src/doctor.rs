@@ -1,4 +1,4 @@
-//! `cotter doctor`.
+//! `cotter doctor`: the guarantees of a store, and problems of its set-up.
 
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
@@ -9,13 +9,13 @@ use cotter::{Client, Finding, Info, Level, Severity};
 use serde_json::json;
 use std::io::Write;
 
-/// Say what the store promises, and what in its set-up voids that
+/// Print the guarantees of the store, and problems in its set-up that weaken them
 ///
-/// Exits with 78 when a promise is void until something is mended.
+/// Exits with 78 if a guarantee is void until a problem is fixed.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {}
 
-/// Prints what the store is and what was found; a problem makes it fail.
+/// Prints the properties of the store and the findings; fails if one of them is a problem.
 pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
     let findings = client.diagnose().await?;
@@ -72,7 +72,7 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
     format!("{report}\n")
 }
 
-/// What is left of the store's promise when everything that was found is taken into account.
+/// The level of the store, taking the findings into account.
 fn promised(info: &Info, findings: &[Finding]) -> Level {
     findings.iter().filter_map(|f| f.level).fold(info.level, Level::min)
 }
@@ -80,17 +80,13 @@ fn promised(info: &Info, findings: &[Finding]) -> Level {
 fn level(level: Level) -> (&'static str, &'static str) {
     match level {
         Level::BestEffort => ("L0", "L0, best effort: two holders are possible"),
-        Level::LeaseExclusive => ("L1", "L1, lease-exclusive: no two holders inside their own validity"),
-        _ => ("unknown", "a level that this cotter does not know"),
+        Level::LeaseExclusive => ("L1", "L1, lease-exclusive: no two holders within their own validity"),
+        _ => ("unknown", "a level that this version of cotter does not know"),
     }
 }
 
 fn lifetime(capabilities: Capabilities) -> &'static str {
-    if capabilities.leases {
-        "a lock ends when its lease does"
-    } else {
-        "a lock ends when its process or session does"
-    }
+    if capabilities.leases { "a lock ends with its lease" } else { "a lock ends with its process or session" }
 }
 
 fn abilities(capabilities: Capabilities) -> [(&'static str, bool); 4] {

@@ -1,12 +1,12 @@
-//! Durations as people write them.
+//! Parsing and formatting of durations.
 
 use jiff::SignedDuration;
 use std::time::{Duration, SystemTime};
 
-/// Longer than any lock should live; keeps sums of durations far from overflow.
-const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+/// Longer than any useful lock; sums of durations stay far from overflow.
+const MAX_DURATION: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
-/// Reads `5s`, `500ms`, `1m30s` or `PT5S`. A unit is a must: `sleep 5` and `setTimeout(5)` mean different things.
+/// Parses `5s`, `500ms`, `1m30s` or `PT5S`. A unit is required: `sleep 5` and `setTimeout(5)` mean different things.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let bare = text.trim();
     if bare.parse::<f64>().is_ok() {
@@ -16,21 +16,21 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         bare.parse().map_err(|_| "not a duration: write it like 5s, 500ms, 1m30s or PT5S".to_owned())?;
     let duration =
         Duration::try_from(signed).map_err(|_| "a duration cannot be negative: write 5s".to_owned())?;
-    if duration > LONGEST {
+    if duration > MAX_DURATION {
         return Err("a duration of more than ten years is not supported".to_owned());
     }
     Ok(duration)
 }
 
-/// The same, for what makes no sense with zero.
+/// The same, but zero is an error.
 pub(crate) fn parse_positive(text: &str) -> Result<Duration, String> {
     match parse(text)? {
-        Duration::ZERO => Err("a duration of zero makes no sense here".to_owned()),
+        Duration::ZERO => Err("a duration of zero is not allowed here".to_owned()),
         duration => Ok(duration),
     }
 }
 
-/// In words, in the two largest units, and below ten seconds with tenths: `250 ms`, `1.2 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `5 d 3 h`.
+/// Formats a duration for people, in the two largest units, and below ten seconds with tenths: `250 ms`, `1.2 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `5 d 3 h`.
 pub(crate) fn words(duration: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let (total, tenths) = (duration.as_secs(), duration.subsec_millis() / 100);
@@ -51,7 +51,7 @@ pub(crate) fn words(duration: Duration) -> String {
     parts.join(" ")
 }
 
-/// How long ago that was. A clock that was stepped back makes it zero, not an error.
+/// The time since an instant; zero if the clock was stepped back.
 pub(crate) fn since(then: SystemTime) -> Duration {
     SystemTime::now().duration_since(then).unwrap_or_default()
 }

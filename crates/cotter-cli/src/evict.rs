@@ -1,4 +1,4 @@
-//! `cotter evict`.
+//! `cotter evict`: takes a lock away from its holder.
 
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
@@ -10,23 +10,23 @@ use std::io::Write;
 
 /// Take a lock away from its holder
 ///
-/// Its holder is told at its next renewal, and the lock passes on when the lease ends.
+/// The holder is notified at its next renewal, and the lock passes on when the lease ends.
 ///
-/// Exits with 0 when nobody holds the lock (any more), and with 75 where it is still held because it lives with a process:
-/// no store can take such a lock away; the message names the process that has to end.
+/// Exits with 0 if the lock is not held, or no longer held, and with 75 if it is still held because it lives with a
+/// process: no store can take such a lock away. The message names the process that has to end.
 #[derive(Debug, Args)]
 pub(crate) struct Evict {
     /// The name of the lock
     pub(crate) name: String,
-    /// Only the holder with this token
+    /// Evict only the holder with this token
     #[arg(long, value_name = "N")]
     pub(crate) token: Option<u64>,
-    /// At once: the next may start while the holder has not noticed yet
+    /// Pass the lock on immediately: the next holder may start before this one has noticed
     #[arg(long)]
     pub(crate) now: bool,
 }
 
-/// Takes a lock away, or says why that cannot be.
+/// Takes a lock away, or reports why that is not possible.
 pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(&args.name)?;
     let client = store.connect(Client::builder(), console).await?;
@@ -36,17 +36,17 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
     match client.evict_with(&name, order).await? {
         Eviction::Evicted { token } => {
             let more = json!({ "token": token.to_string() });
-            tell(console, &name, "evicted", more, &format!("evicted (token {token}){}", when(args.now)))?;
+            print(console, &name, "evicted", more, &format!("evicted (token {token}){}", when(args.now)))?;
             Ok(Exit::Done)
         }
         Eviction::NotHeld => {
             let by = args.token.map(|token| format!(" with token {token}")).unwrap_or_default();
-            tell(console, &name, "not_held", json!({}), &format!("not held by anybody{by}; nothing to do"))?;
+            print(console, &name, "not_held", json!({}), &format!("not held by anybody{by}; nothing to do"))?;
             Ok(Exit::Done)
         }
         Eviction::HolderMustExit { pid } => {
             if console.json {
-                tell(console, &name, "holder_must_exit", json!({ "pid": pid }), "")?;
+                print(console, &name, "holder_must_exit", json!({ "pid": pid }), "")?;
             }
             let why = format!(
                 "{:?}: the lock lives with the process {pid} and ends with it: end it (kill {pid})",
@@ -54,19 +54,22 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
             );
             Err(Failure::new(Exit::Busy(Exit::BUSY), why))
         }
-        _ => Err(Failure::new(Exit::Protocol, "the store did something that this cotter does not know")),
+        _ => Err(Failure::new(
+            Exit::Protocol,
+            "the store returned a result that this version of cotter does not know",
+        )),
     }
 }
 
 fn when(now: bool) -> &'static str {
     if now {
-        " at once: its holder may go on for up to its ttl"
+        " immediately: its holder may continue for up to its ttl"
     } else {
-        ": its holder is told at its next renewal, the lock passes on when its lease ends"
+        ": its holder is notified at its next renewal, the lock passes on when its lease ends"
     }
 }
 
-fn tell(
+fn print(
     console: &Console,
     name: &str,
     result: &str,

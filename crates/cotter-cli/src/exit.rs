@@ -1,37 +1,38 @@
-//! How `cotter` ends: every exit code there is.
+//! The exit codes of `cotter`.
 
 use cotter::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 
-/// How the program ends. The numbers follow sysexits.h and timeout(1), so that they rarely collide with a command's own.
+/// An outcome with an exit code. The numbers follow sysexits.h and timeout(1), so that they rarely collide with a command's
+/// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// `cotter demo`: the audit found something.
+    /// `cotter demo`: the audit reported findings.
     Unclean,
-    /// `cotter show --quiet`: nobody holds the lock.
+    /// `cotter show --quiet`: the lock is free.
     Free,
-    /// The command ran and ended so.
+    /// The command exited with this code.
     Child(u8),
-    /// This signal ended the command.
+    /// The command was ended by this signal.
     Signalled { signal: u8, share: Share },
-    /// Wrong usage, a bad name, or something that this store cannot do.
+    /// Wrong usage, an invalid name, or an operation that the store does not support.
     Usage,
-    /// The name is used in another way.
+    /// The name is in use for something else.
     UsedOtherwise,
     /// The store cannot be reached.
     Unreachable,
     /// The lock was lost while the command ran.
     Lost,
-    /// Not acquired in time; the number is the one of `--busy-code`.
+    /// Not acquired in time; the exit code of `--busy-code`.
     Busy(u8),
-    /// A reply that makes no sense.
+    /// An invalid reply.
     Protocol,
-    /// The store refuses.
+    /// The store denies access.
     Denied,
-    /// A URL, a file or the store's set-up is wrong.
+    /// An invalid URL or file, or a problem of the store's set-up.
     Config,
     /// `--max-hold` was reached.
     MaxHold,
@@ -43,24 +44,24 @@ pub(crate) enum Exit {
     Interrupted(u8),
 }
 
-/// Who else is to end by the signal that ended a command.
+/// The processes that also have to end by the signal that ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// Nobody; the exit code says it.
+    /// None; the exit code is sufficient.
     Nobody,
-    /// This process: the shell that started it looks at how it ends.
+    /// This process: the shell that started it checks how it ended.
     Cotter,
-    /// Its whole process group: the terminal has sent the signal to the command's group alone.
+    /// Its whole process group: the terminal has sent the signal only to the command's group.
     Group,
 }
 
 impl Exit {
-    /// What `--busy-code` is without a choice.
+    /// The default of `--busy-code`.
     pub(crate) const BUSY: u8 = 75;
-    /// The command was killed, and nobody knows how it would have ended.
+    /// The command was killed, and its own status is not known.
     pub(crate) const KILLED: Self = Self::Child(128 + 9);
 
-    /// The number.
+    /// The exit code.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -80,7 +81,7 @@ impl Exit {
         }
     }
 
-    /// A command's own code, or 128 + the signal that ended it.
+    /// The exit of a command: its own code, or 128 + the signal that ended it.
     pub(crate) fn of_child(status: ExitStatus) -> Self {
         let byte = |number: Option<i32>| number.and_then(|n| u8::try_from(n).ok());
         match byte(status.signal()) {
@@ -89,7 +90,7 @@ impl Exit {
         }
     }
 
-    /// With others ending by the signal that ended the command, if one did.
+    /// Sets which processes share the signal that ended the command, if one did.
     pub(crate) fn shared(self, with: impl FnOnce(u8) -> Share) -> Self {
         match self {
             Self::Signalled { signal, .. } => Self::Signalled { signal, share: with(signal) },
@@ -120,17 +121,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The table of `cotter run`, for `--help` and the manual page.
+/// The exit codes of `cotter run`, for `--help` and the manual page.
 pub(crate) const TABLE: &[(&str, &str)] = &[
-    ("CMD's own", "CMD ran and ended so; 128 + N when signal N ended it"),
-    ("64", "wrong usage, a bad name, not supported by this store"),
-    ("65", "the name is used in another way"),
+    ("CMD's own", "CMD ran and exited with this code; 128 + N if signal N ended it"),
+    ("64", "wrong usage, an invalid name, not supported by this store"),
+    ("65", "the name is in use for something else"),
     ("69", "the store cannot be reached"),
-    ("74", "the lock was lost while CMD ran; CMD was stopped, if it had not ended"),
+    ("74", "the lock was lost while CMD ran; CMD was stopped if it had not ended"),
     ("75 (-E N)", "not acquired in time"),
-    ("76", "the store gave an answer that makes no sense"),
-    ("77", "not permitted"),
-    ("78", "configuration: a bad URL, an unknown store, a store not set up"),
+    ("76", "the store sent an invalid reply"),
+    ("77", "permission denied"),
+    ("78", "configuration: an invalid URL, an unknown store, a store that is not set up"),
     ("124", "--max-hold was reached; CMD was stopped"),
     ("126", "CMD cannot be executed"),
     ("127", "CMD was not found"),
@@ -148,7 +149,7 @@ pub(crate) fn table() -> String {
 mod tests {
     use super::*;
 
-    /// Such as `--shared` on a store that has no shared locks.
+    /// For example `--shared` on a store without shared locks.
     #[test]
     fn what_a_store_cannot_do_is_wrong_usage() {
         assert_eq!(Exit::from(ErrorKind::Unsupported).code(), 64);

@@ -1,4 +1,4 @@
-//! Completions and manual pages, made from the declaration of the command line.
+//! Shell completions and manual pages, generated from the declaration of the command line.
 
 use crate::args::{self, Cli, Completions, Man};
 use crate::exit::{self, Exit};
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::roff::{Roff, roman};
 use std::io::Write;
 
-/// Prints the completions for a shell.
+/// Prints shell completions.
 pub(crate) fn completions(args: &Completions, console: &Console) -> Result<Exit, Failure> {
     no_json(console, "completions")?;
     let mut script = Vec::new();
@@ -33,11 +33,11 @@ fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {
     let found = cotter.find_subcommand(name).cloned();
     found.ok_or_else(|| {
         let known: Vec<_> = cotter.get_subcommands().map(Command::get_name).collect();
-        Failure::usage(format!("there is no command {name:?}: known are {}", known.join(", ")))
+        Failure::usage(format!("there is no command {name:?}: the commands are {}", known.join(", ")))
     })
 }
 
-/// One page; the tables after the options get sections of their own.
+/// A manual page; the tables after the options have sections of their own.
 fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
     let (has_subcommands, is_program) = (command.has_subcommands(), command.get_version().is_some());
     let man = clap_mangen::Man::new(command.after_long_help(None::<&str>));
@@ -81,7 +81,7 @@ fn exit_status() -> Roff {
 
 fn no_json(console: &Console, command: &str) -> Result<(), Failure> {
     if console.json {
-        return Err(Failure::usage(format!("--json has no meaning for `cotter {command}`: leave it out")));
+        return Err(Failure::usage(format!("--json has no effect on `cotter {command}`: leave it out")));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What every command understands.
+//! The options of every command.
 
 use clap::{Args, ColorChoice};
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use std::path::PathBuf;
 pub(crate) struct Global {
     /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST or unix:/SOCKET
     ///
-    /// A password does not belong here, because everybody on the host can read it in the list of processes: give
-    /// --password-file, or put such a URL into COTTER_URL or the configuration file.
+    /// Do not put a password here: every user of the host can read it in the process list. Use --password-file, or put the
+    /// URL into COTTER_URL or the configuration file.
     #[arg(long, global = true, value_name = "URL", conflicts_with = "store")]
     pub(crate) url: Option<String>,
-    /// A store from the configuration file
+    /// A named store from the configuration file
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) store: Option<String>,
-    /// A file with the password of the store; a line break at its end does not count
+    /// A file with the password of the store; a trailing line break is ignored
     ///
-    /// Also COTTER_PASSWORD_FILE, and password_file of a named store. Only the path is passed on to commands.
+    /// Can also be set as COTTER_PASSWORD_FILE, or as password_file of a named store. Commands get only the path.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
-    /// Print JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// No word about waiting, and no warnings
+    /// Suppress warnings and the waiting line
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say which store is used and why, and for whom a run waits
+    /// Print which store is used and why, and what a run waits for
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// When to use colours

@@ -1,11 +1,11 @@
-//! `cotter jobs`: the jobs of a group, seen and steered from outside.
+//! `cotter jobs`: inspection and control of the jobs of a group.
 
 use crate::duration::words;
 use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use crate::schedule::file;
-use crate::store::{self, Place};
+use crate::store::{self, StoreRef};
 use crate::table;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
@@ -16,28 +16,28 @@ use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// See and steer scheduled jobs
+/// Inspect and control scheduled jobs
 ///
-/// What is asked here is written into the store, and heard by all who run the group within a second or so.
+/// Requests are written to the store; every scheduler of the group sees them within a second or so.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).args(["file", "group"])))]
 pub(crate) struct Jobs {
-    /// The group and the store of this file of jobs
+    /// The job file, for its group and store
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// The group, in the store that is chosen as for other commands
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// List the jobs that were started once
+enum Action {
+    /// List all jobs that were ever started
     #[command(visible_alias = "ls")]
     List,
-    /// Start no more slots of a job until it is resumed; a run that goes on is left alone
+    /// Start no more slots of a job until it is resumed; a run in progress is not affected
     Pause {
         /// Its name within the group
         job: String,
@@ -47,45 +47,45 @@ enum What {
         /// Its name within the group
         job: String,
     },
-    /// Run a job once as soon as possible, also when it is paused
+    /// Run a job once as soon as possible, even if it is paused
     Trigger {
         /// Its name within the group
         job: String,
     },
-    /// Show the last runs of a job, the oldest first
+    /// Show the last runs of a job, oldest first
     History {
         /// Its name within the group
         job: String,
     },
 }
 
-/// Does what the arguments say.
+/// Executes the command.
 pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Result<Exit, Failure> {
     let (group, place) = args.group()?;
     let chosen = store::choose(global, place.as_ref(), |key| std::env::var_os(key))?;
     let client = chosen.connect(Client::builder(), console).await?;
-    let jobs = cotter_scheduler::Jobs::new(&client, group).by(who());
-    match &args.what {
-        What::List => list(&jobs.list().await?, console)?,
-        What::Pause { job } => {
+    let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
+    match &args.action {
+        Action::List => list(&jobs.list().await?, console)?,
+        Action::Pause { job } => {
             jobs.pause(job).await?;
-            console.answer(&format!("{job}: paused, no run begins until it is resumed"));
+            console.confirm(&format!("{job}: paused; no runs are started until it is resumed"));
         }
-        What::Resume { job } => {
+        Action::Resume { job } => {
             jobs.resume(job).await?;
-            console.answer(&format!("{job}: resumed"));
+            console.confirm(&format!("{job}: resumed"));
         }
-        What::Trigger { job } => {
+        Action::Trigger { job } => {
             jobs.trigger(job).await?;
-            console.answer(&format!("{job}: asked to run once, a scheduler of the group will do so"));
+            console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
         }
-        What::History { job } => history(&jobs.history(job).await?, console)?,
+        Action::History { job } => history(&jobs.history(job).await?, console)?,
     }
     Ok(Exit::Done)
 }
 
 impl Jobs {
-    fn group(&self) -> Result<(String, Option<Place>), Failure> {
+    fn group(&self) -> Result<(String, Option<StoreRef>), Failure> {
         let Some(path) = &self.file else { return Ok((self.group.clone().unwrap_or_default(), None)) };
         match file::read(path)? {
             Ok(file) => Ok((file.group, file.place)),
@@ -93,7 +93,7 @@ impl Jobs {
                 let first = mistakes.first().map(|mistake| mistake.of(path)).unwrap_or_default();
                 let more = mistakes.len().saturating_sub(1);
                 let rest = if more > 0 {
-                    format!("; {more} more with `cotter schedule --validate`")
+                    format!("; {more} more, see `cotter schedule --validate`")
                 } else {
                     String::new()
                 };
@@ -103,8 +103,8 @@ impl Jobs {
     }
 }
 
-/// For others to read.
-fn who() -> String {
+/// The name of the operator, for others to read.
+fn operator() -> String {
     let name = std::env::var("LOGNAME").or_else(|_| std::env::var("USER"));
     let name = name.unwrap_or_else(|_| format!("user {}", getuid().as_raw()));
     clean(&format!("{name} on {}", uname().nodename().to_string_lossy()))
@@ -144,11 +144,11 @@ fn state(job: &JobStatus) -> String {
     let runs = job.started.is_some() && job.ended.is_none();
     let by = || job.asked_by.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     match (job.paused, runs) {
-        (true, true) => format!("runs, paused{}", by()),
+        (true, true) => format!("running, paused{}", by()),
         (true, false) => format!("paused{}", by()),
-        (false, true) => "runs".to_owned(),
-        (false, false) if job.requests > 0 => format!("asked for{}", by()),
-        (false, false) => "waits".to_owned(),
+        (false, true) => "running".to_owned(),
+        (false, false) if job.requests > 0 => format!("triggered{}", by()),
+        (false, false) => "waiting".to_owned(),
     }
 }
 
@@ -188,7 +188,7 @@ fn history(entries: &[Entry], console: &Console) -> Result<(), Failure> {
         return Ok(());
     }
     let rows = entries.iter().map(|entry| {
-        let asked = if entry.asked { " (asked for)" } else { "" };
+        let asked = if entry.asked { " (triggered)" } else { "" };
         [
             format!("{:.3}{asked}", entry.slot),
             entry.attempt.to_string(),

@@ -1,4 +1,4 @@
-//! `cotter list`.
+//! `cotter list`: all locks that are held.
 
 use crate::duration::{since, words};
 use crate::exit::Exit;
@@ -12,17 +12,17 @@ use std::io::Write;
 
 /// List the locks that are held
 ///
-/// In order of name; one line for each holder, of whom there are several where the lock is shared.
+/// Sorted by name, with one line per holder; a shared lock can have several.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only names that begin so
+    /// List only names that begin with this
     pub(crate) prefix: Option<String>,
-    /// Free names too, as far as the store remembers them
+    /// Include free names, as far as the store remembers them
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-/// Prints the locks, one line (or object) for each.
+/// Prints the locks, as a table or as JSON.
 pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
     let mut filter = Filter::prefix(args.prefix.clone().unwrap_or_default());
@@ -42,9 +42,9 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     }
     if rows.is_empty() {
         let (whose, which) = (clean(&client.info().instance), beginning(args));
-        console.answer(&match args.all {
+        console.confirm(&match args.all {
             true => format!("no lock{which} is known in {whose}"),
-            false => format!("nobody holds a lock{which} in {whose}"),
+            false => format!("no lock{which} is held in {whose}"),
         });
     }
     table::print(["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"], rows, console)?;
@@ -52,10 +52,10 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
 }
 
 fn beginning(args: &List) -> String {
-    args.prefix.as_ref().map(|prefix| format!(" that begins with {:?}", clean(prefix))).unwrap_or_default()
+    args.prefix.as_ref().map(|prefix| format!(" beginning with {:?}", clean(prefix))).unwrap_or_default()
 }
 
-/// One line for each holder; the name and what belongs to it only in the first.
+/// One line per holder; columns that concern the name are filled only in the first.
 fn lines(record: &Record) -> Vec<[String; 7]> {
     let none = || "-".to_owned();
     let waiting = record.waiters.map_or_else(none, |n| n.to_string());

@@ -1,4 +1,16 @@
 //! The `cotter` command.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `args`, `global`, `usage`, `generate` | the command line; global options; usage errors and help; completions and manual pages |
+//! | `run/`, `command/` | `cotter run`; a command under a guard, in its shim |
+//! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
+//! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
+//! | `bench/`, `demo/` | measurements; demonstrations |
+//! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
+//! | `output`, `table`, `status_line`, `duration`, `nearest` | output; tables; the status line; durations; suggestions |
+//! | `exit`, `raise`, `stop_signals` | exit codes; ending by a signal; signals that end a command at once |
+//! | `sibling`, `bare_redis` | further processes of this program; a direct connection to Redis |
 
 mod args;
 mod bare_redis;
@@ -15,7 +27,6 @@ mod generate;
 mod global;
 mod jobs;
 mod list;
-mod live;
 mod nearest;
 mod output;
 mod password;
@@ -24,7 +35,8 @@ mod run;
 mod schedule;
 mod show;
 mod sibling;
-mod stops;
+mod status_line;
+mod stop_signals;
 mod store;
 mod table;
 mod usage;
@@ -49,7 +61,7 @@ fn main() -> ExitCode {
         failure.exit
     });
     if matches!(cli.command, Command::Run(_)) {
-        raise::where_it_is_looked_at(exit);
+        raise::if_parent_expects_it(exit);
     }
     exit.into()
 }
@@ -66,7 +78,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start: {e}")))?;
     runtime.block_on(async {
-        // A file may say where the locks are.
+        // These may take the store from a file.
         match &cli.command {
             Command::Schedule(args) => return schedule::run(args, &cli.global, console).await,
             Command::Jobs(args) => return jobs::run(args, &cli.global, console).await,

@@ -1,13 +1,13 @@
-//! What a word that is not known was probably meant to be.
+//! Suggestions for unknown words.
 
-/// The known word that differs by the fewest letters, when it is close enough to be meant.
+/// The most similar known word, if it is similar enough.
 pub(crate) fn nearest<'a, T: AsRef<str>>(word: &str, known: &'a [T]) -> Option<&'a str> {
     let distances = known.iter().map(|k| (distance(word, k.as_ref()), k.as_ref()));
     let (letters, best) = distances.min_by_key(|(letters, _)| *letters)?;
     (letters <= word.chars().count().div_ceil(2)).then_some(best)
 }
 
-/// How many letters have to be changed, added or removed (Levenshtein).
+/// The Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

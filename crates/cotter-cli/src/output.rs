@@ -1,4 +1,4 @@
-//! What is printed, and where to.
+//! Output to people and programs, and failures.
 
 use crate::exit::Exit;
 use anstream::{AutoStream, ColorChoice};
@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use std::error::Error;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
-/// Why the program does not end with 0: one line for people, one code for scripts.
+/// A failure: one line for people and an exit code for scripts.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -48,7 +48,7 @@ impl From<cotter_scheduler::Error> for Failure {
 }
 
 impl From<io::Error> for Failure {
-    /// Printing failed. A reader that has seen enough (`cotter list | head -1`) is not a failure.
+    /// An error of writing the output. A reader that has closed the pipe (`cotter list | head -1`) is not a failure.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Done, String::new()),
@@ -57,7 +57,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// An error and all its causes, without what is said twice.
+/// An error and its causes, without repetitions.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -72,8 +72,8 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Text from elsewhere (labels, names, arguments) on one line and without the power to steer a terminal: what turns the
-/// direction of writing, or ends a line for some, is shown as what it is.
+/// Makes foreign text (labels, names, arguments) safe to print on one line of a terminal: control characters are replaced,
+/// and characters that change the writing direction or end a line are escaped.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut cleaned, c| {
         match c {
@@ -87,7 +87,7 @@ pub(crate) fn clean(text: &str) -> String {
     })
 }
 
-/// The two streams and how much to say on them.
+/// The output streams and their verbosity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Console {
     color: ColorChoice,
@@ -110,7 +110,7 @@ impl Console {
         AutoStream::new(io::stdout().lock(), self.color)
     }
 
-    /// For lines that are not built here; a standard error that cannot be written to leaves nobody to tell.
+    /// Standard error, for lines that are formatted elsewhere. Errors of writing to it are ignored by callers.
     pub(crate) fn err(&self) -> AutoStream<StderrLock<'static>> {
         AutoStream::new(io::stderr().lock(), self.color)
     }
@@ -121,21 +121,21 @@ impl Console {
         }
     }
 
-    /// Something that does not change the exit code.
+    /// Prints a warning; it does not affect the exit code.
     pub(crate) fn warning(&self, message: &str) {
         if !self.quiet {
             self.line(Style::new().bold().fg_color(Some(AnsiColor::Yellow.into())), message);
         }
     }
 
-    /// What came of it, where nothing else says so: only for people who look on.
-    pub(crate) fn answer(&self, message: &str) {
+    /// Prints a confirmation where there is no other output, on a terminal or with `--verbose`.
+    pub(crate) fn confirm(&self, message: &str) {
         if self.verbose || io::stderr().is_terminal() {
             self.remark(message);
         }
     }
 
-    /// Something to know, not to act on.
+    /// Prints a remark.
     pub(crate) fn remark(&self, message: &str) {
         if !self.quiet {
             self.line(Style::new().bold(), message);

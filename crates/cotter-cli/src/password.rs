@@ -1,11 +1,11 @@
-//! The file with the password of a store. Only its path goes anywhere; the store reads it.
+//! The file with the password of a store. Only its path is passed on; the store reads the file.
 
 use crate::output::{Console, Failure, clean};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A file, and who says so.
+/// A password file, and the setting that names it.
 #[derive(Debug)]
 pub(crate) struct PasswordFile {
     path: PathBuf,
@@ -13,26 +13,26 @@ pub(crate) struct PasswordFile {
 }
 
 impl PasswordFile {
-    /// The path as it is here; commands may run elsewhere.
+    /// Makes the path absolute, because commands may run in another directory.
     pub(crate) fn new(path: &Path, from: impl Into<String>) -> Result<Self, Failure> {
         let from = from.into();
         let path = std::path::absolute(path).map_err(|e| Failure::config(format!("{from}: {e}")))?;
         Ok(Self { path, from })
     }
 
-    /// Whether a store of this URL can have a password at all.
+    /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
         ["redis:", "rediss:", "unix:"].iter().any(|scheme| url.starts_with(scheme))
     }
 
-    /// The URL with it.
+    /// Adds the password file to the URL.
     pub(crate) fn add_to(&self, url: &str, has_password: bool) -> Result<String, Failure> {
         let from = &self.from;
         if !Self::is_for(url) {
-            return Err(Failure::config(format!("{from}: this store has no password, leave it out")));
+            return Err(Failure::config(format!("{from}: this kind of store has no password; leave it out")));
         }
         if has_password || url.contains("password_file=") {
-            let why = format!("{from}: the URL has a password too: leave one of the two out");
+            let why = format!("{from}: the URL has a password too; leave one of the two out");
             return Err(Failure::config(why));
         }
         self.read()?;
@@ -40,7 +40,7 @@ impl PasswordFile {
         Ok(format!("{url}{sign}password_file={}", encoded(self.text()?)))
     }
 
-    /// For those who speak to the store past cotter.
+    /// Reads the password, for direct connections to the store.
     pub(crate) fn read(&self) -> Result<String, Failure> {
         let text = fs::read_to_string(&self.path).map_err(|e| {
             let path = clean(&self.path.to_string_lossy());
@@ -49,17 +49,19 @@ impl PasswordFile {
         Ok(text.trim_end_matches(['\r', '\n']).to_owned())
     }
 
-    /// For the environment of a command.
+    /// The path, for the environment of a command.
     pub(crate) fn text(&self) -> Result<&str, Failure> {
         self.path.to_str().ok_or_else(|| Failure::config(format!("{}: the path is not UTF-8", self.from)))
     }
 
-    /// Says so when everybody can read it.
+    /// Warns if every user can read the file.
     pub(crate) fn warn(&self, console: &Console) {
         let mode = self.path.metadata().map_or(0, |found| found.permissions().mode());
         if mode & 0o004 != 0 {
             let path = self.path.display();
-            console.warning(&format!("everybody on this host can read the password in {path}: chmod 600 it"));
+            console.warning(&format!(
+                "the password in {path} is readable by every user of this host: chmod 600 the file"
+            ));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Ending by a signal, where an exit code is not enough.
+//! Ending by a signal, where an exit code is not sufficient.
 //!
-//! A shell that runs a script gives up at Ctrl-C only if the program that it waits for has died of the signal: one that
-//! exits, with 130 too, has dealt with it.
+//! A shell that runs a script stops at Ctrl-C only if the program that it waits for died of the signal: a program that
+//! exits, even with 130, has handled it.
 
 use crate::exit::{Exit, Share};
 use rustix::process::{DumpableBehavior, Signal, getpid, kill_current_process_group, set_dumpable_behavior};
 
-/// Does not come back when this process has to end by a signal.
-pub(crate) fn where_it_is_looked_at(exit: Exit) {
+/// Ends this process by a signal if its parent depends on that; otherwise returns.
+pub(crate) fn if_parent_expects_it(exit: Exit) {
     let (signal, share) = match exit {
         Exit::Signalled { signal, share } => (signal, share),
         Exit::Interrupted(signal) => (signal, Share::Cotter),
@@ -19,15 +19,15 @@ pub(crate) fn where_it_is_looked_at(exit: Exit) {
         return;
     }
     if share == Share::Group {
-        // This process still hears it, so that nothing happens here.
+        // This process still has a handler for the signal and is not affected.
         let _ = kill_current_process_group(signal);
     }
-    // QUIT is about the command: nobody wants a core of cotter.
+    // QUIT was meant for the command: no core dump of cotter.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = signal_hook::low_level::emulate_default_handler(signal.as_raw());
 }
 
-/// Those that a terminal sends to stop what runs.
+/// The signals that a terminal sends to end the foreground group.
 pub(crate) fn typed(signal: u8) -> Option<Signal> {
     [Signal::INT, Signal::QUIT].into_iter().find(|typed| typed.as_raw() == i32::from(signal))
 }

@@ -1,4 +1,4 @@
-//! `cotter show`, and a lock as JSON.
+//! `cotter show`: one lock; and locks as JSON.
 
 use crate::duration::{since, words};
 use crate::exit::Exit;
@@ -12,8 +12,8 @@ use std::time::{Duration, SystemTime};
 
 /// Show one lock
 ///
-/// Who holds it, since when, with which token, and how many wait. Exits with 0 also when it is free; with --quiet nothing
-/// is printed, and the exit code is 0 when somebody holds it and 1 when nobody does.
+/// Prints its holders, since when they hold it, their tokens, and the number of waiters. Exits with 0 even if the lock is
+/// free; with --quiet nothing is printed, and the exit code is 0 if the lock is held and 1 if it is free.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The name of the lock
@@ -56,7 +56,7 @@ fn text(record: &Record) -> String {
     lines.into_iter().map(|(key, value)| format!("{key:<10}  {value}\n")).collect()
 }
 
-/// One lock as an object on one line. Tokens are strings: not every reader has 64-bit numbers.
+/// A lock as a JSON object on one line. Tokens are strings, because not every JSON parser has 64-bit integers.
 pub(crate) fn json(record: &Record) -> String {
     let lock = Lock {
         name: &record.name,
@@ -81,10 +81,10 @@ struct Lock<'a> {
 struct HolderJson<'a> {
     label: &'a str,
     mode: &'static str,
-    /// How many permits, and of how many; absent for a lock.
+    /// The number of permits taken, and the total; absent for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     permits: Option<(u32, u32)>,
-    /// Absent where the store knows none.
+    /// Absent if the store has no tokens.
     token: Option<String>,
     pid: Option<u32>,
     since: Option<String>,
@@ -106,12 +106,12 @@ impl<'a> From<&'a Holder> for HolderJson<'a> {
     }
 }
 
-/// Some stores know no tokens.
+/// The token, or `None` if the store has no tokens.
 pub(crate) fn token(holder: &Holder) -> Option<String> {
     (holder.token.get() > 0).then(|| holder.token.to_string())
 }
 
-/// In a word, and how many permits of how many.
+/// The mode as a word, and the number of permits taken and in total.
 pub(crate) fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
     match mode {
         Mode::Exclusive => ("exclusive", None),

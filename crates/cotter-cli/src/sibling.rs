@@ -1,19 +1,19 @@
-//! Another process of this program, on the same store.
+//! Further processes of this program, on the same store.
 
 use crate::exit::Exit;
 use crate::output::Failure;
 use std::{env, io, process::Stdio};
 use tokio::process::{Child, Command};
 
-/// A command of this program with these words: what it reads and says goes through pipes, and it ends with the handle.
+/// A command of this program with these arguments. Its input and output are pipes, and it ends when the handle is dropped.
 ///
-/// Everybody can read the arguments, so the URL, which may have a password, goes by the environment.
+/// The arguments are visible to every user, so the URL, which may contain a password, is passed in the environment.
 pub(crate) fn command(words: &[&str], secret_url: &str) -> Result<Command, Failure> {
     let mut command = Command::new(env::current_exe().map_err(|e| failed(&e))?);
     command.arg("--quiet").args(words).env("COTTER_URL", secret_url);
-    // What was inherited may mean another store, or its password once more.
+    // The inherited values may name another store, or its password again.
     command.env_remove("COTTER_STORE").env_remove("COTTER_PASSWORD_FILE");
-    // Out of reach of the terminal's Ctrl-C: it is stopped from here, and gives back what it holds.
+    // Not affected by Ctrl-C of the terminal: it is stopped by this process, and releases its locks first.
     command.process_group(0).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     Ok(command)

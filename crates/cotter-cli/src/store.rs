@@ -1,4 +1,4 @@
-//! Which store to use, and the way to it.
+//! The choice of the store, and connecting to it.
 
 use crate::config::{self, Named};
 use crate::exit::Exit;
@@ -10,24 +10,24 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the first connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
+/// The timeout of the first connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The store without any choice.
-const DEFAULT: &str = "file:";
+/// The default store.
+const DEFAULT_URL: &str = "file:";
 
-/// A store, and why this one.
+/// The chosen store, and the setting that chose it.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     url: String,
-    /// The same with the file of its password, where there is one.
+    /// The URL with the password file, if there is one.
     complete: String,
     password_file: Option<PasswordFile>,
-    /// What a command is told of that: a store by name has its own.
+    /// The password file for commands; a named store has its own.
     passed_on: Option<String>,
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub(crate) name: Option<String>,
-    /// The file of the configuration that has its password.
+    /// The configuration file that contains its password.
     exposed: Option<PathBuf>,
     why: String,
 }
@@ -47,7 +47,7 @@ impl Chosen {
         }
     }
 
-    /// With the file that the command line, the configuration or the environment names.
+    /// Adds the password file of the command line, the configuration or the environment.
     fn with_password_file(mut self, global: &Global, env: Option<String>) -> Result<Self, Failure> {
         let of_line = global.password_file.as_deref().map(|path| PasswordFile::new(path, "--password-file"));
         let of_env =
@@ -61,7 +61,7 @@ impl Chosen {
         if is_passed_on {
             self.passed_on = Some(file.text()?.to_owned());
         }
-        // The environment may be meant for other stores.
+        // The setting in the environment may be meant for other stores.
         if global.password_file.is_some() || !is_passed_on || PasswordFile::is_for(&self.url) {
             self.complete = file.add_to(&self.url, password(&self.url).is_some())?;
             self.password_file = Some(file);
@@ -69,22 +69,22 @@ impl Chosen {
         Ok(self)
     }
 
-    /// The URL for others to see: without its password.
+    /// The URL without its password, for output.
     pub(crate) fn public_url(&self) -> String {
         without_password(&self.url)
     }
 
-    /// The URL with its password: for the environment of a process that is part of this one, and for nobody else.
+    /// The URL with its password: only for the environment of further processes of this program.
     pub(crate) fn secret_url(&self) -> &str {
         &self.complete
     }
 
-    /// What its password file says.
+    /// The contents of the password file.
     pub(crate) fn password(&self) -> Result<Option<String>, Failure> {
         self.password_file.as_ref().map(PasswordFile::read).transpose()
     }
 
-    /// What a command is told of it.
+    /// The environment variables for a command.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let url = Some(("COTTER_URL", self.public_url()));
         let name = self.name.clone().map(|name| ("COTTER_STORE", name));
@@ -92,7 +92,7 @@ impl Chosen {
         [url, name, file].into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Connects with what the builder says beside the URL.
+    /// Connects to the store with the settings of the builder.
     pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
         if let Some(file) = &self.password_file {
             file.warn(console);
@@ -100,7 +100,7 @@ impl Chosen {
         if let Some(file) = &self.exposed {
             config::warn(file, console);
         }
-        let connecting = tokio::time::timeout(CONNECT, builder.url(&self.complete).connect());
+        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
         let client = connecting.await.map_err(|_| self.silent())??;
         let info = client.info();
         if let Some(caution) = info.caution {
@@ -113,7 +113,7 @@ impl Chosen {
         Ok(client)
     }
 
-    /// Whom it keeps apart, where those are not all who can reach it.
+    /// The scope of the store, if it is narrower than everybody who can reach it.
     pub(crate) fn scope(&self, info: &Info) -> Option<&'static str> {
         match info.scheme {
             "file" if self.url.contains("?shared=") => Some("this host, one group of users"),
@@ -125,24 +125,24 @@ impl Chosen {
 
     fn silent(&self) -> Failure {
         let (url, why) = (self.public_url(), &self.why);
-        let message = format!("the store {url} (from {why}) did not answer within 5 s: is it running?");
+        let message = format!("the store {url} (from {why}) did not answer within 5 s; is it running?");
         Failure::new(Exit::Unreachable, message)
     }
 }
 
-/// What a file of jobs says about the store.
+/// The store setting of a job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// A name of the configuration.
+pub(crate) enum StoreRef {
+    /// A name from the configuration.
     Named(String),
     Url(String),
 }
 
-/// The first that is given: command line, the file of jobs where there is one, environment, the default of the
-/// configuration, the default. `env` is the environment of the process.
+/// Chooses the store: the first that is set of the command line, the job file, the environment, the default in the
+/// configuration, and the built-in default. `env` is the environment of the process.
 pub(crate) fn choose(
     global: &Global,
-    of_file: Option<&Place>,
+    of_file: Option<&StoreRef>,
     env: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Chosen, Failure> {
     let password_file = set(&env, "COTTER_PASSWORD_FILE")?;
@@ -151,7 +151,7 @@ pub(crate) fn choose(
 
 fn by_url_or_name(
     global: &Global,
-    of_file: Option<&Place>,
+    of_file: Option<&StoreRef>,
     env: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Chosen, Failure> {
     let home = text(&env, "HOME")?;
@@ -170,8 +170,8 @@ fn by_url_or_name(
         return named(name, "--store");
     }
     match of_file {
-        Some(Place::Named(name)) => return named(name, "the file of jobs"),
-        Some(Place::Url(url)) => return Ok(Chosen::by_url(url, "the file of jobs")),
+        Some(StoreRef::Named(name)) => return named(name, "the job file"),
+        Some(StoreRef::Url(url)) => return Ok(Chosen::by_url(url, "the job file")),
         None => {}
     }
     if let Some(name) = set(&env, "COTTER_STORE")? {
@@ -188,30 +188,32 @@ fn by_url_or_name(
         return named(&name, &from)
             .map_err(|failure| Failure::config(format!("{from}: {}", failure.message)));
     }
-    Ok(Chosen::by_url(DEFAULT, "the default"))
+    Ok(Chosen::by_url(DEFAULT_URL, "the default"))
 }
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
     if password(url).is_some() {
-        let why = "the password in --url can be read by everybody on this host: \
-                   give --password-file, or put the URL into COTTER_URL or the configuration file";
+        let why = "the password in --url is visible to every user of this host: \
+                   use --password-file, or put the URL into COTTER_URL or the configuration file";
         return Err(Failure::config(why));
     }
     Ok(Chosen::by_url(url, "--url"))
 }
 
-/// Inside `cotter run` the default is nearly always a mistake: two stores, and no exclusion between them.
+/// Inside `cotter run` the default is nearly always a mistake: two stores that do not exclude each other.
 fn nested() -> Failure {
     Failure::usage(
-        "COTTER_NAME is set, so this runs inside `cotter run`, but COTTER_URL and COTTER_STORE were taken out of the \
-         environment: give --url or --store",
+        "COTTER_NAME is set, so this is running inside `cotter run`, but COTTER_URL and COTTER_STORE were removed from \
+         the environment: use --url or --store",
     )
 }
 
-/// A variable that must not be empty when it is there: `COTTER_URL=$UNSET` means a mistake, not the default.
+/// A variable that must not be empty if it is set: `COTTER_URL=$UNSET` is a mistake, not the default.
 fn set(env: impl Fn(&str) -> Option<OsString>, key: &str) -> Result<Option<String>, Failure> {
     match text(env, key)? {
-        Some(value) if value.is_empty() => Err(Failure::config(format!("{key} is empty: set or unset it"))),
+        Some(value) if value.is_empty() => {
+            Err(Failure::config(format!("{key} is empty: set it or unset it")))
+        }
         value => Ok(value),
     }
 }
@@ -221,8 +223,8 @@ fn text(env: impl Fn(&str) -> Option<OsString>, key: &str) -> Result<Option<Stri
     text.map_err(|_| Failure::config(format!("{key} is not valid UTF-8")))
 }
 
-/// Where in a URL its password stands. Generous on purpose: an `@` or `/` in a password that was not encoded must not
-/// make the rest of it public.
+/// The range of the password in a URL. Deliberately generous: an unencoded `@` or `/` in a password must not expose the rest
+/// of it.
 fn password(url: &str) -> Option<std::ops::Range<usize>> {
     let start = url.find("://")? + 3;
     let end = start + url[start..].rfind('@')?;
@@ -286,7 +288,7 @@ mod tests {
         let env = [("COTTER_URL", "memory:")];
         assert_eq!(chosen(Some("file:///a"), &env).unwrap().url, "file:///a");
         assert_eq!(chosen(None, &env).unwrap().url, "memory:");
-        assert_eq!(chosen(None, &[]).unwrap().url, DEFAULT);
+        assert_eq!(chosen(None, &[]).unwrap().url, DEFAULT_URL);
     }
 
     #[test]

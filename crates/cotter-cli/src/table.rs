@@ -1,9 +1,9 @@
-//! Tables for people.
+//! Text tables.
 
 use crate::output::{Console, Failure};
 use std::io::Write;
 
-/// Prints rows under a head, unless there are none.
+/// Prints rows under a header; nothing if there are no rows.
 pub(crate) fn print<const N: usize>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

@@ -1,4 +1,4 @@
-//! What is said about a command line that does not parse.
+//! Help, and errors of the command line.
 
 use crate::args;
 use crate::exit::Exit;
@@ -6,12 +6,12 @@ use crate::output::{Console, Failure};
 use clap::Error;
 use clap::error::ErrorKind;
 
-/// Prints help, version, or what is wrong in one line.
+/// Prints the help, the version, or a one-line error.
 pub(crate) fn answer(error: &Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp => {
             let shorter = args::with_short_globals().try_get_matches_from(std::env::args_os());
-            // A reader that went away (`cotter --help | head -1`) is no reason to fail.
+            // A reader that has closed the pipe (`cotter --help | head -1`) is not a failure.
             let _ = shorter.as_ref().err().unwrap_or(error).print();
             Exit::Done
         }
@@ -31,7 +31,7 @@ pub(crate) fn answer(error: &Error) -> Exit {
     }
 }
 
-/// clap says what is wrong in the first paragraph, hints in `tip:` lines, and the usage after that.
+/// Joins an error of clap to one line: the error is in the first paragraph, hints are in `tip:` lines.
 fn one_line(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let what = text.split("\n\n").next().unwrap_or_default();
@@ -41,8 +41,8 @@ fn one_line(text: &str) -> String {
     format!("{what}{tips}{}", where_to_look(text).unwrap_or_default())
 }
 
-/// The help of the (sub)command that the usage line is about. There is none where a value is wrong: the value's own
-/// message says what to write.
+/// A reference to the help of the command in the usage line. There is none for invalid values, because their messages say
+/// what to write.
 fn where_to_look(text: &str) -> Option<String> {
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: "))?;
     let words = usage.split(' ').take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));

@@ -127,23 +127,23 @@ impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Started { slot, attempt: 1, token } => {
-                write!(f, "started for {slot:.3} with token {token}")
+                write!(f, "started for {} with token {token}", short(*slot))
             }
             Self::Started { slot, attempt, token } => {
-                write!(f, "started for {slot:.3} with token {token}, attempt {attempt}")
+                write!(f, "started for {} with token {token}, attempt {attempt}", short(*slot))
             }
             Self::Ended { slot, outcome, took } => {
-                write!(f, "ended for {slot:.3} after {took:.1?}: {outcome}")
+                write!(f, "ended for {} after {took:.1?}: {outcome}", short(*slot))
             }
             Self::Retrying { slot, attempt, after } => {
-                write!(f, "attempt {attempt} for {slot:.3} follows in {after:.1?}")
+                write!(f, "attempt {attempt} for {} follows in {after:.1?}", short(*slot))
             }
             Self::Skipped { n } => write!(f, "{n} slots passed during the run and are skipped"),
             Self::Missed { n } => write!(f, "{n} slots were missed"),
             Self::Merged { n } => write!(f, "the backlog is too long: its oldest {n} slots are dropped"),
             Self::Crashed { slot, token, again } => {
                 let then = if *again { "; the slot is run again" } else { "" };
-                write!(f, "the run for {slot:.3} with token {token} never ended{then}")
+                write!(f, "the run for {} with token {token} never ended{then}", short(*slot))
             }
             Self::StandsBy { why } => write!(f, "stands by: {why}"),
             Self::Again => f.write_str("no longer stands by"),
@@ -156,6 +156,11 @@ impl fmt::Display for EventKind {
             Self::Paused { yes: false, by } => write!(f, "resumed by {by}"),
         }
     }
+}
+
+/// A slot, with milliseconds unless it is a whole second.
+fn short(slot: UnixTime) -> String {
+    if slot.subsec_nanos() == 0 { slot.to_string() } else { format!("{slot:.3}") }
 }
 
 /// The callback that receives events.

@@ -1,4 +1,4 @@
-//! One figure, and how it is shown.
+//! A figure and its output.
 
 use super::race::Outcome;
 use super::rounds::Spread;
@@ -6,18 +6,18 @@ use crate::output::{Console, Failure};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write, stdout};
 
-/// Cells of a bar that is as long as that of the raw calls.
-const BAR: usize = 20;
-const NAME: usize = 44;
+/// The width of a bar that corresponds to the raw calls.
+const BAR_WIDTH: usize = 20;
+const NAME_WIDTH: usize = 44;
 
 #[derive(Debug)]
 pub(super) struct Figure {
     pub(super) name: String,
     facts: Value,
     text: String,
-    /// A line of its own below.
+    /// A second line.
     more: Option<String>,
-    /// Of the raw calls, and what those are.
+    /// The ratio to the raw calls, and their name.
     part: Option<(f64, &'static str)>,
 }
 
@@ -55,7 +55,7 @@ impl Figure {
         Self::new("to another process".into(), json!({ "type": "handover" }))
     }
 
-    /// With times of several rounds in microseconds, each sorted.
+    /// Adds the times of several rounds, in microseconds, each sorted.
     pub(super) fn with_times(mut self, rounds: &[Vec<f64>]) -> Self {
         let at = |part: f64| {
             let one = |times: &Vec<f64>| times[((times.len() - 1) as f64 * part) as usize];
@@ -73,7 +73,7 @@ impl Figure {
         self
     }
 
-    /// With what was measured in each round, and what the raw calls did in the same.
+    /// Adds the rate of each round, and that of the raw calls in the same round.
     pub(super) fn with(mut self, ours: &[f64], raw: Option<(&'static str, &[f64])>) -> Self {
         let rate = Spread::of(ours.to_vec());
         rate.enter(&mut self.facts, "per_second", 0);
@@ -89,7 +89,7 @@ impl Figure {
         self
     }
 
-    /// With who had it after whom.
+    /// Adds the figures of a contended name.
     pub(super) fn with_race(mut self, rounds: &[Outcome], raw: Option<(&'static str, &[f64])>) -> Self {
         let row = |figure: fn(&Outcome) -> f64| rounds.iter().map(figure).collect::<Vec<_>>();
         self = self.with(&row(|o| o.per_second), raw);
@@ -115,9 +115,9 @@ impl Figure {
             let bar = if stdout().is_terminal() { format!("   {}", bar(part)) } else { String::new() };
             format!("{bar}   {} % of {what}", percent(part))
         });
-        writeln!(console.out(), "{:<NAME$}{}{beside}", self.name, self.text)?;
+        writeln!(console.out(), "{:<NAME_WIDTH$}{}{beside}", self.name, self.text)?;
         if let Some(more) = &self.more {
-            writeln!(console.out(), "{:NAME$}{more}", "")?;
+            writeln!(console.out(), "{:NAME_WIDTH$}{more}", "")?;
         }
         Ok(())
     }
@@ -132,12 +132,12 @@ fn percent(part: f64) -> String {
     if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
-/// Blocks and eighths of blocks, on a ground of dots.
+/// A bar of blocks and eighths of blocks, filled up with dots.
 fn bar(part: f64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (part.clamp(0.0, 1.0) * BAR as f64 * 8.0).round() as usize;
+    let eighths = (part.clamp(0.0, 1.0) * BAR_WIDTH as f64 * 8.0).round() as usize;
     let text = format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]);
-    let rest = BAR - text.chars().count();
+    let rest = BAR_WIDTH - text.chars().count();
     format!("{text}{}", "·".repeat(rest))
 }
 

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements.
 
 use super::partner::Partner;
 use super::scratch::Scratch;
@@ -10,12 +10,12 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
-/// How often a task does it before others have their turn.
-const TURN: u64 = 64;
-/// How long the other process gets to stand in the queue before the lock is released.
-const QUEUE: Duration = Duration::from_millis(5);
+/// How often a task repeats its work before it yields.
+const BATCH: u64 = 64;
+/// The time for the other process to join the queue before the lock is released.
+const QUEUE_DELAY: Duration = Duration::from_millis(5);
 
-/// Pairs a second of so many tasks, each with a name of its own.
+/// Pairs of lock and release per second of a number of tasks, each with its own name.
 pub(super) async fn pairs(
     scratch: &Scratch,
     tasks: u32,
@@ -31,7 +31,7 @@ async fn pair(mutex: Mutex) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How often a second tasks do something, all together.
+/// The total rate of tasks that repeat an operation, per second.
 pub(super) async fn rate<F>(
     tasks: impl Iterator<Item = impl Fn() -> F + Send + 'static>,
     time: Duration,
@@ -48,8 +48,8 @@ where
             while start.elapsed() < time {
                 task().await?;
                 done += 1;
-                // Some stores never make a task wait, and a signal is to be heard.
-                if done.is_multiple_of(TURN) {
+                // Some stores never make a task wait, but signals have to be handled.
+                if done.is_multiple_of(BATCH) {
                     yield_now().await;
                 }
             }
@@ -64,7 +64,7 @@ where
     Ok(all as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Microseconds from a release here until another process holds, sorted.
+/// The times from a release in this process to the acquisition in another one, in microseconds, sorted.
 pub(super) async fn handovers(
     scratch: &Scratch,
     partner: &mut Partner,
@@ -75,8 +75,8 @@ pub(super) async fn handovers(
     while start.elapsed() < time || times.is_empty() {
         let guard = mutex.lock().await?;
         partner.ask().await?;
-        sleep(QUEUE).await;
-        let before = crate::command::boot::now();
+        sleep(QUEUE_DELAY).await;
+        let before = crate::command::boot_clock::now();
         guard.finish().await?;
         let after = partner.holds_since().await?;
         times.push(after.saturating_sub(before) as f64 / 1e3);

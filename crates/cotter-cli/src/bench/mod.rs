@@ -1,14 +1,14 @@
-//! `cotter bench`: what this store does here, beside its own raw calls.
+//! `cotter bench`: measures the store, compared with its raw calls.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `scratch` | names that nobody else uses, and what becomes of them |
-//! | `measure` | what is measured |
-//! | `race` | who has one lock after whom |
+//! | `scratch` | unique names, and their clean-up |
+//! | `measure` | the measurements |
+//! | `race` | several tasks and one name |
 //! | `raw` | the same without cotter |
 //! | `partner` | the other processes |
-//! | `rounds` | least, middle and largest of several rounds |
-//! | `figure` | one figure, and how it is shown |
+//! | `rounds` | minimum, median and maximum of several rounds |
+//! | `figure` | a figure and its output |
 
 mod figure;
 mod measure;
@@ -20,9 +20,9 @@ mod scratch;
 
 use crate::duration::parse_positive;
 use crate::exit::Exit;
-use crate::live::Live;
 use crate::output::{Console, Failure};
-use crate::stops::Stops;
+use crate::status_line::StatusLine;
+use crate::stop_signals::StopSignals;
 use crate::store::Chosen;
 use clap::Args;
 use figure::Figure;
@@ -33,37 +33,37 @@ use scratch::Scratch;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Measure what this store does here
+/// Measure the store
 ///
-/// Locks and releases on the chosen store, alone and with many tasks, on one thread and on two, with names of their own
-/// and with one for all, and from this process to another one; each beside what the same takes without cotter, where
-/// that can be said: flock on a file, SET NX PX and compare-and-delete on Redis, a mutex of the program for memory:.
+/// Locks and releases on the chosen store: one task and many, on one thread and on two, with a name per task and with one
+/// name for all, and between processes. Where there is a fair comparison, each figure is shown next to that of the same
+/// work without cotter: flock on a file, SET NX PX and compare-and-delete on Redis, an in-process mutex for memory:.
 ///
-/// Each figure is the median of three rounds, with the least and the largest of them. With one name for all it also
-/// says which part of the acquisitions went to another task than the one before, and how long anybody waited.
+/// Each figure is the median of three rounds, with their minimum and maximum. With one name for all it also shows the
+/// share of acquisitions that went to another task than the one before, and the longest wait.
 ///
-/// The names are random, so that no lock in use is touched. A file: store gets a folder for the time, which is removed;
-/// on Redis the keys are gone a second after their last use. Other work on the machine or the store spoils the figures,
-/// and this spoils that work's.
+/// The names are random, so that no lock in use is touched. A file: store gets a temporary folder, which is removed; on
+/// Redis the keys expire a second after their last use. Other work on the machine or the store distorts the figures, and
+/// the measurement slows down other work.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// How long each of the three rounds of a figure takes
+    /// The duration of each of the three rounds of a figure
     #[arg(long, value_name = "DUR", default_value = "500ms", allow_hyphen_values = true, value_parser = parse_positive)]
     time: Duration,
-    /// How many tasks are many
+    /// The number of tasks in measurements with many tasks
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     tasks: u32,
-    /// Be the other process for this name.
+    /// Act as the other process for this name.
     #[arg(long, hide = true)]
     partner: Option<String>,
 }
 
-/// Runs it.
+/// Runs the measurements.
 pub(crate) async fn run(args: &Bench, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     if let Some(name) = &args.partner {
         return partner::play(name, store, console).await;
     }
-    let mut stops = Stops::listen()?;
+    let mut stops = StopSignals::listen()?;
     let scratch = Scratch::new(store, console).await?;
     tokio::select! {
         biased;
@@ -73,25 +73,31 @@ pub(crate) async fn run(args: &Bench, store: &Chosen, console: &Console) -> Resu
 }
 
 async fn all(args: &Bench, store: &Chosen, scratch: &Scratch, console: &Console) -> Result<(), Failure> {
-    let stage = Stage { args, store, scratch, console, live: Live::new(!console.quiet && !console.json) };
+    let measurements = Measurements {
+        args,
+        store,
+        scratch,
+        console,
+        live: StatusLine::new(!console.quiet && !console.json),
+    };
     figure::title(scratch.instance(), console)?;
     let mut counts = vec![1, args.tasks];
     counts.dedup();
     for tasks in counts {
-        stage.pairs(tasks, 1, &Handle::current()).await?;
+        measurements.pairs(tasks, 1, &Handle::current()).await?;
     }
     let threads = Threads(Some(Builder::new_multi_thread().worker_threads(2).enable_all().build()?));
-    stage.pairs(args.tasks, 2, &threads.handle()).await?;
+    measurements.pairs(args.tasks, 2, &threads.handle()).await?;
     drop(threads);
-    stage.one_name().await?;
+    measurements.one_name().await?;
     if scratch.is_shared() {
-        stage.several_processes().await?;
-        stage.handover().await?;
+        measurements.several_processes().await?;
+        measurements.handover().await?;
     }
     Ok(())
 }
 
-/// A runtime beside that of the program. To wait for its end, as dropping it would, is not for an async task.
+/// A second runtime. It is shut down in the background, because an async task must not wait for that.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -106,16 +112,16 @@ impl Drop for Threads {
     }
 }
 
-/// What all figures need.
-struct Stage<'a> {
+/// The context of all measurements.
+struct Measurements<'a> {
     args: &'a Bench,
     store: &'a Chosen,
     scratch: &'a Scratch,
     console: &'a Console,
-    live: Live,
+    live: StatusLine,
 }
 
-impl Stage<'_> {
+impl Measurements<'_> {
     fn begin(&self, figure: Figure) -> Figure {
         self.live.say(&format!("measuring: {}", figure.name));
         figure

@@ -1,8 +1,8 @@
-//! The other processes: they take the lock when they are told to, and say when they had it.
+//! The other processes: they acquire the lock on request and report when they held it.
 
 use super::race;
 use super::scratch::Scratch;
-use crate::command::boot;
+use crate::command::boot_clock;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::sibling;
@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 
 pub(super) struct Partner {
     child: Child,
-    orders: ChildStdin,
+    requests: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
 }
 
@@ -23,32 +23,32 @@ impl Partner {
     pub(super) async fn start(scratch: &Scratch) -> Result<Self, Failure> {
         let mut command = sibling::command(&["bench", "--partner", &scratch.name(0)], &scratch.url)?;
         let mut child = sibling::spawn(&mut command)?;
-        let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::new(Exit::CannotExecute, "cannot speak to the other process"));
+        let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Failure::new(Exit::CannotExecute, "cannot communicate with the other process"));
         };
-        let mut partner = Self { child, orders, answers: BufReader::new(answers).lines() };
+        let mut partner = Self { child, requests, answers: BufReader::new(answers).lines() };
         partner.answer().await?;
         Ok(partner)
     }
 
-    /// Back when it is about to ask for the lock.
+    /// Returns when the process is about to request the lock.
     pub(super) async fn ask(&mut self) -> Result<(), Failure> {
-        self.orders.write_all(b"\n").await?;
+        self.requests.write_all(b"\n").await?;
         self.answer().await.map(drop)
     }
 
-    /// When it held the lock that it was told to ask for.
+    /// The time at which it acquired the lock.
     pub(super) async fn holds_since(&mut self) -> Result<u64, Failure> {
         let answer = self.answer().await?;
-        answer.parse().map_err(|_| Failure::new(Exit::Protocol, "the other process says what makes no sense"))
+        answer.parse().map_err(|_| Failure::new(Exit::Protocol, "the other process sent an invalid message"))
     }
 
-    /// Has it race with the others for so long.
+    /// Makes it contend for the lock for this time.
     pub(super) async fn race(&mut self, time: Duration) -> Result<(), Failure> {
-        Ok(self.orders.write_all(format!("{}\n", time.as_nanos()).as_bytes()).await?)
+        Ok(self.requests.write_all(format!("{}\n", time.as_nanos()).as_bytes()).await?)
     }
 
-    /// What it says about that.
+    /// The lines of its report.
     pub(super) async fn lines(&mut self) -> Result<Vec<String>, Failure> {
         let mut lines = Vec::new();
         loop {
@@ -62,18 +62,18 @@ impl Partner {
     async fn answer(&mut self) -> Result<String, Failure> {
         match self.answers.next_line().await? {
             Some(line) => Ok(line),
-            // It has said why.
+            // It has printed the reason.
             None => Err(Failure::new(Exit::of_child(self.child.wait().await?), "")),
         }
     }
 
     pub(super) async fn stop(mut self) {
-        drop(self.orders);
+        drop(self.requests);
         let _ = self.child.wait().await;
     }
 }
 
-/// In that process.
+/// The main function of the other process.
 pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
     let mutex = client.mutex(name);
@@ -83,9 +83,9 @@ pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Resul
         Ok(out.flush()?)
     };
     say("ready")?;
-    let mut orders = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(order) = orders.next_line().await? {
-        match order.parse() {
+    let mut requests = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(request) = requests.next_line().await? {
+        match request.parse() {
             Ok(nanos) => {
                 let log = race::run(mutex.clone(), race::TASKS, Duration::from_nanos(nanos)).await?;
                 say(&(log.lines().join("\n") + "\n"))?;
@@ -93,7 +93,7 @@ pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Resul
             Err(_) => take(&mutex, &say).await?,
         }
     }
-    // What it holds last is given back, or others would wait for the end of the lease.
+    // Release the last lock: otherwise others would wait for the end of its lease.
     client.close(Duration::from_secs(5)).await?;
     Ok(Exit::Done)
 }
@@ -101,7 +101,7 @@ pub(super) async fn play(name: &str, store: &Chosen, console: &Console) -> Resul
 async fn take(mutex: &Mutex, say: &impl Fn(&str) -> Result<(), Failure>) -> Result<(), Failure> {
     say("asking")?;
     let guard = mutex.lock().await?;
-    let since = boot::now();
+    let since = boot_clock::now();
     guard.finish().await?;
     say(&since.to_string())
 }

@@ -1,12 +1,12 @@
-//! Tasks of one or several processes that take one lock again and again, and who had it after whom.
+//! Tasks of one or several processes that acquire one lock repeatedly, and the order in which they got it.
 //!
-//! A process cannot see when another one has had the lock between two of its own holds. So each writes down its runs:
-//! holds that follow one another so closely that nobody else can have been in between. The runs of all processes, put
-//! in order, show the rest.
+//! A process cannot see whether another one held the lock between two of its own holds. So each process records its runs:
+//! holds that follow one another so closely that no other process can have been in between. The sorted runs of all
+//! processes show the complete order.
 
 use super::partner::Partner;
 use super::scratch::Scratch;
-use crate::command::boot;
+use crate::command::boot_clock;
 use crate::exit::Exit;
 use crate::output::Failure;
 use cotter::Mutex;
@@ -14,32 +14,32 @@ use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::{JoinSet, yield_now};
 
-/// Tasks of each of several processes.
+/// The number of tasks of each process.
 pub(super) const TASKS: u32 = 4;
 pub(super) const PROCESSES: usize = 4;
-/// In nanoseconds. A round trip to the store and another process take longer.
-const BETWEEN: u64 = 30_000;
+/// The maximum gap within a run, in nanoseconds. A round trip through the store and another process takes longer.
+const MAX_GAP_NANOS: u64 = 30_000;
 
-/// What the tasks of one process saw.
+/// The record of the tasks of one process.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     holds: u64,
-    /// From one task to another within a run.
+    /// The number of hand-overs between tasks within a run.
     handovers: u64,
     /// The longest wait, in nanoseconds.
     worst: u64,
     runs: Vec<Run>,
 }
 
-/// Holds that follow one another: beginning, end, and the first and last task.
+/// Consecutive holds: start, end, and the first and last task.
 type Run = [u64; 4];
 
 impl Log {
     fn hold(&mut self, task: u64, asked: u64) {
-        let since = boot::now();
+        let since = boot_clock::now();
         self.holds += 1;
         self.worst = self.worst.max(since.saturating_sub(asked));
-        match self.runs.last_mut().filter(|[_, end, ..]| since.saturating_sub(*end) < BETWEEN) {
+        match self.runs.last_mut().filter(|[_, end, ..]| since.saturating_sub(*end) < MAX_GAP_NANOS) {
             Some([_, end, _, last]) => {
                 self.handovers += u64::from(*last != task);
                 (*end, *last) = (since, task);
@@ -48,7 +48,7 @@ impl Log {
         }
     }
 
-    /// As lines, the first of which is about all runs.
+    /// The record as lines; the first one has the totals.
     pub(super) fn lines(&self) -> Vec<String> {
         let first = format!("{} {} {}", self.holds, self.handovers, self.worst);
         std::iter::once(first)
@@ -66,13 +66,13 @@ impl Log {
     }
 }
 
-/// What came of one round.
+/// The result of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outcome {
     pub(super) per_second: f64,
-    /// To another task, wherever it is, as a part of all.
+    /// The share of acquisitions by another task than the one before.
     pub(super) handed: f64,
-    /// To another process, a second.
+    /// Hand-overs to another process, per second.
     pub(super) between: f64,
     pub(super) worst_millis: f64,
 }
@@ -96,13 +96,13 @@ impl Outcome {
     }
 }
 
-/// In this process.
+/// A round in this process.
 pub(super) async fn here(scratch: &Scratch, tasks: u32, time: Duration) -> Result<Outcome, Failure> {
     let log = run(scratch.client.mutex(scratch.name(0)), tasks, time).await?;
     Ok(Outcome::of(&[log], time))
 }
 
-/// In several others.
+/// A round in several other processes.
 pub(super) async fn elsewhere(partners: &mut [Partner], time: Duration) -> Result<Outcome, Failure> {
     for partner in &mut *partners {
         partner.race(time).await?;
@@ -111,13 +111,13 @@ pub(super) async fn elsewhere(partners: &mut [Partner], time: Duration) -> Resul
     for partner in partners {
         let said = Log::read(&partner.lines().await?);
         logs.push(
-            said.ok_or_else(|| Failure::new(Exit::Protocol, "the other process says what makes no sense"))?,
+            said.ok_or_else(|| Failure::new(Exit::Protocol, "the other process sent an invalid message"))?,
         );
     }
     Ok(Outcome::of(&logs, time))
 }
 
-/// One round of one process.
+/// The part of one process in a round.
 pub(super) async fn run(mutex: Mutex, tasks: u32, time: Duration) -> Result<Log, Failure> {
     let (log, start) = (Arc::new(Lock::new(Log::default())), Instant::now());
     let mut set = JoinSet::new();
@@ -125,11 +125,11 @@ pub(super) async fn run(mutex: Mutex, tasks: u32, time: Duration) -> Result<Log,
         let (mutex, log) = (mutex.clone(), log.clone());
         set.spawn(async move {
             while start.elapsed() < time {
-                let asked = boot::now();
+                let asked = boot_clock::now();
                 let guard = mutex.lock().await?;
                 log.lock().unwrap_or_else(PoisonError::into_inner).hold(task, asked);
                 drop(guard);
-                // With one task nothing ever waits, and a signal is to be heard.
+                // A single task never waits, but signals have to be handled.
                 yield_now().await;
             }
             Ok::<_, Failure>(())
@@ -153,7 +153,7 @@ mod tests {
         let other = log(&[[20, 30, 1, 1], [60, 70, 1, 2], [75, 80, 1, 1], [82, 85, 1, 1]]);
         let read = Log::read(&other.lines()).unwrap();
         let outcome = Outcome::of(&[one, read], Duration::from_secs(2));
-        // To the other process four times, and within it once from the second task to the first.
+        // Four times to the other process, and once within a process from the second task to the first.
         assert_eq!((outcome.per_second, outcome.between), (10.0, 2.0));
         assert_eq!((outcome.handed, outcome.worst_millis), (0.65, 2.0));
         assert!(Log::read(&["1 2".into()]).is_none() && Log::read(&[]).is_none());

@@ -1,4 +1,4 @@
-//! The same without cotter: what the store can do at best, and what people would use instead.
+//! The same work without cotter: the upper limit of the store, and what people would use instead.
 
 use super::measure::rate;
 use super::scratch::Scratch;
@@ -15,8 +15,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-/// As much as is written about a holder.
-const HOLDER: usize = 200;
+/// The size of what cotter writes about a holder.
+const HOLDER_BYTES: usize = 200;
 
 const DELETE: &str =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
@@ -24,16 +24,16 @@ const DELETE: &str =
 pub(super) enum Raw {
     /// A mutex of this process.
     Memory,
-    /// `flock` on this file, and a line about the holder.
+    /// `flock` on this file, and writing a line about the holder.
     File(PathBuf),
     /// `SET NX PX` and compare-and-delete.
     Redis { connection: MultiplexedConnection, name: String },
-    /// Nothing that would be a fair comparison.
+    /// No fair comparison.
     None,
 }
 
 impl Raw {
-    /// For tasks that run there.
+    /// The comparison for a store, with tasks on a runtime.
     pub(super) async fn of(store: &Chosen, scratch: &Scratch, on: &Handle) -> Result<Self, Failure> {
         if let Some(path) = scratch.file() {
             return Ok(Self::File(path));
@@ -41,23 +41,23 @@ impl Raw {
         if !scratch.is_shared() {
             return Ok(Self::Memory);
         }
-        // The connection's driver belongs to the runtime that it is made in.
+        // The connection's driver runs in the current runtime.
         let _there = on.enter();
         let connection = bare_redis::connect(store).await?;
         Ok(connection.map_or(Self::None, |connection| Self::Redis { connection, name: scratch.name(0) }))
     }
 
-    /// What stands beside pairs; `None` where nothing would be fair.
+    /// The name of the comparison; `None` if there is none.
     pub(super) fn what(&self) -> Option<&'static str> {
         match self {
-            Self::Memory => Some("a mutex of the program"),
+            Self::Memory => Some("an in-process mutex"),
             Self::File(_) => Some("open, flock, write and close"),
             Self::Redis { .. } => Some("SET NX PX and compare-and-delete"),
             Self::None => None,
         }
     }
 
-    /// Pairs a second of so many tasks, each with a name of its own.
+    /// Pairs of lock and release per second of a number of tasks, each with its own name.
     pub(super) async fn pairs(&self, tasks: u32, time: Duration, on: &Handle) -> Result<f64, Failure> {
         match self {
             Self::Memory => by_mutex(tasks, false, time, on).await,
@@ -67,7 +67,7 @@ impl Raw {
         }
     }
 
-    /// The same with one name for all: only where there is a queue to compare with.
+    /// The same with one name for all; only if there is a queue to compare with.
     pub(super) async fn one_name(
         &self,
         tasks: u32,
@@ -108,7 +108,7 @@ async fn by_flock(path: &Path, time: Duration, on: &Handle) -> Result<f64, Failu
 fn once(path: &Path) -> rustix::io::Result<()> {
     let file = open(path, OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    write(&file, &[b' '; HOLDER])?;
+    write(&file, &[b' '; HOLDER_BYTES])?;
     flock(&file, FlockOperation::Unlock)
 }
 
@@ -119,8 +119,7 @@ async fn by_redis(
     time: Duration,
     on: &Handle,
 ) -> Result<f64, Failure> {
-    let broken =
-        |e: redis::RedisError| Failure::new(Exit::Unreachable, format!("the store did not do it: {e}"));
+    let broken = |e: redis::RedisError| Failure::new(Exit::Unreachable, format!("the store failed: {e}"));
     let script = Arc::new(redis::Script::new(DELETE));
     let pair = |n: u32| {
         let (connection, script, key) = (connection.clone(), script.clone(), format!("{name}:raw:{n}"));

@@ -1,11 +1,11 @@
-//! Several rounds, because one says little about a machine that does other things as well.
+//! Several rounds of a measurement, because a single one says little about a machine with other work.
 
 use serde_json::{Value, json};
 
-/// How often each figure is measured.
+/// The number of rounds per figure.
 pub(super) const ROUNDS: usize = 3;
 
-/// Least, middle and largest of the rounds.
+/// Minimum, median and maximum of the rounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spread {
     pub(super) min: f64,
@@ -20,7 +20,7 @@ impl Spread {
         Self { min: at(0), median: at(values.len() / 2), max: at(values.len().saturating_sub(1)) }
     }
 
-    /// Enters it under this name, and under the same with `_min` and `_max`.
+    /// Adds the median under this name, and the others with `_min` and `_max`.
     pub(super) fn enter(&self, facts: &mut Value, name: &str, digits: i32) {
         let round = |value: f64| {
             let unit = 10_f64.powi(digits);

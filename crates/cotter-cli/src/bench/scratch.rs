@@ -1,4 +1,4 @@
-//! Names that nobody else uses.
+//! Unique names for measurements.
 
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The store, in a corner of its own.
+/// A store with unique names.
 #[derive(Debug)]
 pub(super) struct Scratch {
     pub(super) client: Client,
-    /// Its URL, with the password if there is one.
+    /// The URL, with its password.
     pub(super) url: String,
     prefix: String,
     instance: String,
@@ -27,16 +27,16 @@ impl Scratch {
         let scratch = |client, url, folder| Self { client, url, prefix, instance: instance.clone(), folder };
         match scheme {
             "file" => {
-                let folder = corner(&instance)?;
+                let folder = subfolder(&instance)?;
                 let url = format!("file://{}", folder.path().join("locks").display());
                 let client = builder().url(&url).connect().await?;
                 Ok(scratch(client, url, Some(folder)))
             }
             "flock" => Err(Failure::usage(
-                "flock: is one lock, which may be in use: measure file: in a directory beside it",
+                "flock: is a single lock, which may be in use: measure file: in a directory next to it",
             )),
             _ => {
-                let url = soon_forgotten(store.secret_url());
+                let url = with_short_retain(store.secret_url());
                 let client = if scheme == "memory" { client } else { builder().url(&url).connect().await? };
                 Ok(scratch(client, url, None))
             }
@@ -51,12 +51,12 @@ impl Scratch {
         &self.instance
     }
 
-    /// Whether another process sees it.
+    /// Whether other processes share it.
     pub(super) fn is_shared(&self) -> bool {
         !self.url.starts_with("memory:")
     }
 
-    /// A file beside the locks, for raw calls.
+    /// A file next to the locks, for raw calls.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.path().join("raw"))
     }
@@ -71,15 +71,15 @@ fn nanos() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or_default()
 }
 
-/// A folder in the store's own, so that it is on the same file system.
-fn corner(instance: &str) -> Result<TempDir, Failure> {
+/// A folder within that of the store, so that it is on the same file system.
+fn subfolder(instance: &str) -> Result<TempDir, Failure> {
     let dir = instance.strip_prefix("file://").unwrap_or(instance);
     let folder = tempfile::Builder::new().prefix(".bench-").tempdir_in(dir);
-    folder.map_err(|e| Failure::config(format!("no folder can be made in {dir}: {e}")))
+    folder.map_err(|e| Failure::config(format!("cannot create a folder in {dir}: {e}")))
 }
 
-/// Only names in use are to be remembered.
-fn soon_forgotten(url: &str) -> String {
+/// The URL with a short `retain`, so that free names are forgotten.
+fn with_short_retain(url: &str) -> String {
     let redis = ["redis:", "rediss:", "unix:"].iter().any(|scheme| url.starts_with(scheme));
     if !redis || url.contains("retain=") || url.contains("mode=") {
         return url.to_owned();

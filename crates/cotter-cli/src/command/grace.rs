@@ -1,55 +1,56 @@
-//! How much time the command gets to stop.
+//! The grace period of a command.
 
 use crate::output::Failure;
 use cotter::{Guard, LossCause, Lost};
 use std::time::Duration;
 
-/// No command can stop in less.
-const SHORTEST: Duration = Duration::from_millis(100);
-/// A command that needs longer is not going to stop.
-const LONGEST: Duration = Duration::from_secs(5);
-/// After the store itself has taken the lock away somebody else may hold it already.
-const TAKEN: Duration = Duration::from_secs(1);
+/// No command can stop in less time.
+const MIN_GRACE: Duration = Duration::from_millis(100);
+/// A command that needs longer will not stop.
+const MAX_GRACE: Duration = Duration::from_secs(5);
+/// The maximum after the store has taken the lock away: another holder may already have it.
+const MAX_GRACE_AFTER_LOSS: Duration = Duration::from_secs(1);
 
-/// The time between TERM and KILL: a quarter of the ttl within bounds, so that renewal, which has every third of the
-/// ttl, was tried before it begins, and the command is gone before the lease is.
+/// The time between TERM and KILL: a quarter of the ttl within bounds, so that it begins after a renewal was tried, which
+/// happens every third of the ttl, and ends before the lease does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grace(Duration);
 
 impl Grace {
-    /// Fails when three graces do not fit into the ttl: the command could not be stopped in time.
+    /// Fails if the ttl is shorter than three grace periods: the command could not be stopped in time.
     pub(crate) fn of(ttl: Duration, wanted: Option<Duration>) -> Result<Self, Failure> {
-        let grace = wanted.unwrap_or_else(|| (ttl / 4).clamp(SHORTEST, LONGEST));
+        let grace = wanted.unwrap_or_else(|| (ttl / 4).clamp(MIN_GRACE, MAX_GRACE));
         if ttl < 3 * grace {
             let least = 3 * grace;
             let why = format!(
-                "--ttl {ttl:?} leaves no time to stop the command before the lock is lost: {least:?} is the least"
+                "--ttl {ttl:?} leaves no time to stop the command before the lock is lost: the minimum is {least:?}"
             );
             return Err(Failure::usage(why));
         }
         Ok(Self(grace))
     }
 
-    /// So long before the deadline the command is told to stop: the grace, and some for KILL to be carried out.
+    /// How long before the deadline the command has to be stopped: the grace period, and some time for KILL to take effect.
     pub(crate) fn margin(self) -> Duration {
         self.0 + self.0 / 5
     }
 
-    /// While the lock is held: the whole grace, but not beyond the lease. Without any time left, as after a pause of
-    /// this process, KILL comes at once.
+    /// The grace period while the lock is held: not beyond the lease. If no time is left, as after a pause of this process, KILL
+    /// is sent immediately.
     pub(crate) fn in_time(self, guard: &Guard) -> Duration {
         guard.remaining().map_or(self.0, |left| self.0.min(left))
     }
 
-    /// Where nobody can be asked how long the lease lasts.
+    /// The whole grace period, regardless of the lease.
     pub(crate) fn whole(self) -> Duration {
         self.0
     }
 
+    /// The grace period after the lock was lost.
     pub(crate) fn on_loss(self, lost: &Lost, guard: &Guard) -> Duration {
         match lost.cause {
             LossCause::Expired | LossCause::MaxHold => self.in_time(guard),
-            _ => self.0.min(TAKEN),
+            _ => self.0.min(MAX_GRACE_AFTER_LOSS),
         }
     }
 }
@@ -64,7 +65,7 @@ mod tests {
         assert_eq!(grace(30_000).unwrap(), 5_000);
         assert_eq!(grace(8_000).unwrap(), 2_000);
         assert_eq!(grace(300).unwrap(), 100);
-        assert!(grace(299).unwrap_err().message.contains("300ms is the least"));
+        assert!(grace(299).unwrap_err().message.contains("the minimum is 300ms"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! The command and what it gets; starting its shim.
+//! The command to run and its environment; starting its shim.
 
+use super::argv;
 use super::shim;
 use super::shims::Shim;
-use super::wire::Order;
-use super::words;
+use super::wire::Request;
 use crate::exit::Exit;
 use crate::output::{Failure, clean};
 use cotter::Guard;
@@ -17,33 +17,33 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// This program, also when another one stands at its path by now.
+/// This program, even if the file at its path was replaced.
 const OURSELVES: &str = "/proc/self/exe";
 
-/// A command that is to be run under a guard.
+/// A command to run under a guard.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
-    /// The program and its arguments; at least one word.
-    pub(crate) words: Vec<OsString>,
-    /// Beside what this process has in its own. `COTTER_NAME` and `COTTER_TOKEN` are the guard's.
+    /// The program and its arguments; not empty.
+    pub(crate) argv: Vec<OsString>,
+    /// Additional environment variables. `COTTER_NAME` and `COTTER_TOKEN` are set from the guard.
     pub(crate) env: Vec<(String, String)>,
-    /// What it does not have of that.
+    /// Variables to remove from the environment.
     pub(crate) without: &'static [&'static str],
-    /// Where it starts, if not where this process did.
+    /// The working directory, if not that of this process.
     pub(crate) cwd: Option<PathBuf>,
-    /// Its standard input is that of this process; without it, there is nothing to read.
+    /// Whether it inherits the standard input of this process; otherwise its input is empty.
     pub(crate) has_input: bool,
-    /// It is the one that may read from the terminal of this process.
+    /// Whether it may read from the terminal of this process.
     pub(crate) has_terminal: bool,
 }
 
 impl Launch {
-    /// Words for a shell, as a command.
+    /// The command for a shell script.
     pub(crate) fn script(text: impl Into<OsString>) -> Vec<OsString> {
         vec!["sh".into(), "-c".into(), text.into()]
     }
 
-    /// Starts its shim, with the environment of the command; answers the way to it.
+    /// Starts the shim, with the environment of the command. Returns the socket to it.
     pub(super) fn start_shim(&self, guard: &Guard) -> Result<(OwnedFd, Shim), Failure> {
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
         let (ours, theirs) = pair.map_err(|e| cannot("make a socket", &e.into()))?;
@@ -52,10 +52,10 @@ impl Launch {
         command
             .arg0(shim::NAME.to_str().unwrap_or_default())
             .arg(shim::WORD)
-            // Out of reach of the signals that go to this process and those beside it.
+            // Not affected by signals to the group of this process.
             .process_group(0)
             .stdin(Stdio::from(theirs))
-            // What was inherited may mean another store than the one in use.
+            // The inherited values may name another store.
             .env_remove("COTTER_STORE")
             .env_remove("COTTER_PASSWORD_FILE")
             .envs(self.env.iter().map(|(key, value)| (key, value)))
@@ -72,14 +72,14 @@ impl Launch {
         Ok((ours, shim))
     }
 
-    /// The first order, with the command's standard input, its words, and what the lock lives on.
+    /// Sends the first request, with the command's standard input, its arguments, and the descriptors of the lock.
     pub(super) fn hand_over(
         &self,
         socket: &OwnedFd,
-        order: Order,
+        order: Request,
         descriptors: &[OwnedFd],
     ) -> Result<(), Failure> {
-        let words = words::pack(&self.words).map_err(|e| cannot("hand over the command", &e))?;
+        let words = argv::pack(&self.argv).map_err(|e| cannot("hand over the command", &e))?;
         let hand_over = |input: BorrowedFd<'_>| {
             let of_command = [input, words.as_fd()];
             let all: Vec<_> = of_command.into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
@@ -96,7 +96,7 @@ impl Launch {
 
     pub(super) fn not_started(&self, errno: i32) -> Failure {
         let error = io::Error::from_raw_os_error(errno);
-        let program = &self.words[0];
+        let program = &self.argv[0];
         let shown = clean(&program.to_string_lossy());
         let path = self.cwd.as_deref().unwrap_or(Path::new("")).join(program);
         let is_path = Path::new(program).components().count() > 1;
@@ -119,7 +119,7 @@ impl Launch {
     }
 }
 
-/// The system would tell of it as if the shim were missing.
+/// Checks the directory, because the error of the system would look as if the shim were missing.
 fn check_directory(path: &Path) -> Result<(), Failure> {
     let why = match path.metadata() {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -130,7 +130,7 @@ fn check_directory(path: &Path) -> Result<(), Failure> {
     Err(Failure::new(Exit::CannotExecute, format!("the working directory {shown:?}: {why}")))
 }
 
-/// Without `/proc` nobody could tell what came of the command, either.
+/// The error for a shim that cannot be started. Without `/proc` the descendants of the command could not be found either.
 fn no_shim(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::NotFound => {

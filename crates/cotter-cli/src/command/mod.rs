@@ -1,38 +1,38 @@
-//! A command under a guard: it runs in a shim, and nothing of it outlives the lock.
+//! A command under a guard: it runs in a shim, and none of its processes outlives the lock.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `launch` | the command and what it gets; starting its shim |
-//! | `child` | the running command, by way of its shim |
-//! | `shim/` | the process that runs the command and ends it when this one cannot |
+//! | `launch` | the command to run and its environment; starting its shim |
+//! | `child` | the running command, through its shim |
+//! | `shim/` | the process that runs the command, and ends it if this one cannot |
 //! | `shims` | all shims of this process, and the orphans of those that were killed |
-//! | `wire`, `words` | what cotter and a shim say to each other; the command's words |
-//! | `watch`, `end` | until the command has ended or has to; how it came to that |
-//! | `grace` | how much time it gets |
-//! | `ending`, `group`, `proc`, `boot` | ending all that came of it |
-//! | `terminal`, `signals` | who reads from the terminal; signals that are passed on |
+//! | `wire`, `argv` | the protocol between cotter and a shim; the arguments of the command |
+//! | `watch`, `outcome` | waiting until the command has ended or has to be stopped; the outcome |
+//! | `grace` | the grace period |
+//! | `termination`, `group`, `proc`, `boot_clock` | ending all processes of the command |
+//! | `terminal`, `signals` | the foreground group; signals that are forwarded |
 //!
-//! One process can run several commands at once, each under a guard of its own.
+//! One process can run several commands at once, each under its own guard.
 
-pub(crate) mod boot;
+mod argv;
+pub(crate) mod boot_clock;
 mod child;
-mod end;
-mod ending;
 mod grace;
 mod group;
 mod launch;
+mod outcome;
 pub(crate) mod proc;
 pub(crate) mod shim;
 mod shims;
 pub(crate) mod signals;
 pub(crate) mod terminal;
+mod termination;
 mod watch;
 mod wire;
-mod words;
 
 pub(crate) use child::Child;
-pub(crate) use end::{End, stop};
 pub(crate) use grace::Grace;
 pub(crate) use launch::Launch;
+pub(crate) use outcome::{Outcome, stop};
 pub(crate) use shims::reap_as_init;
-pub(crate) use watch::{Step, Watch, make_whole};
+pub(crate) use watch::{Step, Watch, restore_lease};

@@ -1,4 +1,4 @@
-//! What `/proc` tells about processes.
+//! Information about processes from `/proc`.
 
 use nix::unistd::{getpgrp, getsid};
 use rustix::process::{Pid, getpid};
@@ -6,14 +6,14 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file of `/proc` in as few calls as it takes: they tell no size, and are asked for none.
+/// Reads a file of `/proc` with few system calls: these files report no size, so it is not queried.
 pub(crate) fn text(path: impl AsRef<Path>) -> io::Result<String> {
     let mut text = String::with_capacity(4096);
     File::open(path)?.take(u64::MAX).read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// A process, as far as it matters for ending it.
+/// The properties of a process that matter for ending it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: Pid,
@@ -37,39 +37,38 @@ impl Process {
         Some(Self { pid, parent: number()?, group: number()?, session: number()?, is_alive })
     }
 
-    /// Whether it has left for a session that was made below this process.
+    /// Whether it is in another session than this process.
     pub(crate) fn has_own_session(&self) -> bool {
         own_session().is_some_and(|ours| ours != self.session)
     }
 }
 
-/// When a process began, in ticks since the machine did: with its number it is the same process.
+/// The start time of a process, in ticks since boot: together with its id it identifies the process.
 pub(crate) fn start_of(pid: Pid) -> Option<u64> {
     let stat = text(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
 }
 
-/// The session of this process: 0, as in `/proc`, when who made it is outside of the PID namespace, as for a command that
-/// was brought into a container from outside. `rustix` does not know of that.
+/// The session of this process: 0, as in `/proc`, if its leader is outside of the PID namespace, as for a command that was
+/// started in a container from outside. `rustix` does not support that.
 pub(crate) fn own_session() -> Option<i32> {
     getsid(None).ok().map(nix::unistd::Pid::as_raw)
 }
 
-/// The group of this process; `None` when its number is not one in this PID namespace.
+/// The group of this process; `None` if its leader is outside of the PID namespace.
 pub(crate) fn own_group() -> Option<Pid> {
     Pid::from_raw(getpgrp().as_raw())
 }
 
-/// The children of this process, also those that have ended and are not buried. None is missing that is one from the
-/// beginning of this call to its end.
+/// The children of this process, including zombies. The list includes every process that is a child during the whole call.
 pub(super) fn children() -> Vec<Pid> {
-    children_of(getpid()).unwrap_or_else(|| by_parent(&everybody(), getpid()))
+    children_of(getpid()).unwrap_or_else(|| by_parent(&all_processes(), getpid()))
 }
 
-/// All that live below this process, but for `except` and those below them. Where processes come and go all the time, some
-/// may be missing.
+/// All living descendants of this process, except `except` and their descendants. Some may be missing if processes start and
+/// end during the call.
 pub(super) fn living(except: &[Pid]) -> Vec<Process> {
-    let all = if children_of(getpid()).is_none() { everybody() } else { Vec::new() };
+    let all = if children_of(getpid()).is_none() { all_processes() } else { Vec::new() };
     let mut found = Vec::new();
     let mut next = vec![getpid()];
     while let Some(parent) = next.pop() {
@@ -82,7 +81,7 @@ pub(super) fn living(except: &[Pid]) -> Vec<Process> {
     found
 }
 
-/// `None` where the kernel does not tell it, or the process is gone.
+/// `None` if the kernel does not provide this, or the process is gone.
 fn children_of(parent: Pid) -> Option<Vec<Pid>> {
     let tasks = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero())).ok()?;
     let mut children = Vec::new();
@@ -93,7 +92,7 @@ fn children_of(parent: Pid) -> Option<Vec<Pid>> {
     Some(children)
 }
 
-fn everybody() -> Vec<Process> {
+fn all_processes() -> Vec<Process> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = processes.flatten().filter_map(|p| Pid::from_raw(p.file_name().to_str()?.parse().ok()?));
     pids.filter_map(Process::read).collect()
@@ -119,7 +118,7 @@ pub(super) mod tests {
         assert_eq!(read(""), None);
     }
 
-    /// For one test at a time that has children of its own or ends them.
+    /// Serializes tests that start or end children.
     pub(crate) static CHILDREN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
     #[test]
@@ -133,8 +132,8 @@ pub(super) mod tests {
             .unwrap();
         let grandchild = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
         assert!(children().contains(&pid));
-        assert!(by_parent(&everybody(), getpid()).contains(&pid));
-        assert!(by_parent(&everybody(), pid).contains(&grandchild));
+        assert!(by_parent(&all_processes(), getpid()).contains(&pid));
+        assert!(by_parent(&all_processes(), pid).contains(&grandchild));
         assert!(living(&[]).iter().any(|p| p.pid == grandchild));
         assert!(living(&[pid]).iter().all(|p| p.pid != grandchild));
         rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();

@@ -1,13 +1,13 @@
-//! The shims of this process, one for each command, and the orphans of those that were killed.
+//! The shims of this process, one per command, and the orphans of those that were killed.
 //!
-//! Every child of this process is a shim, a bystander that came with the process, or an orphan: one that lost its parent and
-//! has no living shim above it. So what came of a command whose shim lives is never met here. A shim keeps its number
-//! until it is buried; nobody but its owner does that.
+//! Every child of this process is a shim, a bystander that existed before the first shim, or an orphan: a process whose parent
+//! ended and that has no living shim above it. Descendants of a living shim are therefore never found here. The id of a
+//! shim is not reused until it is reaped, which only its owner does.
 
-use super::boot;
-use super::ending::Ending;
+use super::boot_clock;
 use super::group::Group;
 use super::proc::{self, Process};
+use super::termination::Termination;
 use crate::exit::Exit;
 use crate::output::Failure;
 use rustix::process::{
@@ -21,50 +21,50 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-/// How long the kernel may take to carry out KILL before we go on without.
-pub(super) const KILLED: Duration = Duration::from_secs(1);
+/// How long to wait for the kernel to carry out KILL.
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-static BROOD: Mutex<Brood> = Mutex::new(Brood { bystanders: None, shims: Vec::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { bystanders: None, shims: Vec::new() });
 
 /// The children of this process.
-struct Brood {
-    /// They are not ours to end. `None` before the first shim.
+struct Registry {
+    /// Children that cotter did not start and must not end. `None` before the first shim.
     bystanders: Option<Vec<Pid>>,
     shims: Vec<Entry>,
 }
 
 struct Entry {
     shim: Pid,
-    /// How it ended is for the owner of the shim to know.
+    /// Its status belongs to the owner of the shim.
     command: Option<Pid>,
-    /// Nobody owns it any more: its end of the socket says the same to the shim, which ends its command and itself.
-    is_left: bool,
+    /// Whether the shim has no owner any more. Its socket is closed then, so that the shim ends its command and itself.
+    is_abandoned: bool,
 }
 
-/// The shim of one command, until it is buried.
+/// The shim of one command, until it is reaped.
 #[derive(Debug)]
 pub(super) struct Shim(Pid);
 
-/// Orphans come to this process from now on.
-pub(super) fn adopt() -> io::Result<()> {
-    let mut brood = brood();
-    if brood.bystanders.is_none() {
+/// Makes orphans children of this process from now on.
+pub(super) fn become_subreaper() -> io::Result<()> {
+    let mut registry = registry();
+    if registry.bystanders.is_none() {
         set_child_subreaper(Some(getpid()))?;
-        brood.bystanders = Some(proc::children());
+        registry.bystanders = Some(proc::children());
     }
     Ok(())
 }
 
 impl Shim {
-    /// Nobody takes it for an orphan: it is known before anybody can look.
+    /// Starts a shim; it is registered before it could be taken for an orphan.
     pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
-        let mut brood = brood();
-        // Before the first one there is nothing of ours to bury.
-        if !brood.shims.is_empty() {
-            brood.reap(None);
+        let mut registry = registry();
+        // Before the first shim there is nothing to reap.
+        if !registry.shims.is_empty() {
+            registry.reap(None);
         }
         let shim = Pid::from_child(&command.spawn()?);
-        brood.shims.push(Entry { shim, command: None, is_left: false });
+        registry.shims.push(Entry { shim, command: None, is_abandoned: false });
         Ok(Self(shim))
     }
 
@@ -72,9 +72,9 @@ impl Shim {
         self.0
     }
 
-    /// This process is its command.
+    /// Sets the process of its command.
     pub(super) fn runs(&self, command: Pid) {
-        if let Some(entry) = brood().shims.iter_mut().find(|entry| entry.shim == self.0) {
+        if let Some(entry) = registry().shims.iter_mut().find(|entry| entry.shim == self.0) {
             entry.command = Some(command);
         }
     }
@@ -83,57 +83,58 @@ impl Shim {
         let _ = kill_process(self.0, Signal::KILL);
     }
 
-    /// After it was killed: ends all that came to this process, TERM now and KILL after the grace. Answers how the command
-    /// has ended, when that is known.
+    /// After the shim was killed: ends its orphans, with TERM now and KILL after the grace period. Returns the status of the
+    /// command, if it is known.
     ///
-    /// What does not go within a second of KILL hangs in the kernel; no lock can wait for that.
+    /// A process that is alive a second after KILL hangs in the kernel; the lock does not wait for it.
     pub(super) async fn end_orphans(&self, group: Option<Group>, grace: Duration) -> Option<ExitStatus> {
-        let mut ending = Ending::new(group, boot::after(grace), Some(KILLED));
+        let mut termination = Termination::new(group, boot_clock::after(grace), Some(KILL_TIMEOUT));
         let mut ended = None;
         loop {
-            let (living, status) = brood().look(self.0);
+            let (living, status) = registry().look(self.0);
             ended = ended.or(status);
             let Some(living) = living else { return ended };
-            let Some(pause) = ending.step(&living) else { return ended };
+            let Some(pause) = termination.step(&living) else { return ended };
             if !pause.is_zero() {
                 sleep(pause).await;
             }
         }
     }
 
-    /// Nothing of ours is left either: one who waits for us may count our processes.
-    pub(super) fn bury(self) {
+    /// Ends the shim, so that no process of cotter is left when it exits.
+    pub(super) fn kill_and_wait(self) {
         self.kill();
         let _ = waitpid(Some(self.0), WaitOptions::empty());
-        brood().shims.retain(|entry| entry.shim != self.0);
+        registry().shims.retain(|entry| entry.shim != self.0);
     }
 }
 
 impl Drop for Shim {
     fn drop(&mut self) {
-        if let Some(entry) = brood().shims.iter_mut().find(|entry| entry.shim == self.0) {
-            entry.is_left = true;
+        if let Some(entry) = registry().shims.iter_mut().find(|entry| entry.shim == self.0) {
+            entry.is_abandoned = true;
         }
     }
 }
 
-impl Brood {
-    /// Buries who has ended; answers who lives among the orphans and below this shim, `None` when there are no more; and how
-    /// the command of the shim has ended, if that was seen.
+impl Registry {
+    /// Reaps children that have ended. Returns the living processes among the orphans and below this shim, `None` if there are
+    /// none, and the status of the command of the shim, if it was seen.
     fn look(&mut self, of: Pid) -> (Option<Vec<Process>>, Option<ExitStatus>) {
-        // Asked before the children are listed: whoever was dead by then had left its orphans to this process.
+        // Determined before the children are listed: the orphans of a process that was dead by then are children already.
         let dead = self.dead();
         let status = self.reap(Some(of));
-        let is_anybody_left = proc::children().into_iter().any(|child| self.is_left(child, of, &dead));
-        // As long as the shim itself is not dead, its orphans are not here yet.
+        let is_any_left =
+            proc::children().into_iter().any(|child| self.may_have_descendants(child, of, &dead));
+        // Until the shim itself is dead, its orphans are not children of this process.
         let others = self.shims.iter().map(|entry| entry.shim).filter(|shim| *shim != of);
         let known: Vec<Pid> = others.chain(self.bystanders.iter().flatten().copied()).collect();
-        (is_anybody_left.then(|| proc::living(&known)), status)
+        (is_any_left.then(|| proc::living(&known)), status)
     }
 
-    /// Whether this child may have left somebody who lives. Above every orphan that lives there is one that is a child of
-    /// this process, and that stays one, alive or not, until it is buried: so nobody slips away by forking.
-    fn is_left(&self, child: Pid, of: Pid, dead: &[Pid]) -> bool {
+    /// Whether this child may have living descendants. Every living orphan has an ancestor that is a child of this process, and
+    /// that stays one, alive or not, until it is reaped: no process escapes by forking.
+    fn may_have_descendants(&self, child: Pid, of: Pid, dead: &[Pid]) -> bool {
         let is_alive = || !dead.contains(&child);
         let is_bystander = self.bystanders.iter().flatten().any(|pid| *pid == child);
         match self.shims.iter().any(|entry| entry.shim == child) {
@@ -143,19 +144,19 @@ impl Brood {
         }
     }
 
-    /// The shims and commands that do not live any more.
+    /// The shims and commands that are dead.
     fn dead(&self) -> Vec<Pid> {
         let is_alive = |pid: &Pid| Process::read(*pid).is_some_and(|process| process.is_alive);
         let all = self.shims.iter().flat_map(|entry| [Some(entry.shim), entry.command]);
         all.flatten().filter(|pid| !is_alive(pid)).collect()
     }
 
-    /// Buries all that have ended and that nobody waits for.
+    /// Reaps all children that have ended and that nobody waits for.
     fn reap(&mut self, of: Option<Pid>) -> Option<ExitStatus> {
         let mut ended = None;
         for child in proc::children() {
             let at = self.shims.iter().position(|entry| entry.shim == child);
-            if at.is_some_and(|at| !self.shims[at].is_left) || self.is_awaited(child, of) {
+            if at.is_some_and(|at| !self.shims[at].is_abandoned) || self.is_awaited(child, of) {
                 continue;
             }
             let Ok(Some((_, status))) = waitpid(Some(child), WaitOptions::NOHANG) else { continue };
@@ -168,13 +169,14 @@ impl Brood {
         ended
     }
 
-    /// It is the command of somebody else.
+    /// Whether the child is the command of another shim.
     fn is_awaited(&self, child: Pid, of: Option<Pid>) -> bool {
-        let mut others = self.shims.iter().filter(|entry| !entry.is_left && Some(entry.shim) != of);
+        let mut others = self.shims.iter().filter(|entry| !entry.is_abandoned && Some(entry.shim) != of);
         others.any(|entry| entry.command == Some(child))
     }
 
-    /// A shim that did not come to say which its command is has no other orphan than that, mostly.
+    /// Whether the child is the command of this shim. If the shim died before reporting it, its only orphan is most likely the
+    /// command.
     fn is_command(&self, child: Pid, of: Option<Pid>) -> bool {
         let entry = self.shims.iter().find(|entry| Some(entry.shim) == of);
         let is_bystander = self.bystanders.iter().flatten().any(|pid| *pid == child);
@@ -186,11 +188,11 @@ fn as_exit(status: WaitStatus) -> ExitStatus {
     ExitStatus::from_raw(status.as_raw())
 }
 
-fn brood() -> MutexGuard<'static, Brood> {
-    BROOD.lock().unwrap_or_else(PoisonError::into_inner)
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first process of a container gets all orphans of it, and nobody else buries them.
+/// Reaps orphans if this is the first process of a container, which inherits all orphans.
 pub(crate) fn reap_as_init() -> Result<(), Failure> {
     if !getpid().is_init() {
         return Ok(());
@@ -199,7 +201,7 @@ pub(crate) fn reap_as_init() -> Result<(), Failure> {
         .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for the end of orphans: {e}")))?;
     tokio::spawn(async move {
         while ended.recv().await.is_some() {
-            brood().reap(None);
+            registry().reap(None);
         }
     });
     Ok(())
@@ -212,7 +214,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
 
-    /// A process as the shim is for others: it has a command that leaves its session.
+    /// A stand-in for a shim, with a command that creates its own session.
     fn fake() -> (Shim, Pid) {
         let script = "setsid sh -c 'echo $$; trap \"\" TERM; for i in $(seq 600); do sleep 0.1; done' & wait";
         let (reader, writer) = io::pipe().unwrap();
@@ -232,35 +234,35 @@ mod tests {
     #[tokio::test]
     async fn only_the_orphans_of_a_shim_that_was_killed_are_ended() {
         let _alone = CHILDREN.lock().await;
-        adopt().unwrap();
+        become_subreaper().unwrap();
         let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
-        brood().bystanders.iter_mut().for_each(|all| all.push(Pid::from_child(&bystander)));
+        registry().bystanders.iter_mut().for_each(|all| all.push(Pid::from_child(&bystander)));
         let ((first, of_first), (second, of_second), (third, of_third)) = (fake(), fake(), fake());
         first.runs(of_first);
         third.runs(of_third);
-        // Both are dead, one of them before anybody has noticed.
+        // Both are dead, one of them unnoticed.
         first.kill();
         third.kill();
         let status = first.end_orphans(None, Duration::from_millis(50)).await;
         assert_eq!(status.and_then(|s| s.signal()), Some(9));
         assert!(!is_alive(of_first) && is_alive(second.pid()) && is_alive(of_second));
         assert!(bystander.try_wait().unwrap().is_none(), "a bystander was ended");
-        // Its status is still there for the one who wants it, and its shim is not buried by others.
+        // Its status is still available, and its shim was not reaped by others.
         let status = third.end_orphans(None, Duration::ZERO).await;
         assert_eq!(status.and_then(|s| s.signal()), Some(9));
         assert!(Process::read(third.pid()).is_some_and(|p| !p.is_alive));
-        third.bury();
-        first.bury();
+        third.kill_and_wait();
+        first.kill_and_wait();
         second.kill();
         second.end_orphans(None, Duration::ZERO).await;
         assert!(!is_alive(of_second));
         let pid = second.pid();
         drop(second);
         while Process::read(pid).is_some() {
-            brood().reap(None);
+            registry().reap(None);
             sleep(Duration::from_millis(5)).await;
         }
-        assert!(brood().shims.is_empty());
+        assert!(registry().shims.is_empty());
         bystander.kill().unwrap();
         bystander.wait().unwrap();
     }
@@ -268,7 +270,7 @@ mod tests {
     #[tokio::test]
     async fn an_orphan_that_comes_between_two_looks_is_ended() {
         let _alone = CHILDREN.lock().await;
-        adopt().unwrap();
+        become_subreaper().unwrap();
         for round in 0..200 {
             let (reader, writer) = io::pipe().unwrap();
             let mut command = Command::new("sh");
@@ -282,17 +284,17 @@ mod tests {
             shim.kill();
             let status = shim.end_orphans(None, Duration::ZERO).await;
             assert!(!is_alive(orphan) && status.is_some(), "round {round}: {status:?}");
-            shim.bury();
+            shim.kill_and_wait();
         }
     }
 
     #[tokio::test]
-    async fn who_forks_all_the_time_does_not_slip_away() {
+    async fn a_process_that_keeps_forking_does_not_escape() {
         let _alone = CHILDREN.lock().await;
-        adopt().unwrap();
+        become_subreaper().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (chain, log) = (folder.path().join("chain"), folder.path().join("log"));
-        // Each link writes, starts the next one in a session of its own, and ends.
+        // Each link writes, starts the next one in its own session, and ends.
         std::fs::write(&chain, "echo x >> \"$1\"; setsid sh \"$0\" \"$1\" & exit\n").unwrap();
         let written = || std::fs::metadata(&log).map_or(0, |m| m.len());
         for round in 0..40 {
@@ -304,12 +306,12 @@ mod tests {
                 sleep(Duration::from_millis(1)).await;
             }
             shim.kill();
-            // In the midst of it, as when there is a grace.
+            // At different moments, as with a grace period.
             shim.end_orphans(None, Duration::from_millis(round % 5)).await;
             let end = written();
             sleep(Duration::from_millis(10)).await;
             assert_eq!(written(), end, "round {round}: somebody still writes");
-            shim.bury();
+            shim.kill_and_wait();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The signals that are meant for the command, or end the wait for the lock.
+//! Signals that are forwarded to the command, or end the wait for the lock.
 
 use super::proc;
 use crate::exit::Exit;
@@ -9,21 +9,21 @@ use std::io;
 use std::task::{Context, Poll};
 use tokio::signal::unix::{self, SignalKind};
 
-/// All that are passed on.
+/// The signals that are forwarded.
 const PASSED_ON: [Signal; 6] =
     [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
-/// Listens from the moment it is made; a signal that came once is told once.
+/// Listens from the moment it is created; each signal is reported once.
 #[derive(Debug)]
 pub(crate) struct Signals(Vec<(Signal, unix::Signal)>);
 
 impl Signals {
-    /// For all that are passed on.
+    /// Listens for the signals that are forwarded.
     pub(crate) fn listen() -> Result<Self, Failure> {
         Self::of(&PASSED_ON)
     }
 
-    /// For these, but for those that were ignored when this process began.
+    /// Listens for these signals, except those that were ignored when this process started.
     pub(crate) fn of(signals: &[Signal]) -> Result<Self, Failure> {
         let ignored = ignored();
         let heard = signals.iter().copied().filter(|signal| ignored & bit(*signal) == 0);
@@ -34,12 +34,12 @@ impl Signals {
             .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
     }
 
-    /// The next one.
+    /// The next signal.
     pub(crate) async fn next(&mut self) -> Signal {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// The next one that asks to stop, by its number. USR1 and USR2 are for a command that does not run yet.
+    /// The number of the next signal that requests to stop. USR1 and USR2 are meant for the command and ignored.
     pub(crate) async fn stop(&mut self) -> u8 {
         loop {
             let signal = self.next().await;
@@ -59,15 +59,15 @@ impl Signals {
     }
 }
 
-/// Hears all that is typed on a terminal or passed on, without an end, so that it does nothing.
-pub(super) fn hear_all() -> io::Result<()> {
+/// Installs handlers without effect for all signals of the terminal and those that are forwarded.
+pub(super) fn handle_all() -> io::Result<()> {
     let ignored = ignored();
     let mut all = PASSED_ON.into_iter().chain([Signal::TSTP]).filter(|signal| ignored & bit(*signal) == 0);
     all.try_for_each(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop))
 }
 
-/// The signals that were ignored when this process began, as under nohup(1), as a set of bits. They stay ignored, here
-/// and in the command: to listen for them would undo that.
+/// The signals that were ignored when this process started, as under nohup(1), as a bit set. They stay ignored, here and in
+/// the command; listening for them would undo that.
 fn ignored() -> u64 {
     let status = proc::text("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

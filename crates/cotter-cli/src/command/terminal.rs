@@ -1,4 +1,4 @@
-//! The terminal that this process belongs to, and who may read from it.
+//! The controlling terminal and its foreground group.
 
 use super::proc::{Process, own_group, own_session};
 use nix::sys::signal::{SigSet, Signal};
@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 pub(crate) struct Terminal(OwnedFd);
 
 impl Terminal {
-    /// That of this process, when anything of the three standard streams is one, and the group that gets it back.
+    /// The terminal of this process, if one of its standard streams is a terminal, and the group that gets it back.
     pub(super) fn ours() -> Option<(Self, Pid)> {
         if !stdin().is_terminal() && !stdout().is_terminal() && !stderr().is_terminal() {
             return None;
@@ -21,12 +21,12 @@ impl Terminal {
         Some((Self::controlling()?, own_group()?))
     }
 
-    /// That of this process, whatever the standard streams are.
+    /// The terminal of this process, whatever its standard streams are.
     pub(super) fn controlling() -> Option<Self> {
         open("/dev/tty", OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()).ok().map(Self)
     }
 
-    /// The group that reads from it.
+    /// The foreground group.
     pub(super) fn foreground(&self) -> Option<Pid> {
         tcgetpgrp(&self.0).ok()
     }
@@ -35,8 +35,7 @@ impl Terminal {
         own_group().is_some_and(|ours| self.foreground() == Some(ours))
     }
 
-    /// Makes another group the one that reads. Nobody who is in the background may do that unless it does not hear
-    /// the signal that forbids it.
+    /// Makes another group the foreground group. A background process has to block TTOU to do that.
     pub(super) fn give_to(&self, group: Pid) {
         let mut quiet = SigSet::empty();
         quiet.add(Signal::SIGTTOU);
@@ -49,14 +48,14 @@ impl Terminal {
     }
 }
 
-/// Whether the command is to read from the terminal from the start. In a pipeline it is not, because others of the
-/// pipeline may want to; it gets the terminal when it asks for it.
+/// Whether the command starts in the foreground. In a pipeline it does not, because other parts may read from the terminal;
+/// it gets the terminal when it asks for it.
 pub(super) fn is_for_the_command(terminal: &Terminal) -> bool {
     stdin().is_terminal() && stdout().is_terminal() && terminal.is_ours()
 }
 
-/// Whether there is a shell that could let this process go on after it was stopped: somebody above it in the same
-/// session, but in another group. Without one, the kernel would not stop this group either.
+/// Whether a shell could continue this process after it was stopped: an ancestor in the same session, but in another group.
+/// Without one, the kernel would not stop this group either.
 pub(crate) fn has_a_shell() -> bool {
     let (Some(session), Some(group)) = (own_session(), own_group()) else { return false };
     let mut above = getppid().and_then(Process::read);

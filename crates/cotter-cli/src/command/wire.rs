@@ -1,4 +1,4 @@
-//! What cotter and its shim say to each other: one line in a packet.
+//! The protocol between cotter and its shim: one line per packet.
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -11,65 +11,65 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Longer than every line.
+/// The maximum length of a line.
 const LINE: usize = 128;
-/// The command's standard input and its words, and what a lock lives on.
+/// The maximum number of descriptors: the command's standard input, its arguments, and those of the lock.
 const DESCRIPTORS: usize = 8;
 
-/// What cotter tells the shim.
+/// A request from cotter to the shim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Start the command. The first descriptor that comes with it is the command's standard input, the second one has its
-    /// words, the others are to be kept. `grace` is for the time when cotter is dead.
-    Start { grace: Duration, place: Place },
-    /// Stop by yourself: TERM at `term`, KILL at `kill`, on the boot clock. Replaces what was said before.
+pub(super) enum Request {
+    /// Start the command. The first descriptor is the command's standard input, the second one contains its arguments, the
+    /// others have to be kept. `grace` applies if cotter is dead.
+    Start { grace: Duration, place: TerminalAccess },
+    /// Stop the command without a further request: TERM at `term`, KILL at `kill`, on the boot clock. Replaces earlier limits.
     Until { term: u64, kill: u64 },
-    /// To the group.
+    /// Send a signal to the group.
     Signal(i32),
-    /// Let the stopped group go on, and give it the terminal if `foreground`.
+    /// Continue the stopped group, and give it the terminal if `foreground`.
     Continue { foreground: bool },
-    /// TERM now, KILL after this.
+    /// Send TERM now and KILL after this time.
     Stop(Duration),
 }
 
-/// What a command has to do with a terminal; the group is the one that gets it back.
+/// The access of a command to the terminal, with the group that gets the terminal back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// It has none.
-    Nowhere,
-    /// It gets it when it asks for it.
+pub(super) enum TerminalAccess {
+    /// No terminal.
+    None,
+    /// It gets the terminal when it asks for it.
     Background(Pid),
-    /// It has it from the start.
+    /// It has the terminal from the start.
     Foreground(Pid),
 }
 
-/// What the shim tells cotter.
+/// An event from the shim to cotter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
-    /// The command runs, in this group.
+pub(super) enum ShimEvent {
+    /// The command was started in this group.
     Started { group: Pid, command: Pid },
-    /// The command cannot run, for this reason.
+    /// The command cannot be started, with this errno.
     Failed(i32),
     /// The command was stopped by this signal.
     Stopped(i32),
-    /// The command has ended with this status and has left so many processes. None: this is the last word.
+    /// The command has ended with this status and left this number of processes. If it is zero, no more events follow.
     Ended { status: i32, left: usize },
-    /// Nothing new was heard in time: the shim stops the group.
+    /// No new deadline arrived in time: the shim stops the group.
     Overdue,
-    /// Nobody is left.
+    /// No process is left.
     Over,
     /// The shim is dead.
     Gone,
 }
 
-impl Order {
+impl Request {
     fn line(self) -> String {
         match self {
             Self::Start { grace, place } => {
                 let (word, group) = match place {
-                    Place::Nowhere => ("start", 0),
-                    Place::Background(pid) => ("start-behind", pid.as_raw_nonzero().get()),
-                    Place::Foreground(pid) => ("start-before", pid.as_raw_nonzero().get()),
+                    TerminalAccess::None => ("start", 0),
+                    TerminalAccess::Background(pid) => ("start-background", pid.as_raw_nonzero().get()),
+                    TerminalAccess::Foreground(pid) => ("start-foreground", pid.as_raw_nonzero().get()),
                 };
                 format!("{word} {} {group}", grace.as_nanos())
             }
@@ -83,12 +83,12 @@ impl Order {
     fn parse(line: &str) -> Option<Self> {
         let (word, a, b) = parts(line)?;
         Some(match word {
-            "start" => Self::Start { grace: Duration::from_nanos(a), place: Place::Nowhere },
-            "start-behind" => {
-                Self::Start { grace: Duration::from_nanos(a), place: Place::Background(pid(b)?) }
+            "start" => Self::Start { grace: Duration::from_nanos(a), place: TerminalAccess::None },
+            "start-background" => {
+                Self::Start { grace: Duration::from_nanos(a), place: TerminalAccess::Background(pid(b)?) }
             }
-            "start-before" => {
-                Self::Start { grace: Duration::from_nanos(a), place: Place::Foreground(pid(b)?) }
+            "start-foreground" => {
+                Self::Start { grace: Duration::from_nanos(a), place: TerminalAccess::Foreground(pid(b)?) }
             }
             "until" => Self::Until { term: a, kill: b },
             "signal" => Self::Signal(i32::try_from(a).ok()?),
@@ -98,19 +98,19 @@ impl Order {
         })
     }
 
-    /// Sends it, with descriptors if there are some. That nobody hears it is seen elsewhere.
+    /// Sends the request, with descriptors if there are any. A dead shim is detected elsewhere.
     pub(super) fn send(self, socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) {
         send(socket.as_fd(), &self.line(), descriptors);
     }
 
-    /// The next order and its descriptors; `None` when there will be no more.
+    /// The next request and its descriptors; `None` at the end.
     pub(super) fn receive(socket: impl AsFd) -> rustix::io::Result<Option<(Self, Vec<OwnedFd>)>> {
         let (line, descriptors) = receive(socket.as_fd())?;
         Ok(Self::parse(&line).map(|order| (order, descriptors)))
     }
 }
 
-impl News {
+impl ShimEvent {
     fn line(self) -> String {
         match self {
             Self::Started { group, command } => {
@@ -147,12 +147,12 @@ impl News {
         send(socket.as_fd(), &self.line(), &[]);
     }
 
-    /// The next news; an error with [`Errno::AGAIN`] when there are none yet.
+    /// The next event; the error [`Errno::AGAIN`] if there is none yet.
     pub(super) fn receive(socket: impl AsFd) -> rustix::io::Result<Self> {
         loop {
             match receive(socket.as_fd()) {
                 Ok((line, _)) => return Ok(Self::parse(&line)),
-                // Told once when the shim ended without having read everything; what it said is still to come.
+                // Reported once if the shim ended without having read everything; its events are still to come.
                 Err(Errno::CONNRESET) => {}
                 Err(e) => return Err(e),
             }
@@ -176,11 +176,11 @@ fn send(socket: BorrowedFd<'_>, line: &str, descriptors: &[BorrowedFd<'_>]) {
         control.push(SendAncillaryMessage::ScmRights(descriptors));
     }
     let line = [IoSlice::new(line.as_bytes())];
-    // A shim that does not read is found out by what it does not do.
+    // A shim that does not read is detected by its missing reaction.
     while sendmsg(socket, &line, &mut control, SendFlags::NOSIGNAL) == Err(Errno::INTR) {}
 }
 
-/// An empty line is the end.
+/// Receives a line; it is empty at the end.
 fn receive(socket: BorrowedFd<'_>) -> rustix::io::Result<(String, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -206,31 +206,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_what_is_heard() {
+    fn messages_survive_the_wire() {
         let pid = Pid::from_raw(77);
         for order in [
-            Order::Start { grace: Duration::from_secs(5), place: Place::Foreground(pid.unwrap()) },
-            Order::Start { grace: Duration::from_secs(5), place: Place::Background(pid.unwrap()) },
-            Order::Start { grace: Duration::ZERO, place: Place::Nowhere },
-            Order::Until { term: 1, kill: u64::MAX },
-            Order::Signal(15),
-            Order::Continue { foreground: true },
-            Order::Stop(Duration::from_millis(3)),
+            Request::Start { grace: Duration::from_secs(5), place: TerminalAccess::Foreground(pid.unwrap()) },
+            Request::Start { grace: Duration::from_secs(5), place: TerminalAccess::Background(pid.unwrap()) },
+            Request::Start { grace: Duration::ZERO, place: TerminalAccess::None },
+            Request::Until { term: 1, kill: u64::MAX },
+            Request::Signal(15),
+            Request::Continue { foreground: true },
+            Request::Stop(Duration::from_millis(3)),
         ] {
-            assert_eq!(Order::parse(&order.line()), Some(order));
+            assert_eq!(Request::parse(&order.line()), Some(order));
         }
         for news in [
-            News::Started { group: pid.unwrap(), command: pid.unwrap() },
-            News::Failed(2),
-            News::Stopped(20),
-            News::Ended { status: 256, left: 3 },
-            News::Overdue,
-            News::Over,
-            News::Gone,
+            ShimEvent::Started { group: pid.unwrap(), command: pid.unwrap() },
+            ShimEvent::Failed(2),
+            ShimEvent::Stopped(20),
+            ShimEvent::Ended { status: 256, left: 3 },
+            ShimEvent::Overdue,
+            ShimEvent::Over,
+            ShimEvent::Gone,
         ] {
-            assert_eq!(News::parse(&news.line()), news);
+            assert_eq!(ShimEvent::parse(&news.line()), news);
         }
-        assert_eq!(Order::parse("stop"), None);
-        assert_eq!(News::parse("what 1 2"), News::Gone);
+        assert_eq!(Request::parse("stop"), None);
+        assert_eq!(ShimEvent::parse("what 1 2"), ShimEvent::Gone);
     }
 }

@@ -1,10 +1,10 @@
-//! The processes of a demonstration, from the start to the last of them. Each says when it is ready, starts at a word,
-//! and stops when its standard input ends: so they stop too when the one that started them is killed.
+//! The processes of a demonstration. Each reports when it is ready, starts on a signal on its standard input, and stops when
+//! that is closed, so that all of them stop when the process that started them is killed.
 
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::sibling;
-use crate::stops::Stops;
+use crate::stop_signals::StopSignals;
 use crate::store::Chosen;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -15,35 +15,35 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-/// How long they may take to give back what they hold, before they are killed.
-const STOP: Duration = Duration::from_secs(3);
+/// The time to release locks before they are killed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) struct Children {
     processes: Vec<Child>,
-    reins: Vec<ChildStdin>,
+    inputs: Vec<ChildStdin>,
 }
 
-/// A process that plays `part` on the same store.
-pub(super) fn player(part: &str, store: &Chosen) -> Result<Command, Failure> {
+/// A process with the role `part` on the same store.
+pub(super) fn demo_process(part: &str, store: &Chosen) -> Result<Command, Failure> {
     sibling::command(&["demo", part], store.secret_url())
 }
 
-/// Refuses `count` of them, as `option` asks for, on a store that each would have for itself.
+/// Refuses more than one process, as requested by `option`, on a store that is not shared between processes.
 pub(super) fn check_shared(store: &Chosen, option: &str, count: u32) -> Result<(), Failure> {
     if count > 1 && store.public_url().starts_with("memory:") {
-        let why = format!("memory: is not shared between processes: give {option} 1 or another store");
+        let why = format!("memory: is not shared between processes: use {option} 1 or another store");
         return Err(Failure::usage(why));
     }
     Ok(())
 }
 
 impl Children {
-    /// Starts them, and waits until all are ready.
+    /// Starts the processes, and waits until all are ready.
     pub(super) async fn start(commands: Vec<Command>) -> Result<Self, Failure> {
-        let mut children = Self { processes: Vec::new(), reins: Vec::new() };
+        let mut children = Self { processes: Vec::new(), inputs: Vec::new() };
         for mut command in commands {
             let mut child = sibling::spawn(&mut command)?;
-            children.reins.extend(child.stdin.take());
+            children.inputs.extend(child.stdin.take());
             children.processes.push(child);
         }
         for child in &mut children.processes {
@@ -52,19 +52,19 @@ impl Children {
         Ok(children)
     }
 
-    /// Says the word.
+    /// Signals the start.
     pub(super) async fn begin(&mut self) -> Result<(), Failure> {
-        for rein in &mut self.reins {
-            rein.write_all(b"\n").await?;
+        for input in &mut self.inputs {
+            input.write_all(b"\n").await?;
         }
         Ok(())
     }
 
-    /// Looks at what they have done `every` so often, until `look` has seen enough or all have ended; then stops those
-    /// that are left. Answers the signal that ended it before.
-    pub(super) async fn attend(
+    /// Calls `look` at an interval until it returns `Break` or all processes have ended, then stops those that are left. Returns
+    /// the signal that interrupted it, if any.
+    pub(super) async fn watch(
         mut self,
-        stops: &mut Stops,
+        stops: &mut StopSignals,
         every: Duration,
         mut look: impl FnMut() -> Result<ControlFlow<()>, Failure>,
     ) -> Result<Option<u8>, Failure> {
@@ -82,25 +82,25 @@ impl Children {
         Ok(signal)
     }
 
-    /// When all have ended. Can be asked again.
+    /// Completes when all have ended. Can be called again.
     async fn ended(&mut self) {
         for child in &mut self.processes {
-            // What one that failed left undone is for the audit to find.
+            // The audit finds what a failed process left undone.
             let _ = child.wait().await;
         }
     }
 
-    /// Ends all of them, whatever they do; what they have begun they may finish first.
+    /// Ends all processes; they may finish their current work first.
     async fn stop(mut self) {
-        self.reins.clear();
-        let _ = timeout(STOP, self.ended()).await;
+        self.inputs.clear();
+        let _ = timeout(STOP_TIMEOUT, self.ended()).await;
         for child in &mut self.processes {
             let _ = child.kill().await;
         }
     }
 }
 
-/// Waits for its word. One that fails first has said why.
+/// Waits until a process is ready. A process that failed has printed the reason.
 async fn ready(child: &mut Child) -> Result<(), Failure> {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
@@ -112,11 +112,11 @@ async fn ready(child: &mut Child) -> Result<(), Failure> {
     Ok(())
 }
 
-/// In such a process: says that it is ready and waits for the word. What is answered comes when it has to stop; `None`
-/// when it has to at once.
-pub(super) fn wait_for_the_word(console: &Console) -> Result<Option<oneshot::Receiver<()>>, Failure> {
+/// In such a process: reports that it is ready and waits for the start. The returned channel completes when the process has to
+/// stop; `None` if it has to stop at once.
+pub(super) fn wait_for_start(console: &Console) -> Result<Option<oneshot::Receiver<()>>, Failure> {
     writeln!(console.out(), "ready")?;
-    // Nothing else runs here yet that this could keep waiting.
+    // Blocking is fine: nothing else is running yet.
     if io::stdin().read(&mut [0])? == 0 {
         return Ok(None);
     }

@@ -1,11 +1,11 @@
-//! `cotter demo`: what a lock is good for, to be seen.
+//! `cotter demo`: demonstrations of what a lock is good for.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `seckill/` | a flash sale |
 //! | `clear_orders/` | a clean-up job on several replicas |
-//! | `children` | the processes that play in one |
-//! | `verdict` | what its audit comes to |
+//! | `children` | the processes of a demonstration |
+//! | `verdict` | the result of an audit |
 
 mod children;
 mod clear_orders;
@@ -17,15 +17,15 @@ use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use clap::{Args, Subcommand};
 
-/// Show what a lock is good for
+/// Demonstrate what a lock is good for
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     #[command(subcommand)]
-    play: Play,
+    command: DemoCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Play {
+enum DemoCommand {
     Seckill(seckill::Seckill),
     ClearOrders(clear_orders::ClearOrders),
     #[command(hide = true)]
@@ -34,12 +34,12 @@ enum Play {
     Replica(clear_orders::Replica),
 }
 
-/// Runs what was asked for.
+/// Runs a demonstration.
 pub(crate) async fn run(demo: &Demo, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
-    match &demo.play {
-        Play::Seckill(args) => seckill::run(args, store, console).await,
-        Play::ClearOrders(args) => clear_orders::run(args, store, console).await,
-        Play::Buyers(args) => seckill::play(args, store, console).await,
-        Play::Replica(args) => clear_orders::play(args, store, console).await,
+    match &demo.command {
+        DemoCommand::Seckill(args) => seckill::run(args, store, console).await,
+        DemoCommand::ClearOrders(args) => clear_orders::run(args, store, console).await,
+        DemoCommand::Buyers(args) => seckill::play(args, store, console).await,
+        DemoCommand::Replica(args) => clear_orders::play(args, store, console).await,
     }
 }

@@ -1,10 +1,10 @@
-//! What an audit comes to, and how it is printed.
+//! The result of an audit and its output.
 
 use crate::output::{Console, Failure, clean};
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Something that is wrong.
+/// A violation found by an audit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     /// For programs.
@@ -13,13 +13,13 @@ pub(super) struct Finding {
     pub(super) text: String,
 }
 
-/// What was counted, and what is wrong with it.
+/// The result of an audit: its counts and findings.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// For people: what was counted when nothing is wrong, and when something is.
+    /// For people: the counts if there are no findings, and if there are.
     pub(super) good: String,
     pub(super) bad: String,
-    /// For programs: an object of what was counted.
+    /// For programs: an object with the counts.
     pub(super) facts: Value,
     pub(super) findings: Vec<Finding>,
 }

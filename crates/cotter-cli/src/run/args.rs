@@ -9,71 +9,73 @@ use std::time::Duration;
 
 /// Run a command while holding a lock
 ///
-/// Waits for the lock NAME, runs CMD while holding it, gives it back and exits as CMD did.
+/// Waits for the lock NAME, runs CMD while holding it, releases it, and exits with the exit code of CMD.
 ///
-/// CMD runs in a process group of its own and finds COTTER_NAME, COTTER_TOKEN (larger with every holder: let what CMD
-/// writes to refuse smaller ones) and COTTER_URL in its environment. TERM, INT, HUP, QUIT, USR1 and USR2 are passed on
-/// to the group. When CMD has ended, what it left running is stopped before the lock is given back, daemons too.
+/// CMD runs in its own process group, with COTTER_NAME, COTTER_TOKEN and COTTER_URL in its environment. The token is
+/// larger with every holder: have whatever CMD writes to reject smaller ones. TERM, INT, HUP, QUIT, USR1 and USR2 are
+/// forwarded to the group. When CMD has ended, processes that it left running, including daemons, are stopped before the
+/// lock is released.
 ///
-/// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all that came of CMD is stopped:
-/// TERM, then KILL after a grace of a quarter of the ttl, but at least 100 ms and at most 5 s.
+/// When the lock is about to be lost, --max-hold is reached, or cotter is killed, all processes that CMD started are
+/// stopped: with TERM, then with KILL after a grace period of a quarter of the ttl, but at least 100 ms and at most 5 s.
 ///
-/// On a terminal Ctrl-C and Ctrl-Z reach CMD, and a script around it: when CMD dies of Ctrl-C, cotter does, too. A job that is stopped with Ctrl-Z does not renew its lock: where locks have
-/// a ttl, it is lost after that, and CMD is killed.
+/// On a terminal Ctrl-C and Ctrl-Z reach CMD and a script around cotter: if CMD dies of Ctrl-C, so does cotter. A job
+/// that is stopped with Ctrl-Z does not renew its lock: if the store's locks have a ttl, the lock is lost after that time,
+/// and CMD is killed.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Run {
-    /// Share the lock with others that share it
+    /// Take a shared lock, which several holders can have at once
     ///
-    /// Commands that only read run at once; one that is run without this waits for them all, and they for it. Who waits
-    /// has its turn in order of arrival, so that neither kind starves. A store without shared locks refuses it.
+    /// Shared holders run concurrently and exclude exclusive ones. Both kinds are served in order of arrival, so that neither
+    /// starves. Stores without shared locks refuse this option.
     #[arg(short, long)]
     pub(crate) shared: bool,
-    /// Give up at once when somebody holds the lock
+    /// Give up immediately if the lock is held
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,
-    /// Give up after so long, like 5s or 1m30s [default: wait for ever]
+    /// Give up after this time, for example 5s or 1m30s [default: wait forever]
     #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
     pub(crate) wait: Option<Duration>,
-    /// The exit code for giving up
+    /// The exit code if the lock was not acquired
     #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
     pub(crate) busy_code: u8,
-    /// How long the lock outlives a cotter that is dead or cut off
+    /// How long the lock outlives a cotter process that is dead or disconnected
     ///
-    /// It is renewed every third of this. Three graces have to fit into it (see above), so that a command is stopped in
-    /// time: less than 300ms is refused. Where locks live with the process (file:) they are free at once.
+    /// The lock is renewed every third of this time. The ttl has to be at least three grace periods (see above), so that CMD
+    /// can be stopped in time; less than 300ms is refused. Locks that live with the process (file:) are released at once.
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) ttl: Duration,
-    /// Stop CMD after so long
+    /// Stop CMD after this time
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) max_hold: Option<Duration>,
     /// The time between TERM and KILL [default: a quarter of the ttl, at least 100ms, at most 5s]
     ///
-    /// Three graces have to fit into the ttl.
+    /// The ttl has to be at least three times as long.
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) grace: Option<Duration>,
-    /// Keep others out for so long, also when CMD ends sooner
+    /// Keep the lock for at least this time, even if CMD ends sooner
     ///
-    /// Where the lock lives with the process (file:), cotter stays until then.
+    /// If locks live with the process (file:), cotter keeps running until then.
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     pub(crate) at_least: Option<Duration>,
-    /// Run CMD only if nobody has run it with this key before, and succeeded
+    /// Run CMD only if it has not succeeded with this key before
     ///
-    /// A key stands for one time of a job, like 2031-05-02 or v1.4. When CMD exits with 0, the key is noted beside the
-    /// lock; who comes later with the same key exits with 0 without running CMD. The last 1000 keys are kept.
-    #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = super::slot::parse)]
+    /// A key identifies one run of a job, for example 2031-05-02 or v1.4. If CMD exits with 0, the key is stored with the
+    /// lock; later runs with the same key exit with 0 without running CMD. The last 1000 keys are kept.
+    #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = super::once::parse)]
     pub(crate) slot: Option<String>,
-    /// Write how it went to FILE, as one JSON object; - is standard output
+    /// Write a report to FILE, as one JSON object; - is standard output
     ///
-    /// It has `name`, `outcome` (exited, done_before, busy, interrupted, lost, max_hold, not_started or failed), `code`,
-    /// `signal`, `token`, `waited` and `held` in seconds, and `error`. A regular file is replaced as a whole; a pipe or a
-    /// device is written to.
+    /// Its fields are `name`, `outcome` (exited, done_before, busy, interrupted, lost, max_hold, not_started or failed),
+    /// `code`, `signal`, `token`, `waited` and `held` in seconds, and `error`. A regular file is replaced atomically; a pipe
+    /// or device is written to.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// What others read about the holder, beside host and process
+    /// A label of the holder, shown to others in addition to host and process
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
-    /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by blanks, are a shell script
+    /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by blanks, form a shell script
     #[arg(long)]
     pub(crate) shell: bool,
     /// The name of the lock: 1 to 512 bytes, no control characters

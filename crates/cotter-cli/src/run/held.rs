@@ -1,6 +1,6 @@
-//! What is held above this process: a nested run of the same lock would wait for itself for ever.
+//! The locks held by ancestors of this process: a nested run of the same lock would be a deadlock.
 
-use super::above::{Holder, is_above};
+use super::ancestors::{Holder, is_above};
 use crate::output::{Failure, clean};
 use cotter::{Client, Name, Record};
 use rustix::fs::stat;
@@ -8,38 +8,36 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The variable: a JSON list, the outermost first.
+/// The environment variable: a JSON list, outermost lock first.
 pub(crate) const KEY: &str = "COTTER_HELD";
 
-/// All locks that are held above this process.
+/// All locks that are held by ancestors of this process.
 #[derive(Debug)]
 pub(crate) struct Held(Vec<Lock>);
 
-/// A lock, however it was spelled.
+/// A lock, independent of how its URL is spelled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Lock {
     store: String,
     name: String,
-    /// Device and number of what the store's path leads to.
+    /// Device and inode of the store's path.
     place: Option<(u64, u64)>,
-    /// An environment can be kept and used when the lock has long been given back, as at(1) does.
+    /// The holder: an environment can be saved and used long after the lock was released, as by at(1).
     by: Holder,
 }
 
 impl Held {
-    /// What the environment says, as far as who holds it is above this process.
+    /// The locks in the environment whose holders are ancestors of this process.
     pub(crate) fn above(env: impl Fn(&str) -> Option<OsString>) -> Result<Self, Failure> {
         let Some(text) = env(KEY) else { return Ok(Self(Vec::new())) };
         let locks: Option<Vec<Lock>> = text.to_str().and_then(|text| serde_json::from_str(text).ok());
         let locks = locks.ok_or_else(|| {
-            Failure::usage(format!(
-                "{KEY} is not what cotter writes into it: unset it outside of `cotter run`"
-            ))
+            Failure::usage(format!("{KEY} was not set by cotter: unset it outside of `cotter run`"))
         })?;
         Ok(Self(locks.into_iter().filter(|lock| lock.by.is_above()).collect()))
     }
 
-    /// Fails when this lock is among them.
+    /// Fails if this lock is one of them.
     pub(crate) fn refuse(&self, client: &Client, name: &Name) -> Result<(), Failure> {
         if self.0.is_empty() {
             return Ok(());
@@ -51,7 +49,7 @@ impl Held {
         }
     }
 
-    /// With this lock, which this process holds.
+    /// Adds a lock that this process holds.
     pub(crate) fn with(mut self, client: &Client, name: &Name) -> Self {
         self.0.extend(Lock::of(client, name));
         self
@@ -63,7 +61,7 @@ impl Held {
 }
 
 impl Lock {
-    /// A store within a process has nothing to do with that of another.
+    /// `None` for a store within the process, which is not shared with other processes.
     fn of(client: &Client, name: &Name) -> Option<Self> {
         let info = client.info();
         if info.scheme == "memory" {
@@ -75,7 +73,7 @@ impl Lock {
             _ => None,
         };
         let place = path.and_then(place);
-        // One path is one lock: all names mean it.
+        // One path is one lock, whatever the name.
         let name = if info.scheme == "flock" { String::new() } else { name.to_string() };
         Some(Self { store: info.instance.clone(), name, place, by: Holder::this() })
     }
@@ -90,8 +88,8 @@ fn place(path: &str) -> Option<(u64, u64)> {
     stat(Path::new(path)).ok().map(|found| (found.st_dev, found.st_ino))
 }
 
-/// Whether a store that knows the processes says that one above this one holds it: that needs no environment, which may
-/// have been scrubbed.
+/// Whether the store lists an ancestor of this process as a holder. This works without the environment, which may have been
+/// cleared.
 pub(super) fn is_held_above(record: &Record) -> bool {
     record.holders.iter().filter_map(|holder| holder.pid).any(is_above)
 }
@@ -99,7 +97,7 @@ pub(super) fn is_held_above(record: &Record) -> bool {
 pub(super) fn inside(client: &Client, name: &Name) -> Failure {
     let (store, name) = (clean(&client.info().instance), clean(name));
     Failure::usage(format!(
-        "{name:?} in {store} is held by a `cotter run` that this one runs inside of, and would wait for itself: \
-         leave one of the two out, or take another name"
+        "{name:?} in {store} is already held by a `cotter run` around this one, which would be a deadlock: \
+         remove one of the two, or use another name"
     ))
 }

@@ -1,4 +1,4 @@
-//! `--report`: how it went, for programs.
+//! `--report`: a report of the run for programs.
 
 use super::sink;
 use crate::exit::Exit;
@@ -7,7 +7,7 @@ use cotter::FencingToken;
 use std::path::Path;
 use tokio::time::Instant;
 
-/// What is known so far.
+/// The data of the report so far.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
@@ -24,12 +24,12 @@ impl Report {
         self.held = Some((Instant::now(), token));
     }
 
-    /// Since when the lock is held.
+    /// When the lock was acquired.
     pub(super) fn since(&self) -> Instant {
         self.held.map_or_else(Instant::now, |(since, _)| since)
     }
 
-    /// A report that cannot be written does not change how it went.
+    /// Writes the report. A failure is only a warning.
     pub(super) fn write(&self, path: &Path, result: &Result<Exit, Failure>, console: &Console) {
         if let Err(error) = sink::write_to(path, &self.text(result)) {
             let path = clean(&path.to_string_lossy());
@@ -37,7 +37,7 @@ impl Report {
         }
     }
 
-    /// The token is a string, as everywhere: not every reader has 64-bit numbers.
+    /// The report as JSON. The token is a string, because not every JSON parser has 64-bit integers.
     fn text(&self, result: &Result<Exit, Failure>) -> String {
         let exit = result.as_ref().map_or_else(|failure| failure.exit, |exit| *exit);
         let waited = self.held.map_or_else(|| self.begin.elapsed(), |(since, _)| since - self.begin);
@@ -68,7 +68,7 @@ fn outcome(exit: Exit) -> &'static str {
     }
 }
 
-/// The one that ended the command, or the wait for the lock.
+/// The signal that ended the command, or the wait for the lock.
 fn signal(exit: Exit) -> Option<u8> {
     match exit {
         Exit::Signalled { signal, .. } | Exit::Interrupted(signal) => Some(signal),

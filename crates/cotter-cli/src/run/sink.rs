@@ -1,4 +1,4 @@
-//! Where a report is written to. Only a regular file is ever replaced.
+//! Writing a report to a file or pipe. Only regular files are replaced.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, ftruncate, open, stat};
@@ -9,28 +9,28 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Standard output, as other programs take it.
+/// The conventional name of standard output.
 const STANDARD_OUTPUT: &str = "-";
-/// So often the file may be replaced by others between two looks at it.
-const ROUNDS: usize = 20;
-/// More links than the kernel follows.
-const LINKS: usize = 40;
-/// How long a pipe, a terminal or a device may take to accept the report: its reader may be gone for good.
-const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+/// How often to retry if the file is replaced by others at the same time.
+const MAX_ATTEMPTS: usize = 20;
+/// The number of symbolic links that the kernel follows.
+const MAX_LINKS: usize = 40;
+/// The timeout for a pipe, terminal or device to accept the report: its reader may never read.
+const WRITE_TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// Writes a report: a regular file appears at once and whole, anything else is opened and written to.
+/// Writes a report: a regular file is replaced atomically, anything else is opened and written to.
 pub(super) fn write_to(path: &Path, text: &str) -> io::Result<()> {
     match standard_stream(path) {
         Some(1) => return stdout().lock().write_all(text.as_bytes()).and_then(|()| stdout().flush()),
         Some(2) => return stderr().lock().write_all(text.as_bytes()),
         _ => {}
     }
-    for _ in 0..ROUNDS {
-        let done = match opened(path, OFlags::empty()) {
+    for _ in 0..MAX_ATTEMPTS {
+        let done = match open_for_writing(path, OFlags::empty()) {
             Ok(file) if is_regular(&file)? => replace(path, &file, text)?,
-            Ok(other) => return pass_on(other.as_fd(), text.as_bytes()),
+            Ok(other) => return write_all(other.as_fd(), text.as_bytes()),
             Err(Errno::NOENT) if path.is_symlink() => {
-                fill(&opened(path, OFlags::CREATE)?, text).map(|()| true)?
+                fill(&open_for_writing(path, OFlags::CREATE)?, text).map(|()| true)?
             }
             Err(Errno::NOENT) => create(path, text)?,
             Err(Errno::NXIO) => return Err(io::Error::other("nobody reads from it")),
@@ -43,14 +43,15 @@ pub(super) fn write_to(path: &Path, text: &str) -> io::Result<()> {
     Err(io::Error::other("it is replaced again and again"))
 }
 
-/// Whether this means a stream of our own, which has a position that a file opened anew would not have.
+/// The number of the standard stream that this path refers to. Such a stream must not be opened again, because it has a
+/// position.
 fn standard_stream(path: &Path) -> Option<i32> {
     if path == Path::new(STANDARD_OUTPUT) {
         return Some(1);
     }
     let own = fs::canonicalize("/proc/self/fd").ok()?;
     let mut path = PathBuf::from(path);
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = fs::canonicalize(folder).ok()?;
         if folder == own {
@@ -61,8 +62,8 @@ fn standard_stream(path: &Path) -> Option<i32> {
     None
 }
 
-/// A pipe that nobody reads from is no reason to wait for ever, nor is a terminal to become ours.
-fn opened(path: &Path, more: OFlags) -> rustix::io::Result<OwnedFd> {
+/// Opens without waiting for the reader of a pipe, and without acquiring a controlling terminal.
+fn open_for_writing(path: &Path, more: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     open(path, flags, Mode::from_raw_mode(0o666))
 }
@@ -71,10 +72,11 @@ fn is_regular(file: &OwnedFd) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::RegularFile)
 }
 
-/// Written beside and renamed, so that nobody reads half of it. False when something else stands there by now.
+/// Writes a temporary file and renames it, so that readers never see half of it. Returns false if the path refers to another
+/// file by now.
 fn replace(path: &Path, file: &OwnedFd, text: &str) -> io::Result<bool> {
     let found = fstat(file)?;
-    // A descriptor of ours that leads to a file: what stands in it stays.
+    // A file that is open as a descriptor of this process: append to it.
     if standard_stream(path).is_some() {
         return append(path, text).map(|()| true);
     }
@@ -83,25 +85,25 @@ fn replace(path: &Path, file: &OwnedFd, text: &str) -> io::Result<bool> {
         return Ok(false);
     }
     let permissions = Permissions::from_mode(found.st_mode & 0o777);
-    let written = beside(&target, text, |new| {
+    let written = write_temporary(&target, text, |new| {
         new.as_file().set_permissions(permissions)?;
         new.persist(&target).map(drop).map_err(|e| e.error)
     });
-    // A folder that is not ours to write to, or a file that is mounted there.
+    // The directory may not be writable, or the file may be a mount point.
     written.or_else(|_| fill(file, text)).map(|()| true)
 }
 
-/// False when something stands there by now.
+/// Creates the file; returns false if one exists by now.
 fn create(path: &Path, text: &str) -> io::Result<bool> {
-    match beside(path, text, |new| new.persist_noclobber(path).map(drop).map_err(|e| e.error)) {
+    match write_temporary(path, text, |new| new.persist_noclobber(path).map(drop).map_err(|e| e.error)) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(e) => Err(e),
     }
 }
 
-/// Under a name that nobody else has; it is gone when `keep` fails.
-fn beside(
+/// Writes a temporary file in the same directory; it is removed if `keep` fails.
+fn write_temporary(
     path: &Path,
     text: &str,
     keep: impl FnOnce(tempfile::NamedTempFile) -> io::Result<()>,
@@ -116,20 +118,20 @@ fn beside(
 
 fn fill(file: &OwnedFd, text: &str) -> io::Result<()> {
     ftruncate(file, 0)?;
-    pass_on(file.as_fd(), text.as_bytes())
+    write_all(file.as_fd(), text.as_bytes())
 }
 
 fn append(path: &Path, text: &str) -> io::Result<()> {
-    pass_on(opened(path, OFlags::APPEND)?.as_fd(), text.as_bytes())
+    write_all(open_for_writing(path, OFlags::APPEND)?.as_fd(), text.as_bytes())
 }
 
-fn pass_on(file: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
+fn write_all(file: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match write(file, bytes) {
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                let ready = poll(&mut [PollFd::new(&file, PollFlags::OUT)], Some(&PATIENCE));
+                let ready = poll(&mut [PollFd::new(&file, PollFlags::OUT)], Some(&WRITE_TIMEOUT));
                 if ready == Ok(0) {
                     return Err(io::Error::other("nobody reads from it"));
                 }

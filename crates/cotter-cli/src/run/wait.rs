@@ -1,7 +1,7 @@
 //! Waiting for the lock.
 
 use super::args::Run;
-use super::said::{Watcher, of_busy};
+use super::monitor::{WaitMonitor, busy_message};
 use crate::command::signals::Signals;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, ReadGuard};
@@ -9,20 +9,20 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-/// How long the store may take to say who holds the lock.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long the store may take to hear that we do not wait any more.
-const LEAVE: Duration = Duration::from_secs(1);
+/// The timeout for querying the holder.
+const HOLDER_TIMEOUT: Duration = Duration::from_secs(1);
+/// The timeout for leaving the queue.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How the wait ended.
+/// The result of waiting.
 pub(super) enum Acquired {
     Held(Guard),
     Busy,
-    /// By this signal.
+    /// Interrupted by this signal.
     Interrupted(u8),
 }
 
-/// Waits as the arguments say.
+/// Acquires the lock as the arguments say.
 pub(super) async fn acquire(
     args: &Run,
     client: &Client,
@@ -34,7 +34,7 @@ pub(super) async fn acquire(
         biased;
         signal = signals.stop() => Acquired::Interrupted(signal),
         guard = ask(args, client, name) => guard?.map_or(Acquired::Busy, Acquired::Held),
-        failure = Watcher::new(client, name, console).watch() => {
+        failure = WaitMonitor::new(client, name, console).watch() => {
             close(client).await;
             return Err(failure);
         }
@@ -45,8 +45,9 @@ pub(super) async fn acquire(
             None => Acquired::Held(guard),
         }),
         Acquired::Busy => {
-            let record = timeout(PATIENCE, client.holder(name)).await.ok().and_then(Result::ok).flatten();
-            console.remark(&of_busy(args, name, record.as_ref()));
+            let record =
+                timeout(HOLDER_TIMEOUT, client.holder(name)).await.ok().and_then(Result::ok).flatten();
+            console.remark(&busy_message(args, name, record.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
@@ -74,7 +75,7 @@ async fn share(args: &Run, client: &Client, name: &Name) -> Result<Option<ReadGu
     }
 }
 
-/// A stop signal that came together with the lock: the runtime looks at its events once more before we do.
+/// A stop signal that arrived together with the lock: lets the runtime check its events once more.
 async fn arrived(signals: &mut Signals) -> Option<u8> {
     tokio::select! {
         biased;
@@ -89,9 +90,9 @@ async fn leave(client: &Client, guard: Option<Guard>, signal: u8) -> Acquired {
     Acquired::Interrupted(signal)
 }
 
-/// Nothing of ours stays behind in the store's queue.
+/// Leaves nothing in the store's queue.
 async fn close(client: &Client) {
-    let _ = timeout(2 * LEAVE, client.close(LEAVE)).await;
+    let _ = timeout(2 * CLOSE_TIMEOUT, client.close(CLOSE_TIMEOUT)).await;
 }
 
 #[cfg(test)]
@@ -104,12 +105,12 @@ mod tests {
         let mut signals = Signals::listen().unwrap();
         assert_eq!(arrived(&mut signals).await, None);
         kill_process(getpid(), Signal::HUP).unwrap();
-        // Another thread of this process may be the one to take it, a little later. Between the looks this thread
-        // sleeps without the runtime, so that nothing but the look itself can make the runtime see it.
-        let mut looks = 0;
+        // Another thread of this process may handle the signal, a little later. Between the checks this thread sleeps
+        // without the runtime, so that only the check itself can make the runtime see it.
+        let mut checks = 0;
         while arrived(&mut signals).await != Some(1) {
-            looks += 1;
-            assert!(looks < 5_000, "not heard");
+            checks += 1;
+            assert!(checks < 5_000, "not seen");
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(arrived(&mut signals).await, None);

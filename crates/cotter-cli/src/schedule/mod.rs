@@ -1,20 +1,20 @@
-//! `cotter schedule`: the jobs of a file, each slot once on all hosts that run the same file.
+//! `cotter schedule`: runs the jobs of a file, each slot once across all hosts that run the same file.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `file/` | the file of jobs, and every mistake in it |
+//! | `file/` | the job file and its mistakes |
 //! | `next` | `--next` |
-//! | `serve` | the jobs run, until a signal ends it |
-//! | `work` | one run: a command under the lock of its job |
-//! | `tell` | what happens, as lines |
-//! | `systemd` | what the service manager is told |
+//! | `serve` | running the jobs until a signal |
+//! | `commands` | one run: a command under the lock of its job |
+//! | `event_log` | events as lines |
+//! | `systemd` | notifications to the service manager |
 
+mod commands;
+mod event_log;
 pub(crate) mod file;
 mod next;
 mod serve;
 mod systemd;
-mod tell;
-mod work;
 
 use crate::exit::Exit;
 use crate::global::Global;
@@ -28,40 +28,40 @@ use std::path::{Path, PathBuf};
 /// Run the jobs of a file when they are due
 ///
 /// Start it with the same file on as many hosts as you like: each slot of a job is run by one of them. Every job is a
-/// command that runs as with `cotter run`, under the lock GROUP/JOB, with COTTER_SLOT (the instant that it is for, as
-/// RFC 3339) and COTTER_ATTEMPT in its environment beside COTTER_NAME, COTTER_TOKEN and COTTER_URL.
+/// command that runs as with `cotter run`, under the lock GROUP/JOB. In addition to COTTER_NAME, COTTER_TOKEN and
+/// COTTER_URL, its environment has COTTER_SLOT (the scheduled instant, in RFC 3339) and COTTER_ATTEMPT.
 ///
-/// TERM and INT let running commands end, stop what is left when the `grace` of the file is over, and end; a second
-/// one stops them at once. HUP reads the file again: commands that run go on, and when it has mistakes everything stays as
-/// it was. What happens is told in one line each, with --json as one object a line on standard output.
+/// On TERM or INT it waits for running commands, stops those that are left after the `grace` period of the file, and
+/// exits; a second signal kills them. On HUP it reads the file again: running commands continue, and if the file has
+/// mistakes nothing changes. Events are printed as lines, with --json as one object per line on standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Schedule {
-    /// The file of jobs; docs/jobs.md describes it
+    /// The job file; see docs/jobs.md
     pub(crate) file: PathBuf,
-    /// Only check the file: tell every mistake with its line, and exit with 78 when there are some
+    /// Only check the file: report every mistake with its line, and exit with 78 if there are any
     #[arg(long, conflicts_with = "next")]
     validate: bool,
-    /// Only say what runs when, by the clock of this host
+    /// Only print what runs when, by the clock of this host
     ///
-    /// Jobs whose slots are counted from what has run (fixed_rate, fixed_delay) are named at the end.
+    /// Jobs whose slots depend on earlier runs (fixed_rate, fixed_delay) are listed at the end.
     #[arg(long)]
     next: bool,
-    /// How many instants
+    /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", requires = "next", default_value_t = 10)]
     count: usize,
 }
 
-/// Does what the arguments say.
+/// Executes the command.
 pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> Result<Exit, Failure> {
     let file = match file::read(&args.file)? {
         Ok(file) => file,
         Err(mistakes) => {
-            tell_mistakes(&args.file, &mistakes, console)?;
+            print_mistakes(&args.file, &mistakes, console)?;
             return Ok(Exit::Config);
         }
     };
     if args.validate {
-        return praise(&file, console);
+        return print_valid(&file, console);
     }
     if args.next {
         return next::print(&file.jobs, args.count, console);
@@ -69,8 +69,8 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
     serve::serve(file, global, console).await
 }
 
-/// All of them: on standard error for people, or as objects.
-fn tell_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Result<(), Failure> {
+/// Prints all mistakes, on standard error or as JSON.
+fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Result<(), Failure> {
     for mistake in mistakes {
         if console.json {
             let object = json!({ "file": path, "line": mistake.line, "mistake": mistake.message });
@@ -82,13 +82,13 @@ fn tell_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Result
     Ok(())
 }
 
-fn praise(file: &File, console: &Console) -> Result<Exit, Failure> {
+fn print_valid(file: &File, console: &Console) -> Result<Exit, Failure> {
     let (path, jobs) = (clean(&file.path.to_string_lossy()), file.jobs.len());
     if console.json {
         writeln!(console.out(), "{}", json!({ "file": file.path, "group": file.group, "jobs": jobs }))?;
     } else {
         let noun = if jobs == 1 { "job" } else { "jobs" };
-        writeln!(console.out(), "{path}: {jobs} {noun} in group {:?}, no mistake", file.group)?;
+        writeln!(console.out(), "{path}: {jobs} {noun} in group {:?}, no mistakes", file.group)?;
     }
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `--next`: what runs when.
+//! `--next`: the next slots.
 
 use super::file::Spec;
 use crate::exit::Exit;
@@ -7,7 +7,7 @@ use cotter_scheduler::{UnixTime, Zone};
 use serde_json::json;
 use std::io::Write;
 
-/// Prints the next instants of all jobs together, then the jobs that have none of their own.
+/// Prints the next slots of all jobs, then the jobs whose slots depend on earlier runs.
 pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Exit, Failure> {
     let (planned, counted) = plan(jobs, UnixTime::now(), count);
     let mut out = console.out();
@@ -21,7 +21,7 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
         writeln!(out, "{at}  {:width$}{local}", clean(&job.name))?;
     }
     for job in counted {
-        let why = if job.enabled { job.trigger.to_string() } else { "not enabled".to_owned() };
+        let why = if job.enabled { job.trigger.to_string() } else { "disabled".to_owned() };
         match console.json {
             true => writeln!(out, "{}", json!({ "job": job.name, "at": null, "trigger": why }))?,
             false => writeln!(out, "{:20}  {:width$}  {why}", "-", clean(&job.name))?,

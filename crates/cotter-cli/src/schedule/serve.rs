@@ -1,9 +1,9 @@
-//! The jobs run, until a signal ends it.
+//! Running the jobs until a signal.
 
+use super::commands::Commands;
+use super::event_log::EventLog;
 use super::file::{self, File};
 use super::systemd::{self, Watchdog};
-use super::tell::Tell;
-use super::work::Shop;
 use crate::command::reap_as_init;
 use crate::command::signals::Signals;
 use crate::exit::Exit;
@@ -18,12 +18,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// How long commands may take to die once they were told twice.
-const LAST: Duration = Duration::from_secs(7);
+/// How long commands may take to die after the second signal.
+const KILL_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// Runs them.
+/// Runs the jobs of a file.
 pub(super) async fn serve(file: File, global: &Global, console: &Console) -> Result<Exit, Failure> {
-    // Before anything else, so that no signal comes at a moment when it would leave commands alone.
+    // Before anything else, so that no signal can end cotter and leave commands running.
     let mut signals = Signals::of(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     reap_as_init()?;
     let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?;
@@ -33,44 +33,44 @@ pub(super) async fn serve(file: File, global: &Global, console: &Console) -> Res
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
         client = chosen.connect(builder, console) => client?,
     };
-    let tell = Arc::new(Tell::start(console));
-    let end = Service::start(file, &client, Shop::new(chosen, tell.clone())).run(&mut signals).await;
-    tell.finish();
+    let log = Arc::new(EventLog::start(console));
+    let end = Service::start(file, &client, Commands::new(chosen, log.clone())).run(&mut signals).await;
+    log.finish();
     end
 }
 
-/// A scheduler that runs.
+/// A running scheduler.
 struct Service {
     file: File,
-    shop: Arc<Shop>,
+    commands: Arc<Commands>,
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     runner: JoinHandle<cotter_scheduler::Result<()>>,
 }
 
 impl Service {
-    fn start(file: File, client: &Client, shop: Arc<Shop>) -> Self {
-        let tell = shop.tell.clone();
+    fn start(file: File, client: &Client, commands: Arc<Commands>) -> Self {
+        let log = commands.log.clone();
         let mut scheduler = Scheduler::new(client, &file.group)
-            .observe(move |event| tell.event(event))
-            .jobs(jobs(&file, &shop));
+            .observe(move |event| log.event(event))
+            .jobs(jobs(&file, &commands));
         scheduler = file.workers.into_iter().fold(scheduler, Scheduler::workers);
         scheduler = file.max_clock_offset.into_iter().fold(scheduler, Scheduler::max_clock_offset);
         scheduler = file.history.into_iter().fold(scheduler, Scheduler::history);
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
-        // What is left when the grace is over has to be gone then too, as far as that goes.
+        // Commands that are left have to be gone by the end of the grace period, if possible.
         let longest = file.jobs.iter().map(file::Spec::stop_within).max().unwrap_or_default();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace.saturating_sub(longest)));
-        Self { file, shop, handle, stop: Some(stop), runner }
+        Self { file, commands, handle, stop: Some(stop), runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
         let mut watchdog = Watchdog::start();
         let group = &self.file.group;
-        self.shop.tell.remark(&match self.file.jobs.len() {
-            1 => format!("1 job of group {group:?} waits for its slots"),
-            n => format!("{n} jobs of group {group:?} wait for their slots"),
+        self.commands.log.remark(&match self.file.jobs.len() {
+            1 => format!("scheduling 1 job of group {group:?}"),
+            n => format!("scheduling {n} jobs of group {group:?}"),
         });
         systemd::ready();
         let end = loop {
@@ -84,32 +84,30 @@ impl Service {
                 () = watchdog.due() => watchdog.alive(),
             }
         };
-        self.shop.closed(LAST).await;
+        self.commands.closed(KILL_TIMEOUT).await;
         match end {
             Ok(end) => end.map(|()| Exit::Done).map_err(Failure::from),
-            Err(error) => {
-                Err(Failure::new(Exit::Protocol, format!("the scheduler has broken down: {error}")))
-            }
+            Err(error) => Err(Failure::new(Exit::Protocol, format!("the scheduler failed: {error}"))),
         }
     }
 
-    /// The first time what runs may end, the second time it is killed.
+    /// Stops: the first time running commands may end, the second time they are killed.
     fn stop(&mut self) {
         match self.stop.take() {
             Some(stop) => {
                 systemd::stopping();
-                self.shop.tell.remark("told to stop: nothing new is started, what runs may end");
-                // A runner that has ended already is seen by the loop.
+                self.commands.log.remark("stopping: no more runs are started, waiting for running commands");
+                // The loop notices if the runner has already ended.
                 let _ = stop.send(());
             }
             None => {
-                self.shop.tell.warning(None, "told twice to stop: what runs is killed");
-                self.shop.stop_now();
+                self.commands.log.warning(None, "second signal: killing running commands");
+                self.commands.kill_all();
             }
         }
     }
 
-    /// Reads the file again. Nothing changes unless all of it can.
+    /// Reads the file again. If it has mistakes, nothing changes.
     async fn reload(&mut self) {
         if self.stop.is_none() {
             return;
@@ -119,12 +117,12 @@ impl Service {
             Ok(Ok(file)) => self.replace(file).await,
             Ok(Err(mistakes)) => {
                 for mistake in &mistakes {
-                    self.shop.tell.warning(None, &mistake.of(&self.file.path));
+                    self.commands.log.warning(None, &mistake.of(&self.file.path));
                 }
-                self.shop.tell.warning(None, "the file has mistakes: the jobs stay as they were");
+                self.commands.log.warning(None, "the file has mistakes: the jobs are unchanged");
             }
             Err(failure) => {
-                self.shop.tell.warning(None, &format!("{}: the jobs stay as they were", failure.message));
+                self.commands.log.warning(None, &format!("{}: the jobs are unchanged", failure.message));
             }
         }
         systemd::ready();
@@ -132,18 +130,18 @@ impl Service {
 
     async fn replace(&mut self, file: File) {
         for key in self.file.needs_restart(&file) {
-            self.shop.tell.warning(None, &format!("`{key}` has changed: that needs a restart"));
+            self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }
-        let jobs = jobs(&file, &self.shop);
+        let jobs = jobs(&file, &self.commands);
         let count = jobs.len();
         match self.handle.replace(jobs).await {
-            Ok(()) => self.shop.tell.remark(&format!("the file was read again, jobs in it: {count}")),
-            Err(error) => self.shop.tell.warning(None, &format!("{error}: the jobs stay as they were")),
+            Ok(()) => self.commands.log.remark(&format!("the file was read again and has {count} jobs")),
+            Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
         }
         self.file.jobs = file.jobs;
     }
 }
 
-fn jobs(file: &File, shop: &Arc<Shop>) -> Vec<Job> {
-    file.jobs.iter().map(|spec| shop.job(spec)).collect()
+fn jobs(file: &File, commands: &Arc<Commands>) -> Vec<Job> {
+    file.jobs.iter().map(|spec| commands.job(spec)).collect()
 }

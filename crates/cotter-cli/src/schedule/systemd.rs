@@ -1,29 +1,29 @@
-//! What the service manager is told, where there is one that wants to know.
+//! Notifications to the service manager.
 
 use sd_notify::NotifyState;
 use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// How it finds us; commands have no business with it.
+/// The environment variables of the service manager, which are not passed on to commands.
 pub(super) const VARIABLES: &[&str] = &["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
 pub(super) fn ready() {
-    tell(&[NotifyState::Ready]);
+    notify(&[NotifyState::Ready]);
 }
 
-/// To be followed by [`ready`].
+/// Has to be followed by [`ready`].
 pub(super) fn reloading() {
     match NotifyState::monotonic_usec_now() {
-        Ok(now) => tell(&[NotifyState::Reloading, now]),
-        Err(_) => tell(&[NotifyState::Reloading]),
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(_) => notify(&[NotifyState::Reloading]),
     }
 }
 
 pub(super) fn stopping() {
-    tell(&[NotifyState::Stopping]);
+    notify(&[NotifyState::Stopping]);
 }
 
-/// Says that we live, twice as often as is asked for. Told from the loop that everything depends on.
+/// Watchdog notifications, at twice the requested rate, from the main loop.
 pub(super) struct Watchdog(Option<Interval>);
 
 impl Watchdog {
@@ -36,7 +36,7 @@ impl Watchdog {
         }))
     }
 
-    /// When it is time; never, when nobody asks. Cancel safe.
+    /// Completes when a notification is due; never, if the watchdog is off. Cancel safe.
     pub(super) async fn due(&mut self) {
         match &mut self.0 {
             Some(ticks) => drop(ticks.tick().await),
@@ -45,11 +45,11 @@ impl Watchdog {
     }
 
     pub(super) fn alive(&self) {
-        tell(&[NotifyState::Watchdog]);
+        notify(&[NotifyState::Watchdog]);
     }
 }
 
-/// A manager that does not listen is no reason to stop.
-fn tell(state: &[NotifyState<'_>]) {
+/// Sends a notification, ignoring errors.
+fn notify(state: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(state);
 }

@@ -93,7 +93,7 @@ fn lines_for_people() {
         lines[3].starts_with("lock and release, 8 tasks on 2 threads ") && lines[3].contains(" to "),
         "{output:?}"
     );
-    assert!(lines[4].ends_with(" % of a mutex of the program") && !output.stdout.contains('█'), "{output:?}");
+    assert!(lines[4].ends_with(" % of an in-process mutex") && !output.stdout.contains('█'), "{output:?}");
     assert!(lines[5].contains(" % to another task, longest wait "), "{output:?}");
 }
 
@@ -106,7 +106,7 @@ fn on_a_terminal_it_shows_progress_and_bars() {
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut text = String::new();
-    read_until(&mut screen, &mut text, " % of a mutex of the program", 4);
+    read_until(&mut screen, &mut text, " % of an in-process mutex", 4);
     assert!(text.contains("measuring: one name, 64 tasks") && text.contains('·'), "{text:?}");
     assert!(child.wait().unwrap().success());
 }

@@ -55,7 +55,7 @@ fn exact_on_redis() {
 
 /// All replicas have read the orders of a slot long before the first closes one.
 #[test]
-fn without_a_lock_goods_go_back_more_than_once() {
+fn without_a_lock_items_are_returned_more_than_once() {
     let env = TestEnv::new();
     let options = ["--lock", "off", "--work", "400ms", "--replicas", "3", "--slots", "2"];
     let output = clear_orders(&env, &env.url(), &options).code(1).silent();
@@ -70,8 +70,8 @@ fn lines_for_people() {
     let output = env.run(["demo", "clear-orders", "--slots", "1", "--orders", "4"]).code(0).silent();
     let lines: Vec<_> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 5, "{output:?}");
-    assert!(lines[0].contains(" closed order 1 for ") && lines[0].contains(" back, "), "{output:?}");
-    let due = "audit: clean: 4 overdue orders closed once by 2 replicas, goods back once, tokens rising; 2 others untouched";
+    assert!(lines[0].contains(" closed order 1 for ") && lines[0].contains(" returned, "), "{output:?}");
+    let due = "audit: clean: 4 overdue orders closed once by 2 replicas, stock restored once, tokens increasing; 2 others untouched";
     assert_eq!(lines[4], due);
 }
 

@@ -41,8 +41,9 @@ fn an_unknown_store_is_78_with_the_known_ones() {
     nothing.one_line(&["\"prod\"", "[store.prod]", "config.toml", "/etc/cotter.toml"]);
     env.config("[store.prod]\nurl = \"memory:\"\n[store.staging]\nurl = \"memory:\"\n");
     let near = env.plain(&["--store", "prdo", "list"], &[]).code(78);
-    near.one_line(&["\"prdo\"", "did you mean \"prod\"?", "known are prod, staging", "config.toml"]);
-    let far = env.plain(&["list"], &[("COTTER_STORE", "x")]).code(78).one_line(&["known are prod, staging"]);
+    near.one_line(&["\"prdo\"", "did you mean \"prod\"?", "known stores are prod, staging", "config.toml"]);
+    let far =
+        env.plain(&["list"], &[("COTTER_STORE", "x")]).code(78).one_line(&["known stores are prod, staging"]);
     assert!(!far.stderr.contains("did you mean"));
 }
 
@@ -134,7 +135,7 @@ fn a_file_with_a_password_that_all_can_read_is_warned_of() {
     let warns = |store: &str| {
         let output = env.plain(&["--store", store, "list"], &[]);
         assert!(!output.stderr.contains("canary"), "{output:?}");
-        output.stderr.contains("can read the password in")
+        output.stderr.contains("is readable by every user")
     };
     rights(0o644);
     assert!(warns("prod") && !warns("b"));

@@ -162,5 +162,9 @@ fn an_eviction_that_the_holder_has_not_heard_of_is_74() {
     for args in [&["evict", "--now", "a"][..], &["run", "-n", "a", "--", "true"]] {
         Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
     }
-    run.let_go().code(74).one_line(&["\"a\"", "not held any more", "another holder may have run beside it"]);
+    run.let_go().code(74).one_line(&[
+        "\"a\"",
+        "not held any more",
+        "another holder may have run at the same time",
+    ]);
 }

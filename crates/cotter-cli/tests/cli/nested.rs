@@ -11,7 +11,7 @@ fn inside(env: &TestEnv, script: &str) -> Output {
 #[test]
 fn the_same_lock_is_refused_instead_of_waited_for() {
     let env = TestEnv::new();
-    let says = ["\"a\"", "inside of", "wait for itself"];
+    let says = ["\"a\"", "would be a deadlock", "another name"];
     inside(&env, "$cotter run a true").code(64).one_line(&says);
     inside(&env, "$cotter run b -- $cotter run a true").code(64).one_line(&says);
     inside(&env, "$cotter run b -- $cotter run b true").code(64);
@@ -38,7 +38,7 @@ fn what_is_held_is_understood_or_refused() {
 #[test]
 fn the_same_lock_is_known_however_its_path_is_spelled() {
     let env = TestEnv::new();
-    let says = ["\"b\"", "inside of"];
+    let says = ["\"b\"", "would be a deadlock"];
     std::os::unix::fs::symlink(env.path("locks"), env.path("link")).unwrap();
     let (locks, link) = (env.path("locks"), env.path("link"));
     let spelled = [locks.join("job"), locks.join("../locks/job"), link.join("job")];
@@ -53,7 +53,7 @@ fn the_same_lock_is_known_however_its_path_is_spelled() {
     }
     for inner in [format!("{}/", locks.display()), format!("/{}", locks.display())] {
         let script = format!("exec $cotter --url 'file://{inner}' run");
-        inside(&env, &format!("{script} a true")).code(64).one_line(&["\"a\"", "inside of"]);
+        inside(&env, &format!("{script} a true")).code(64).one_line(&["\"a\"", "would be a deadlock"]);
         inside(&env, &format!("{script} b true")).code(0);
     }
 }
@@ -63,7 +63,7 @@ fn a_link_to_the_directory_is_the_directory() {
     let env = TestEnv::new();
     std::os::unix::fs::symlink(env.path("."), env.path("here")).unwrap();
     let script = format!("exec $cotter --url 'file://{}/locks' run a true", env.path("here").display());
-    inside(&env, &script).code(64).one_line(&["\"a\"", "inside of"]);
+    inside(&env, &script).code(64).one_line(&["\"a\"", "would be a deadlock"]);
 }
 
 /// As at(1) and batch(1) do with the environment that they were given.
@@ -96,6 +96,6 @@ fn without_an_environment_the_lock_file_says_who_holds_it() {
     let env = TestEnv::new();
     for options in ["", "-q", "-w 10s"] {
         let script = format!("env -i $cotter --url $COTTER_URL run {options} a true");
-        inside(&env, &script).code(64).one_line(&["\"a\"", "inside of"]);
+        inside(&env, &script).code(64).one_line(&["\"a\"", "would be a deadlock"]);
     }
 }

@@ -17,7 +17,7 @@ fn a_grace_is_as_long_as_was_asked() {
     assert!(begin.elapsed() < Duration::from_secs(3), "not the 5 s without it");
     assert!(!is_alive(pid));
     let output = env.run(["run", "--ttl", "3s", "--grace", "2s", "a", "true"]).code(64);
-    output.one_line(&["--ttl 3s", "6s is the least"]);
+    output.one_line(&["--ttl 3s", "the minimum is 6s"]);
 }
 
 #[test]

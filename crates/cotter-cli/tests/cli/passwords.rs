@@ -65,11 +65,11 @@ fn what_does_not_fit_together_is_refused() {
     let with = format!("redis://:x@127.0.0.1:{}", redis.port());
     let list = |url: &str, file: &str| run(&env, &["--password-file", file, "list"], &[("COTTER_URL", url)]);
     list(&with, path).code(78).one_line(&["--password-file", "the URL has a password too"]);
-    list(&env.url(), path).code(78).one_line(&["--password-file", "this store has no password"]);
+    list(&env.url(), path).code(78).one_line(&["--password-file", "this kind of store has no password"]);
     list(&url, "/nowhere").code(78).one_line(&["--password-file", "/nowhere cannot be read"]);
     run(&env, &["list"], &[("COTTER_URL", &url), ("COTTER_PASSWORD_FILE", "")]).code(78);
     env.config(&format!("[store.prod]\nurl = \"{url}\"\npassword_file = \"here\"\n"));
-    run(&env, &["--store", "prod", "list"], &[]).code(78).one_line(&["write the whole path"]);
+    run(&env, &["--store", "prod", "list"], &[]).code(78).one_line(&["write an absolute path"]);
     // It may be there for other stores.
     run(&env, &["list"], &[("COTTER_URL", &env.url()), ("COTTER_PASSWORD_FILE", "/nowhere")])
         .code(0)
@@ -86,7 +86,7 @@ fn a_file_that_everybody_can_read_is_worth_a_warning() {
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let (url, path) = (redis.url(""), file.to_str().unwrap());
     let output = run(&env, &["--url", &url, "--password-file", path, "run", "a", "true"], &[]).code(0);
-    output.one_line(&["everybody on this host can read the password", "chmod 600"]);
+    output.one_line(&["is readable by every user of this host", "chmod 600"]);
 }
 
 #[test]

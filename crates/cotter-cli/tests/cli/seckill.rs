@@ -52,7 +52,7 @@ fn lines_for_people() {
     let lines: Vec<_> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{output:?}");
     assert!(lines[0].contains(" bought iPhone 7: 1 left, token "), "{output:?}");
-    let due = "audit: clean: sold 2 of 2, in order, tokens rising; 3 told \"sold out\"; 5 of 5 answered";
+    let due = "audit: clean: sold 2 of 2, in order, tokens increasing; 3 told \"sold out\"; 5 of 5 answered";
     assert_eq!(lines[2], due);
 }
 
@@ -64,7 +64,7 @@ fn without_a_lock_it_oversells_and_says_by_how_much() {
     let (audit, sales) = parts(&output, "sale");
     assert_eq!(kinds(&audit), ["oversold", "out_of_order"], "{output:?}");
     assert_eq!(sales.len(), 100);
-    assert_eq!(audit["findings"][0]["message"], "oversold by 90: 100 were sold, 10 were there");
+    assert_eq!(audit["findings"][0]["message"], "oversold by 90: 100 sold, 10 in stock");
     assert!(sales.iter().all(|sale| sale["token"].is_null()));
 }
 
@@ -72,7 +72,7 @@ fn without_a_lock_it_oversells_and_says_by_how_much() {
 fn what_makes_no_sense_is_refused_in_one_line() {
     let env = TestEnv::new();
     for (url, options, says) in [
-        (env.url(), &["--lock", "check-then-del"][..], "give a redis:// or unix: store"),
+        (env.url(), &["--lock", "check-then-del"][..], "use a redis:// or unix: store"),
         ("memory:".into(), &[], "--processes 1"),
         (env.url(), &["--item", "a\nb"], "control"),
     ] {

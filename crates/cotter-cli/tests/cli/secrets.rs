@@ -12,7 +12,7 @@ fn a_password_on_the_command_line_is_refused() {
     {
         let output = env.run(["-v", "--url", &url, "run", "a", "true"]).code(78);
         let output =
-            output.one_line(&["password in --url", "give --password-file, or put the URL into COTTER_URL"]);
+            output.one_line(&["password in --url", "use --password-file, or put the URL into COTTER_URL"]);
         assert!(!output.stderr.contains(CANARY), "{output:?}");
     }
 }

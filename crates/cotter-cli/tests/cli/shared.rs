@@ -85,7 +85,7 @@ fn a_killed_reader_is_not_shown_and_keeps_nobody() {
 fn the_help_tells_what_it_means() {
     let env = TestEnv::new();
     let help = env.run(["run", "--help"]).code(0).stdout;
-    for part in ["-s, --shared", "Share the lock with others that share it", "neither kind starves"] {
+    for part in ["-s, --shared", "Take a shared lock", "Both kinds are served"] {
         assert!(help.contains(part), "{part} in {help}");
     }
     let doctor = env.run(["--json", "doctor"]).code(0).json();

@@ -63,9 +63,12 @@ fn people_are_told_what_came_of_it() {
     let env = TestEnv::new();
     env.run(["run", "--slot", "monday", "a", "true"]).code(0).silent();
     for (args, says) in [
-        (&["list"][..], "nobody holds a lock in file:///"),
-        (&["list", "b"], "nobody holds a lock that begins with \"b\" in file:///"),
-        (&["run", "--slot", "monday", "a", "true"], "slot \"monday\" is done, the command is not run"),
+        (&["list"][..], "no lock is held in file:///"),
+        (&["list", "b"], "no lock beginning with \"b\" is held in file:///"),
+        (
+            &["run", "--slot", "monday", "a", "true"],
+            "slot \"monday\" is already done, the command is not run",
+        ),
     ] {
         env.run(args).code(0).silent();
         let (mut shown, screen) = terminal(200);

@@ -18,9 +18,9 @@ fn wrong_usage_is_64_and_one_line() {
         (&["run", "-s", "--slot", "k", "a", "true"], &["'--shared' cannot be used with '--slot <KEY>'"]),
         (&["run", "-w", "5", "a", "true"], &["'5' for '--wait <DUR>'", "write 5s or 5ms"]),
         (&["run", "--ttl", "30", "a", "true"], &["'--ttl <DUR>'", "write 30s or 30ms"]),
-        (&["run", "--ttl", "0s", "a", "true"], &["'--ttl <DUR>'", "zero makes no sense"]),
-        (&["run", "--ttl", "200ms", "a", "true"], &["--ttl 200ms", "300ms is the least"]),
-        (&["run", "--max-hold", "0s", "a", "true"], &["'--max-hold <DUR>'", "zero makes no sense"]),
+        (&["run", "--ttl", "0s", "a", "true"], &["'--ttl <DUR>'", "zero is not allowed"]),
+        (&["run", "--ttl", "200ms", "a", "true"], &["--ttl 200ms", "the minimum is 300ms"]),
+        (&["run", "--max-hold", "0s", "a", "true"], &["'--max-hold <DUR>'", "zero is not allowed"]),
         (&["run", "-w", "-5s", "a", "true"], &["'--wait <DUR>'", "cannot be negative"]),
         (&["run", "-w", "soon", "a", "true"], &["'--wait <DUR>'", "5s, 500ms, 1m30s or PT5S"]),
         (&["run", "-E", "256", "a", "true"], &["'--busy-code <N>'", "256"]),
@@ -28,7 +28,7 @@ fn wrong_usage_is_64_and_one_line() {
         (&["run", "a\nb", "true"], &["invalid name", r"'\n' at byte 1", "leave it out"]),
         (&["run", &long, "true"], &["513 bytes, 512 are allowed"]),
         (&["run", "--label", "a\tb", "a", "true"], &["label", "no control characters"]),
-        (&["run", "--json", "a", "true"], &["--json has no meaning"]),
+        (&["run", "--json", "a", "true"], &["--json has no effect"]),
         (&["show", ""], &["invalid name"]),
         (&["evict", ""], &["invalid name"]),
         (&["evict", "--token", "x", "a"], &["'--token <N>'", "'x'"]),
@@ -41,7 +41,7 @@ fn wrong_usage_is_64_and_one_line() {
         (&["--color", "blue", "list"], &["'blue'", "auto, always, never"]),
         (&["completions", "cmd"], &["'cmd'", "bash"]),
         (&["man", "nothing"], &["\"nothing\"", "run, list, show"]),
-        (&["man", "--json"], &["--json has no meaning"]),
+        (&["man", "--json"], &["--json has no effect"]),
     ];
     for (args, says) in cases {
         let output = env.run(*args).code(64).one_line(says);
@@ -80,11 +80,11 @@ fn a_name_that_begins_with_a_dash_stands_behind_the_dashes() {
 fn the_help_of_a_command_is_about_the_command() {
     let env = TestEnv::new();
     let whole = env.run(["--help"]).code(0).stdout;
-    assert!(whole.contains("A password does not belong here"), "{whole}");
+    assert!(whole.contains("Do not put a password here"), "{whole}");
     for args in [&["show", "--help"][..], &["help", "show"], &["jobs", "pause", "--help"]] {
         let help = env.run(args).code(0).stdout;
         assert_eq!(help.matches("--password-file <FILE>").count(), 1, "{help}");
-        assert!(!help.contains("A password does not belong here") && help.lines().count() < 32, "{help}");
+        assert!(!help.contains("Do not put a password here") && help.lines().count() < 32, "{help}");
     }
 }
 

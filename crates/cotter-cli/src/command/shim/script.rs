@@ -1,4 +1,4 @@
-//! Scripts whose first line names no interpreter: a shell runs them, as it does for execvp(3) and everything that uses it.
+//! Scripts without an interpreter line: they are run by a shell, as by execvp(3) and everything that uses it.
 
 use rustix::fs::{Access, access};
 use std::env;
@@ -9,23 +9,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const SHELL: &str = "/bin/sh";
-/// Where programs are without a PATH.
+/// The default search path.
 const PATH: &str = "/bin:/usr/bin";
-/// A script shows in its beginning that it is text.
+/// The length of the beginning that is checked for text.
 const BEGINNING: u64 = 256;
 
-/// The command that runs it, when its program is text.
+/// The command that runs a script by a shell, if the program is text.
 pub(super) fn by_a_shell(words: &[OsString]) -> Option<Vec<OsString>> {
     let (program, arguments) = words.split_first()?;
     let path = find(program)?;
     is_text(&path)?;
-    // Nothing that the shell would take for an option.
+    // Prevents the shell from taking the path for an option.
     let path = if path.is_absolute() { path } else { Path::new(".").join(path) };
     let words = [SHELL.into(), path.into_os_string()];
     Some(words.into_iter().chain(arguments.iter().cloned()).collect())
 }
 
-/// The file that the system tried to execute.
+/// Finds the file that the system tried to execute.
 fn find(program: &OsStr) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return Some(program.into());

@@ -1,5 +1,4 @@
-//! The audit: reads the tables as they stand and nothing else. It does not know how orders were closed, nor what anybody
-//! counted.
+//! The audit. It reads only the tables, and does not depend on how orders were closed or on any counters.
 
 use super::table::Table;
 use crate::demo::verdict::{Finding, Verdict};
@@ -9,11 +8,11 @@ use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Orders of tomorrow are due later than this.
+/// The orders that must not be closed are due later than this.
 const HALF_A_DAY: Duration = Duration::from_secs(43_200);
 
-/// Each check is for one thing: a name for programs, and a query that answers how often it was found, and one example
-/// in words; nothing when it was not found. `?1` is the instant after which no order is overdue.
+/// The checks: a name for programs, and a query that returns the number of cases and an example, or no row if there is no case.
+/// `?1` is the instant after which no order is overdue.
 const CHECKS: [(&str, &str); 6] = [
     (
         "closed_twice",
@@ -23,12 +22,12 @@ const CHECKS: [(&str, &str); 6] = [
     ),
     (
         "too_much_stock",
-        "SELECT COUNT(*), 'goods have too much stock: there are ' || stock || ' of ' || name || ', ' || due || ' should be'
+        "SELECT COUNT(*), 'items have too much stock: ' || stock || ' of ' || name || ' instead of ' || due
          FROM balance WHERE ?1 AND stock > due HAVING COUNT(*) > 0",
     ),
     (
         "too_little_stock",
-        "SELECT COUNT(*), 'goods have too little stock: there are ' || stock || ' of ' || name || ', ' || due || ' should be'
+        "SELECT COUNT(*), 'items have too little stock: ' || stock || ' of ' || name || ' instead of ' || due
          FROM balance WHERE ?1 AND stock < due HAVING COUNT(*) > 0",
     ),
     (
@@ -38,22 +37,22 @@ const CHECKS: [(&str, &str); 6] = [
     ),
     (
         "wrongly_closed",
-        "SELECT COUNT(*), 'closings were too early, or of no order: the first is of ' || c.orders FROM closing c
+        "SELECT COUNT(*), 'closings were too early, or of unknown orders: the first is of order ' || c.orders FROM closing c
          LEFT JOIN orders o ON o.id = c.orders
          WHERE ?1 AND (o.id IS NULL OR o.status <> 'closed' OR o.due > c.slot * 1000) HAVING COUNT(*) > 0",
     ),
     (
         "falling_token",
-        "SELECT COUNT(*), 'tokens fell: that of order ' || b.orders || ' is smaller than that of order ' || a.orders
+        "SELECT COUNT(*), 'tokens decreased: that of order ' || b.orders || ' is smaller than that of order ' || a.orders
          FROM closing a JOIN closing b ON b.id = a.id + 1 WHERE ?1 AND b.token < a.token HAVING COUNT(*) > 0",
     ),
 ];
 
-/// What the stock of each item should be: what was there at first, less what is sold or still reserved.
+/// The expected stock of each item: the initial stock minus what is sold or still reserved.
 const BALANCE: &str = "CREATE TEMP VIEW balance AS SELECT i.name, i.stock, i.at_first -
     (SELECT COALESCE(SUM(quantity), 0) FROM orders o WHERE o.item = i.id AND o.status <> 'closed') AS due FROM item i";
 
-/// Reads the tables in this folder.
+/// Audits the tables in a folder.
 pub(super) fn read(dir: &Path, replicas: u32) -> std::result::Result<Verdict, Failure> {
     Ok(verdict(&Table::open_to_read(dir)?.0, replicas, SystemTime::now() + HALF_A_DAY)?)
 }
@@ -73,10 +72,10 @@ fn verdict(tables: &Connection, replicas: u32, until: SystemTime) -> Result<Verd
     let closings = count("SELECT COUNT(*) FROM closing")?;
     let others = count("SELECT COUNT(*) FROM orders WHERE status <> 'closed'")?;
     let with_tokens = count("SELECT COUNT(token) = COUNT(*) AND COUNT(*) > 0 FROM closing")? == 1;
-    let tokens = if with_tokens { ", tokens rising" } else { "" };
+    let tokens = if with_tokens { ", tokens increasing" } else { "" };
     Ok(Verdict {
         good: format!(
-            "{closed} overdue orders closed once by {replicas} replicas, goods back once{tokens}; {others} others untouched"
+            "{closed} overdue orders closed once by {replicas} replicas, stock restored once{tokens}; {others} others untouched"
         ),
         bad: format!("{closed} orders closed by {replicas} replicas in {closings} closings"),
         facts: json!({ "replicas": replicas, "closed": closed, "closings": closings, "others": others }),
@@ -113,8 +112,7 @@ mod tests {
     #[test]
     fn clean() {
         let (_dir, table) = closed();
-        let due =
-            "4 overdue orders closed once by 2 replicas, goods back once, tokens rising; 2 others untouched";
+        let due = "4 overdue orders closed once by 2 replicas, stock restored once, tokens increasing; 2 others untouched";
         assert_eq!(finds(&table, &[]), format!("audit: clean: {due}\n"));
     }
 
@@ -132,7 +130,7 @@ mod tests {
                 .contains("1 orders were closed more than once: order 4 2 times")
         );
         let more = spoiled("UPDATE item SET stock = stock + 2 WHERE id = 1", &["too_much_stock"]);
-        assert!(more.contains("of iPhone 7") && more.contains("1 goods have too much stock"), "{more}");
+        assert!(more.contains("of iPhone 7") && more.contains("1 items have too much stock"), "{more}");
         spoiled("UPDATE item SET stock = 0 WHERE id = 2", &["too_little_stock"]);
         spoiled("UPDATE orders SET due = 21000 WHERE id = 3", &["wrongly_closed"]);
         spoiled("UPDATE closing SET token = 9 WHERE id = 3", &["falling_token"]);
@@ -142,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn two_replicas_that_read_the_same_orders_give_goods_back_twice() {
+    fn two_replicas_that_read_the_same_orders_restore_stock_twice() {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan { slots: 1, orders: 3, every: Duration::from_secs(10) };
         let mut table = Table::create(dir.path(), &plan).unwrap();

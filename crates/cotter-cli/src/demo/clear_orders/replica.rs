@@ -1,8 +1,8 @@
-//! One replica: the job in a scheduler of its own, as it would be in a service.
+//! One replica: the job in its own scheduler, as in a service.
 
 use super::table::{Closer, Table};
 use super::{Job, Kind, Replica};
-use crate::demo::children::wait_for_the_word;
+use crate::demo::children::wait_for_start;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How long a run that has begun may go on when the replica has to stop.
+/// The grace period of a run when the replica has to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The store of the lock. Without a lock between them, every replica has a store of its own.
+/// Connects to the store of the lock. Without a lock every replica has its own store.
 pub(super) async fn connect(job: &Job, store: &Chosen, console: &Console) -> Result<Client, Failure> {
     match job.lock {
         Kind::On => store.connect(Client::builder(), console).await,
@@ -31,7 +31,7 @@ pub(in crate::demo) async fn play(
 ) -> Result<Exit, Failure> {
     let client = connect(&args.job, store, console).await?;
     Table::open(&args.dir)?;
-    let Some(ended) = wait_for_the_word(console)? else { return Ok(Exit::Done) };
+    let Some(ended) = wait_for_start(console)? else { return Ok(Exit::Done) };
     let trigger = Trigger::cron(&args.job.cron()).map_err(|e| Failure::usage(e.to_string()))?;
     let (dir, replica, job) = (args.dir.clone(), args.replica, args.job.clone());
     let work = move |run: Run| {
@@ -45,7 +45,7 @@ pub(in crate::demo) async fn play(
     ran.map(|()| Exit::Done).map_err(|e| Failure::new(Exit::Unreachable, e.to_string()))
 }
 
-/// Reads which orders are overdue and closes one after the other.
+/// Reads the overdue orders and closes one after the other.
 async fn clear(dir: &Path, replica: u32, job: &Job, run: &Run) -> Result<(), Box<dyn Error + Send + Sync>> {
     let slot = run.slot().seconds();
     let token = (job.lock == Kind::On).then(|| run.token().as_i64());

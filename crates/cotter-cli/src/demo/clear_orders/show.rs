@@ -1,8 +1,8 @@
-//! Closings as they come: a line for each, and on a terminal one line that is kept up to date.
+//! Output of closings: a line for each, and a status line on a terminal.
 
 use super::table::{Closing, Table};
-use crate::live::Live;
 use crate::output::{Console, Failure};
+use crate::status_line::StatusLine;
 use cotter_scheduler::UnixTime;
 use serde_json::json;
 use std::io::{self, Write};
@@ -12,15 +12,15 @@ pub(super) struct Show<'a> {
     last: i64,
     closed: u32,
     overdue: u32,
-    live: Live,
+    live: StatusLine,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(console: &'a Console, overdue: u32) -> Self {
-        Self { console, last: 0, closed: 0, overdue, live: Live::new(!console.quiet && !console.json) }
+        Self { console, last: 0, closed: 0, overdue, live: StatusLine::new(!console.quiet && !console.json) }
     }
 
-    /// Shows what came since the last time.
+    /// Shows new closings.
     pub(super) fn update(&mut self, table: &Table) -> Result<(), Failure> {
         let new = table.closings(self.last)?;
         self.live.clear();
@@ -29,7 +29,7 @@ impl<'a> Show<'a> {
             self.closed += 1;
             self.line(&closing)?;
         }
-        self.live.say(&format!("{} closings, {} orders get overdue", self.closed, self.overdue));
+        self.live.say(&format!("{} closings, {} orders become overdue", self.closed, self.overdue));
         Ok(())
     }
 
@@ -46,7 +46,7 @@ impl<'a> Show<'a> {
         let token = token.map_or_else(String::new, |token| format!(", token {token}"));
         writeln!(
             self.console.out(),
-            "replica {replica} closed order {order} for {slot}: {quantity} {item} back, {stock} in stock{token}"
+            "replica {replica} closed order {order} for {slot}: {quantity} {item} returned, {stock} in stock{token}"
         )
     }
 }

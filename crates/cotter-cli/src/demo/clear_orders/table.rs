@@ -1,4 +1,4 @@
-//! The orders, the goods, and what was closed: a SQLite file that all replicas write to.
+//! The orders, the items, and the closings, in a SQLite file that all replicas write to.
 
 use crate::exit::Exit;
 use crate::output::Failure;
@@ -6,12 +6,12 @@ use rusqlite::{Connection, OpenFlags, params};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What is sold, and how many of each there were before the first order.
+/// The items and their initial stock.
 const ITEMS: [(&str, i64); 3] = [("iPhone 7", 1000), ("desk lamp", 1000), ("tea pot", 1000)];
-/// One of so many orders was paid; as many more are not due for a day.
-const OTHERS: u32 = 4;
-/// Writers wait for each other for so long.
-const BUSY: Duration = Duration::from_secs(10);
+/// One paid order per this many overdue ones, and as many that are not due for a day.
+const OTHERS_DIVISOR: u32 = 4;
+/// How long writers wait for each other.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const SCHEMA: &str = "
     CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL, at_first INTEGER NOT NULL, stock INTEGER NOT NULL);
@@ -25,7 +25,7 @@ const SCHEMA: &str = "
         slot INTEGER NOT NULL /* seconds since 1970 */, token INTEGER, stock INTEGER NOT NULL
     );";
 
-/// What there is to do.
+/// The amount of work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) slots: u32,
@@ -34,13 +34,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// How many orders get overdue.
+    /// The number of orders that become overdue.
     pub(super) fn overdue(&self) -> u32 {
         self.slots * self.orders
     }
 }
 
-/// An order that ought to be closed.
+/// An order that has to be closed.
 #[derive(Debug)]
 pub(super) struct Order {
     id: i64,
@@ -48,7 +48,7 @@ pub(super) struct Order {
     quantity: i64,
 }
 
-/// One order was closed.
+/// The record of closing an order.
 #[derive(Debug)]
 pub(super) struct Closing {
     pub(super) id: i64,
@@ -58,11 +58,11 @@ pub(super) struct Closing {
     pub(super) replica: u32,
     pub(super) slot: i64,
     pub(super) token: Option<i64>,
-    /// What was there afterwards.
+    /// The stock afterwards.
     pub(super) stock: i64,
 }
 
-/// Who closes, and for which time.
+/// The replica that closes orders, and its slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Closer {
     pub(super) replica: u32,
@@ -87,21 +87,21 @@ pub(super) fn millis(time: SystemTime) -> i64 {
 impl Table {
     fn at(dir: &Path, flags: OpenFlags) -> rusqlite::Result<Self> {
         let connection = Connection::open_with_flags(dir.join("orders.db"), flags)?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(Self(connection))
     }
 
-    /// Opens one that is there.
+    /// Opens an existing file.
     pub(super) fn open(dir: &Path) -> rusqlite::Result<Self> {
         Self::at(dir, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    /// For reading only.
+    /// Opens an existing file for reading only.
     pub(super) fn open_to_read(dir: &Path) -> rusqlite::Result<Self> {
         Self::at(dir, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
-    /// A new one. Its orders are due so long after 1970 until [`begin`](Self::begin) is called.
+    /// Creates a file. The due times of its orders are relative until [`begin`](Self::begin) is called.
     pub(super) fn create(dir: &Path, plan: &Plan) -> rusqlite::Result<Self> {
         let mut table = Self::at(dir, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let all = table.0.transaction()?;
@@ -117,7 +117,7 @@ impl Table {
         for n in 0..overdue {
             add(&all, n, "unpaid", length * n / overdue)?;
         }
-        for n in 0..overdue / OTHERS {
+        for n in 0..overdue / OTHERS_DIVISOR {
             add(&all, n, "paid", length * n / overdue)?;
             add(&all, n, "unpaid", Duration::from_secs(86_400))?;
         }
@@ -125,12 +125,12 @@ impl Table {
         Ok(table)
     }
 
-    /// From now on orders get overdue.
+    /// Sets the start of the relative due times.
     pub(super) fn begin(&self, now: SystemTime) -> rusqlite::Result<()> {
         self.0.execute("UPDATE orders SET due = due + ?1", [millis(now)]).map(drop)
     }
 
-    /// Those to be closed for this time, in seconds since 1970, as the job of an ordinary program would ask for them.
+    /// The orders that are overdue at a slot, in seconds since 1970, as queried by the job of an ordinary program.
     pub(super) fn overdue(&self, slot: i64) -> rusqlite::Result<Vec<Order>> {
         let mut query = self
             .0
@@ -140,7 +140,7 @@ impl Table {
         query.query_map([slot], order)?.collect()
     }
 
-    /// Closes one, whatever became of it since it was read: that is the mistake that the lock makes up for.
+    /// Closes an order, without checking whether it was closed since it was read: that is what the lock is for.
     pub(super) fn close(&mut self, order: &Order, by: Closer) -> rusqlite::Result<()> {
         let all = self.0.transaction()?;
         all.execute("UPDATE orders SET status = 'closed' WHERE id = ?1", [order.id])?;
@@ -153,14 +153,14 @@ impl Table {
         all.commit()
     }
 
-    /// Whether all that were to get overdue are, and are closed.
+    /// Whether all orders of the plan are overdue and closed.
     pub(super) fn is_clear(&self, now: SystemTime) -> rusqlite::Result<bool> {
         let query = "SELECT NOT EXISTS (SELECT 1 FROM orders WHERE status = 'unpaid' AND due < ?1)";
-        // Not those of tomorrow.
+        // Not those that are due in a day.
         self.0.query_row(query, [millis(now + Duration::from_secs(43_200))], |row| row.get(0))
     }
 
-    /// What was closed after this one.
+    /// The closings after a given one.
     pub(super) fn closings(&self, after: i64) -> rusqlite::Result<Vec<Closing>> {
         let mut query = self.0.prepare(
             "SELECT c.id, c.orders, i.name, o.quantity, c.replica, c.slot, c.token, c.stock FROM closing c
@@ -182,7 +182,7 @@ impl Table {
     }
 }
 
-/// An order takes its goods from the stock.
+/// Adds an order and takes its items from the stock.
 fn add(all: &Connection, n: u32, status: &str, due: Duration) -> rusqlite::Result<()> {
     let (item, quantity) = (n % 3 + 1, n % 2 + 1);
     let due = i64::try_from(due.as_millis()).unwrap_or(i64::MAX);

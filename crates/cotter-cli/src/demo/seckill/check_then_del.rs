@@ -1,5 +1,5 @@
-//! A lock with the classic mistake in its release: GET to see that it is still ours, then DEL. The lease may end between
-//! the two, and DEL then frees the lock of whoever came next. Never use this for anything but to show that.
+//! A lock with the classic mistake in its release: GET to check that it is still ours, then DEL. The lease may end between
+//! the two, and then DEL releases the lock of the next holder. Never use this except to demonstrate the mistake.
 
 use crate::bare_redis;
 use crate::exit::Exit;
@@ -17,7 +17,7 @@ pub(super) struct CheckThenDel {
     lease: Duration,
 }
 
-/// One that is held, or was.
+/// A lock that is or was held.
 pub(super) struct ShortLock {
     lock: CheckThenDel,
     value: String,
@@ -27,7 +27,9 @@ pub(super) struct ShortLock {
 impl CheckThenDel {
     pub(super) async fn open(name: &Name, lease: Duration, store: &Chosen) -> Result<Self, Failure> {
         let connection = bare_redis::connect(store).await?.ok_or_else(|| {
-            Failure::usage("--lock check-then-del is a mistake made on Redis: give a redis:// or unix: store")
+            Failure::usage(
+                "--lock check-then-del demonstrates a mistake on Redis: use a redis:// or unix: store",
+            )
         })?;
         Ok(Self { connection, name: name.to_string(), lease })
     }
@@ -53,7 +55,7 @@ impl ShortLock {
         Instant::now() >= self.end
     }
 
-    /// The pause between the two commands is what a busy host or a slow network make; here it is as long as to be seen.
+    /// Releases with a pause between the two commands, as on a busy host or a slow network, but long enough to be seen.
     pub(super) async fn release(mut self) -> Result<Option<u32>, Failure> {
         let lock = &mut self.lock;
         let found: Option<String> =
@@ -75,5 +77,5 @@ fn buyer(value: &str) -> Option<u32> {
 }
 
 fn broken(error: redis::RedisError) -> Failure {
-    Failure::new(Exit::Unreachable, format!("the store did not do it: {error}"))
+    Failure::new(Exit::Unreachable, format!("the store failed: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The lock around a sale. The sale is the same with each of them.
+//! The locks around a sale. The sale is the same with each of them.
 
 use super::check_then_del::{CheckThenDel, ShortLock};
 use super::{Kind, Sale};
@@ -8,8 +8,8 @@ use crate::store::Chosen;
 use cotter::{Client, Guard, Lease, Mutex, Name};
 use std::time::Duration;
 
-/// How long the last releases may take.
-const CLOSE: Duration = Duration::from_secs(2);
+/// The timeout of the last releases.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) enum Lock {
     On(Client, Mutex),
@@ -17,14 +17,14 @@ pub(super) enum Lock {
     CheckThenDel(CheckThenDel),
 }
 
-/// One buyer's turn.
-pub(super) enum Turn {
+/// The lock as held by one buyer.
+pub(super) enum Held {
     On(Guard),
     Off,
     CheckThenDel(ShortLock),
 }
 
-/// The name of the lock of what is sold.
+/// The name of the lock of an item.
 fn name(item: &str) -> Result<Name, Failure> {
     Ok(Name::new(format!("seckill:{item}"))?)
 }
@@ -38,7 +38,7 @@ impl Lock {
                 Ok(Self::CheckThenDel(CheckThenDel::open(&name, sale.short_lease(), store).await?))
             }
             Kind::On => {
-                // Leases that were asked for are not renewed: what a program without a watchdog does.
+                // Requested leases are not renewed, as in a program without a watchdog.
                 let lease = sale.ttl.map_or_else(Lease::default, Lease::fixed);
                 let client = store.connect(Client::builder().lease(lease), console).await?;
                 check_ttl(sale.ttl, &client)?;
@@ -48,19 +48,19 @@ impl Lock {
         }
     }
 
-    pub(super) async fn acquire(&self, buyer: u32) -> Result<Turn, Failure> {
+    pub(super) async fn acquire(&self, buyer: u32) -> Result<Held, Failure> {
         Ok(match self {
-            Self::On(_, mutex) => Turn::On(mutex.lock().await?),
-            Self::Off => Turn::Off,
-            Self::CheckThenDel(lock) => Turn::CheckThenDel(lock.acquire(buyer).await?),
+            Self::On(_, mutex) => Held::On(mutex.lock().await?),
+            Self::Off => Held::Off,
+            Self::CheckThenDel(lock) => Held::CheckThenDel(lock.acquire(buyer).await?),
         })
     }
 
     /// Waits for the last releases.
     pub(super) async fn close(self) {
         if let Self::On(client, _) = self {
-            // A store that does not answer any more frees them when their leases run out.
-            let _ = client.close(CLOSE).await;
+            // If the store does not answer, they are free when their leases end.
+            let _ = client.close(CLOSE_TIMEOUT).await;
         }
     }
 }
@@ -69,14 +69,14 @@ fn check_ttl(ttl: Option<Duration>, client: &Client) -> Result<(), Failure> {
     let least = client.info().capabilities.min_ttl;
     match ttl {
         Some(ttl) if ttl < least => {
-            let why = format!("--ttl {ttl:?} is too short for this store: it takes {least:?} and more");
+            let why = format!("--ttl {ttl:?} is too short for this store: the minimum is {least:?}");
             Err(Failure::new(Exit::Usage, why))
         }
         _ => Ok(()),
     }
 }
 
-impl Turn {
+impl Held {
     pub(super) fn token(&self) -> Option<u64> {
         match self {
             Self::On(guard) => Some(guard.token().get()),
@@ -84,7 +84,7 @@ impl Turn {
         }
     }
 
-    /// The lease has ended while its holder still went on.
+    /// Whether the lease ended while the holder continued.
     pub(super) fn is_late(&self) -> bool {
         match self {
             Self::On(guard) => guard.check().is_err(),
@@ -93,7 +93,7 @@ impl Turn {
         }
     }
 
-    /// Ends it. The answer is the buyer whose lock was freed instead.
+    /// Releases the lock. Returns the buyer whose lock was released instead, if any.
     pub(super) async fn release(self) -> Result<Option<u32>, Failure> {
         match self {
             Self::On(guard) => {

@@ -1,11 +1,11 @@
-//! The append-only log: one JSON object a line, each written in one piece.
+//! The append-only log: one JSON object per line, each written atomically.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// One line.
+/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub(super) enum Entry {
@@ -15,7 +15,7 @@ pub(super) enum Entry {
     SoldOut { buyer: u32 },
     /// A buyer could not be answered.
     Failed { buyer: u32, why: String },
-    /// A buyer's release freed the lock that another buyer held.
+    /// A buyer's release released the lock of another buyer.
     WrongRelease { buyer: u32, of: u32 },
 }
 
@@ -24,23 +24,23 @@ pub(super) struct Sold {
     pub(super) buyer: u32,
     pub(super) process: u32,
     pub(super) remaining: u32,
-    /// None where the lock gives none.
+    /// `None` if the lock has no tokens.
     pub(super) token: Option<u64>,
-    /// The lease had ended before this was written.
+    /// Whether the lease had ended before this was written.
     pub(super) late: bool,
 }
 
-/// Where it is.
+/// The path of the log.
 pub(super) fn path(dir: &Path) -> PathBuf {
     dir.join("log")
 }
 
-/// The writing end.
+/// The log, for writing.
 #[derive(Debug)]
 pub(super) struct Log(File);
 
 impl Log {
-    /// Opens it, new or as it is.
+    /// Opens the log, creating it if necessary.
     pub(super) fn open(dir: &Path) -> io::Result<Self> {
         Ok(Self(OpenOptions::new().create(true).append(true).open(path(dir))?))
     }

@@ -2,16 +2,19 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `buyers` | what runs in one process of buyers |
+//! | `buyers` | one process of buyers |
 //! | `lock`, `check_then_del` | the lock, and the broken one |
-//! | `stock` | the number that wants to be protected |
+//! | `stock` | the number that has to be protected |
 //! | `log` | the append-only log |
-//! | `show` | sales as they come |
-//! | `audit` | the separate reader of the log |
+//! | `show` | output of sales |
+//! | `audit`, `checks` | the audit of the log; its checks |
 
 mod audit;
+#[cfg(test)]
+mod audit_tests;
 mod buyers;
 mod check_then_del;
+mod checks;
 mod lock;
 mod log;
 mod show;
@@ -19,11 +22,11 @@ mod stock;
 
 pub(super) use buyers::play;
 
-use super::children::{Children, check_shared, player};
+use super::children::{Children, check_shared, demo_process};
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
-use crate::stops::Stops;
+use crate::stop_signals::StopSignals;
 use crate::store::Chosen;
 use clap::{Args, ValueEnum};
 use lock::Lock;
@@ -36,58 +39,57 @@ use std::time::Duration;
 use stock::Stock;
 use tokio::process::Command;
 
-/// A flash sale: many buyers, few goods, and a stock that is read, counted down and written back
+/// A flash sale: many buyers, few items, and a stock that is read, decremented and written back
 ///
-/// The stock is a plain file, outside of the lock and of the store. Buyers are tasks in several processes; each tries
-/// once and is told what it bought or that all is sold out. All answers go to an append-only log, and in the end an
-/// audit reads that log: exactly the stock was sold, in order, with rising tokens (where the lock gives some), and
-/// every other buyer was told so.
+/// The stock is a plain file, independent of the lock and of the store. Buyers are tasks in several processes; each tries
+/// once and is told what it bought or that the item is sold out. All answers go to an append-only log, and at the end an
+/// audit reads that log: exactly the stock was sold, in order, with increasing tokens (if the lock has tokens), and every
+/// other buyer was told "sold out".
 ///
-/// Exits with 0 when the audit is clean and with 1 when it found something, as it does with `--lock off`.
+/// Exits with 0 if the audit is clean and with 1 if it has findings, as with `--lock off`.
 #[derive(Debug, Args)]
 pub(super) struct Seckill {
-    /// How many want one
+    /// The number of buyers
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     buyers: u32,
-    /// How many there are
+    /// The number of items in stock
     #[arg(long, value_name = "N", default_value_t = 10)]
     stock: u32,
-    /// Over how many processes the buyers are spread
+    /// The number of processes of the buyers
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
     processes: u32,
     #[command(flatten)]
     sale: Sale,
 }
 
-/// What the processes of the buyers have to know too.
+/// The options that are passed on to the buyers' processes.
 #[derive(Debug, Clone, Args)]
 struct Sale {
-    /// The lock around the sale; the rest is the same
+    /// The lock around the sale; everything else is the same
     #[arg(long, value_name = "KIND", default_value = "on")]
     lock: Kind,
     /// What is sold; the lock is named after it
     #[arg(long, value_name = "TEXT", default_value = "iPhone 7")]
     item: String,
-    /// A lease of so long that is not renewed [default: 30s, renewed; 50ms with check-then-del]
+    /// The lease, which is then not renewed [default: 30s, renewed; 50ms with check-then-del]
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     ttl: Option<Duration>,
-    /// How long a sale takes between reading the stock and writing it [default: 10ms; with check-then-del 2/5 of the
-    /// lease]
+    /// The time between reading and writing the stock [default: 10ms; with check-then-del 2/5 of the lease]
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     work: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// The store's
+    /// The lock of the store
     On,
-    /// None: it sells more than there is
+    /// No lock: the sale oversells
     Off,
-    /// On Redis: SET NX PX, and for the release GET, a pause, and DEL, of what may be somebody else's lock by then
+    /// On Redis: SET NX PX, and as the release GET, a pause, and DEL, possibly of somebody else's lock
     CheckThenDel,
 }
 
-/// One process of buyers: says when it is ready, starts at a word, stops when its standard input ends.
+/// One process of buyers.
 #[derive(Debug, Args)]
 pub(super) struct Buyers {
     #[arg(long)]
@@ -113,7 +115,7 @@ impl Sale {
         self.work.unwrap_or(usual)
     }
 
-    /// The same for the command line of another process.
+    /// The options as arguments of another process.
     fn words(&self) -> Vec<String> {
         let kind = self.lock.to_possible_value().map(|kind| format!("--lock={}", kind.get_name()));
         let item = format!("--item={}", self.item);
@@ -128,15 +130,15 @@ impl Sale {
     }
 }
 
-/// How often what is shown is brought up to date.
-const UPDATE: Duration = Duration::from_millis(20);
+/// The interval between updates of the output.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
-    let mut stops = Stops::listen()?;
+    let mut stops = StopSignals::listen()?;
     if args.sale.lock == Kind::On {
         check_shared(store, "--processes", args.processes)?;
     }
-    // Whatever keeps the store from being used is said once, not by every process.
+    // Problems of the store are reported once here, not by every process.
     Lock::open(&args.sale, store, console).await?.close().await;
     let dir = tempfile::Builder::new().prefix("cotter-seckill-").tempdir()?;
     Stock::new(dir.path()).write(args.stock)?;
@@ -149,7 +151,7 @@ pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Re
     };
     children.begin().await?;
     let look = || show.update().map(ControlFlow::Continue);
-    if let Some(signal) = children.attend(&mut stops, UPDATE, look).await? {
+    if let Some(signal) = children.watch(&mut stops, UPDATE_INTERVAL, look).await? {
         return Ok(Exit::Interrupted(signal));
     }
     show.update()?;
@@ -165,7 +167,7 @@ fn processes(args: &Seckill, store: &Chosen, dir: &Path) -> Result<Vec<Command>,
     let process = |process: u32| {
         let first = share(args.buyers, count, process) + 1;
         let end = share(args.buyers, count, process + 1) + 1;
-        let mut command = player("buyers", store)?;
+        let mut command = demo_process("buyers", store)?;
         command.arg("--dir").arg(dir);
         for (option, number) in [("--process", process + 1), ("--first", first), ("--count", end - first)] {
             command.args([option, &number.to_string()]);
@@ -176,7 +178,7 @@ fn processes(args: &Seckill, store: &Chosen, dir: &Path) -> Result<Vec<Command>,
     (0..count).map(process).collect()
 }
 
-/// Where the share of this process begins.
+/// The first buyer of a process, from 0.
 fn share(buyers: u32, processes: u32, process: u32) -> u32 {
     let before = u64::from(buyers) * u64::from(process) / u64::from(processes);
     u32::try_from(before).unwrap_or(buyers)

@@ -1,9 +1,9 @@
-//! Sales as they come, read from the log: a line for each, and on a terminal one line that is kept up to date.
+//! Output of sales, from the log: a line for each, and a status line on a terminal.
 
 use super::Seckill;
 use super::log::{self, Entry, Sold};
-use crate::live::Live;
 use crate::output::{Console, Failure, clean};
+use crate::status_line::StatusLine;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,27 +14,27 @@ pub(super) struct Show<'a> {
     item: String,
     buyers: u32,
     log: BufReader<File>,
-    /// A line that is not complete yet.
+    /// An incomplete line.
     part: String,
     answered: u32,
     sold: u32,
-    live: Live,
+    live: StatusLine,
 }
 
 impl<'a> Show<'a> {
     pub(super) fn new(args: &Seckill, console: &'a Console, dir: &Path) -> io::Result<Self> {
         let log = BufReader::new(File::open(log::path(dir))?);
-        let live = Live::new(!console.quiet && !console.json);
+        let live = StatusLine::new(!console.quiet && !console.json);
         let item = clean(&args.sale.item);
         Ok(Self { console, item, buyers: args.buyers, log, part: String::new(), answered: 0, sold: 0, live })
     }
 
-    /// Shows what came since the last time.
+    /// Shows new sales.
     pub(super) fn update(&mut self) -> Result<(), Failure> {
         self.live.clear();
         while self.log.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {
             let line = std::mem::take(&mut self.part);
-            // A line that cannot be read is for the audit to find.
+            // The audit finds lines that cannot be parsed.
             if let Ok(entry) = serde_json::from_str(&line) {
                 self.entry(&entry)?;
             }

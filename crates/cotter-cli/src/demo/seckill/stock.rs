@@ -1,4 +1,4 @@
-//! How many are left: a number in a plain file, as unprotected as a column that is read and then updated.
+//! The stock: a number in a plain file, as unprotected as a column that is read and then updated.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,8 @@ impl Stock {
         fs::read_to_string(&self.0)?.trim().parse().map_err(io::Error::other)
     }
 
-    /// Always as many bytes, in one piece and in place: without a lock updates get lost, but nobody reads half a number.
+    /// Always writes the same number of bytes, atomically and in place: without a lock updates get lost, but nobody reads half a
+    /// number.
     pub(super) fn write(&self, left: u32) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&self.0)?;
         file.write_all(format!("{left:>10}\n").as_bytes())

@@ -1,4 +1,4 @@
-//! One job of the file.
+//! A job in the file.
 
 use super::section::{Mistakes, Section};
 use super::value;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::de::DeValue;
 
-/// Keys of a job that `[defaults]` can have for all.
+/// Keys of a job that are also allowed in `[defaults]`.
 pub(super) const SHARED: &[&str] = &[
     "timezone",
     "ttl",
@@ -31,25 +31,25 @@ pub(super) const SHARED: &[&str] = &[
     "at_least",
     "generation",
 ];
-/// When it runs: exactly one of these.
+/// The trigger keys, of which exactly one is required.
 const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at"];
-/// What it runs: exactly one of these.
+/// The command keys, of which exactly one is required.
 const COMMANDS: &[&str] = &["command", "shell"];
 
-/// How long a lock outlives a cotter that is dead or cut off, without a choice.
+/// The default ttl.
 const TTL: Duration = Duration::from_secs(30);
 
-/// One job, understood.
+/// A parsed job.
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {
     pub(crate) name: String,
     pub(crate) trigger: Trigger,
-    /// The zone of its cron expression.
+    /// The time zone of the cron expression.
     pub(crate) zone: Zone,
     pub(crate) enabled: bool,
-    /// How much time its command gets to stop.
+    /// The grace period of the command.
     pub(crate) grace: Grace,
-    /// Where in the file it stands.
+    /// The position in the file.
     pub(super) at: usize,
     words: Vec<String>,
     env: Vec<(String, String)>,
@@ -57,7 +57,7 @@ pub(crate) struct Spec {
     settings: Settings,
 }
 
-/// What the scheduler has to know; `None` is its own default.
+/// The settings for the scheduler; `None` means its default.
 #[derive(Debug, Clone, Default)]
 struct Settings {
     ttl: Duration,
@@ -77,12 +77,12 @@ struct Settings {
 }
 
 impl Spec {
-    /// How long its lock outlives a cotter that is dead.
+    /// The ttl of the lock.
     pub(in crate::schedule) fn ttl(&self) -> Duration {
         self.settings.ttl
     }
 
-    /// `None` only after a mistake was noted.
+    /// Parses a job. Returns `None` only after recording a mistake.
     pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Self> {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
@@ -91,7 +91,11 @@ impl Spec {
         let settings = Settings::read(section, mistakes);
         let grace = Grace::of(settings.ttl, None).ok();
         if grace.is_none() {
-            section.wrong(section.at_key("ttl"), "`ttl`: less than 300ms leaves no time to stop", mistakes);
+            section.wrong(
+                section.at_key("ttl"),
+                "`ttl`: the minimum is 300ms, to leave time to stop the command",
+                mistakes,
+            );
         }
         let env = section.get("env", mistakes, value::environment).unwrap_or_default();
         let cwd = section.get("cwd", mistakes, value::directory);
@@ -101,20 +105,27 @@ impl Spec {
         Some(Self { name, trigger, zone, enabled, grace, at, words, env, cwd, settings })
     }
 
-    /// The command, with this in its environment too.
+    /// The command, with additional environment variables.
     pub(crate) fn launch(&self, more: Vec<(String, String)>) -> Launch {
         let words = self.words.iter().map(OsString::from).collect();
         let env = self.env.iter().cloned().chain(more).collect();
-        Launch { words, env, without: &[], cwd: self.cwd.clone(), has_input: false, has_terminal: false }
+        Launch {
+            argv: words,
+            env,
+            without: &[],
+            cwd: self.cwd.clone(),
+            has_input: false,
+            has_terminal: false,
+        }
     }
 
-    /// How long a run that has to end may take: KILL has to be carried out too.
+    /// How long a run may take to stop, including the time for KILL to take effect.
     pub(crate) fn stop_within(&self) -> Duration {
         let more = (self.settings.ttl / 6).min(Duration::from_secs(1));
         self.grace.margin().max(self.grace.whole() + more)
     }
 
-    /// The same for the scheduler.
+    /// The job for the scheduler.
     pub(crate) fn job<W, F>(&self, work: W) -> Job
     where
         W: Fn(Run) -> F + Send + Sync + 'static,
@@ -177,7 +188,7 @@ fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> O
     let every = |value: &DeValue<'_>, make: fn(Duration) -> cotter_scheduler::Result<Trigger>| {
         make(value::positive(value)?).map_err(text)
     };
-    match the_one(TRIGGERS, section, mistakes)? {
+    match exactly_one(TRIGGERS, section, mistakes)? {
         key @ "cron" => section.get(key, mistakes, |value| {
             Ok(Trigger::cron(&value::text(value)?).map_err(text)?.zone(zone.clone()))
         }),
@@ -188,7 +199,7 @@ fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> O
 }
 
 fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<String>> {
-    match the_one(COMMANDS, section, mistakes)? {
+    match exactly_one(COMMANDS, section, mistakes)? {
         key @ "command" => section.get(key, mistakes, value::words),
         key => {
             let script = section.get(key, mistakes, value::text)?;
@@ -197,8 +208,8 @@ fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<Strin
     }
 }
 
-/// Exactly one of these keys.
-fn the_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'k str> {
+/// The only one of these keys that is set.
+fn exactly_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'k str> {
     let given: Vec<&str> = keys.iter().copied().filter(|key| section.has(key)).collect();
     let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
     match given[..] {
@@ -209,7 +220,7 @@ fn the_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes<
         }
         [first, second, ..] => {
             let at = section.at_key(first).max(section.at_key(second));
-            section.wrong(at, &format!("only one of {names} can be given"), mistakes);
+            section.wrong(at, &format!("only one of {names} can be set"), mistakes);
             None
         }
     }

@@ -1,10 +1,10 @@
-//! The file of jobs, read as a whole: every mistake is found, and told with its line.
+//! The job file. It is parsed completely, so that every mistake is reported with its line.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `section` | a table of the file, its known keys, what is wrong with their values |
-//! | `value` | values as they are written |
-//! | `job` | one job, and what it has from `[defaults]` |
+//! | `section` | a table of the file, its known keys, and mistakes |
+//! | `value` | parsing of values |
+//! | `job` | a job, with its `[defaults]` |
 
 mod job;
 mod section;
@@ -15,14 +15,14 @@ mod value;
 pub(crate) use job::Spec;
 
 use crate::output::{Failure, clean};
-use crate::store::Place;
+use crate::store::StoreRef;
 use section::{Mistakes, Section};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
-/// What can stand at the top.
+/// The keys at the top level.
 const KEYS: &[&str] = &[
     "group",
     "store",
@@ -37,15 +37,15 @@ const KEYS: &[&str] = &[
     "defaults",
     "job",
 ];
-/// Keys of a job that may stand at the top too, for all jobs.
+/// Keys of a job that are also allowed at the top level.
 const FOR_ALL: &[&str] = &["timezone", "generation", "at_least"];
 
-/// A file without a mistake.
+/// A valid job file.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
     pub(crate) group: String,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<StoreRef>,
     pub(crate) workers: Option<usize>,
     pub(crate) grace: Duration,
     pub(crate) max_clock_offset: Option<Duration>,
@@ -54,7 +54,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// The keys that differ in the other one and that a running scheduler cannot change.
+    /// The keys that differ and cannot be changed without a restart.
     pub(crate) fn needs_restart(&self, other: &Self) -> Vec<&'static str> {
         let same = [
             ("group", self.group == other.group),
@@ -68,10 +68,10 @@ impl File {
     }
 }
 
-/// How long running jobs may take to end, without a choice.
+/// The default grace period of the shutdown.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// What is wrong, and in which line.
+/// A mistake and its line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mistake {
     pub(crate) line: usize,
@@ -84,7 +84,7 @@ impl Mistake {
     }
 }
 
-/// Reads it; all mistakes in order of their lines.
+/// Reads a job file. Mistakes are in the order of their lines.
 pub(crate) fn read(path: &Path) -> Result<Result<File, Vec<Mistake>>, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|e| Failure::config(format!("{}: cannot be read: {e}", clean(&path.to_string_lossy()))))?;
@@ -100,7 +100,7 @@ fn parse(path: &Path, text: &str) -> Result<File, Vec<Mistake>> {
     if !broken.is_empty() {
         return Err(mistakes.all());
     }
-    let file = understand(path, root.get_ref(), &mut mistakes);
+    let file = parse_tables(path, root.get_ref(), &mut mistakes);
     let found = mistakes.all();
     match file {
         Some(file) if found.is_empty() => Ok(file),
@@ -108,14 +108,14 @@ fn parse(path: &Path, text: &str) -> Result<File, Vec<Mistake>> {
     }
 }
 
-/// `None` only after a mistake was noted.
-fn understand(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) -> Option<File> {
+/// Returns `None` only after recording a mistake.
+fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) -> Option<File> {
     let top = Section::new(root, 0, "");
     top.check_keys(KEYS, mistakes);
     let defaults = match root.get("defaults").map(|value| (value.span().start, value.get_ref())) {
         Some((at, DeValue::Table(table))) => Some(Section::new(table, at, "[defaults]: ")),
         Some((at, _)) => {
-            mistakes.add(at, "`defaults` is a table: write [defaults]");
+            mistakes.add(at, "`defaults` has to be a table: write [defaults]");
             None
         }
         None => None,
@@ -146,18 +146,21 @@ fn jobs(
     mistakes: &mut Mistakes<'_>,
 ) -> Vec<Spec> {
     let Some(value) = root.get("job") else {
-        mistakes.add(0, "there is no job: write [job.NAME]");
+        mistakes.add(0, "there is no job: add [job.NAME]");
         return Vec::new();
     };
     let DeValue::Table(all) = value.get_ref() else {
-        mistakes.add(value.span().start, "`job` is a table of jobs: write [job.NAME]");
+        mistakes.add(value.span().start, "`job` has to be a table of jobs: write [job.NAME]");
         return Vec::new();
     };
     let mut found = Vec::new();
     for (name, value) in all {
         let at = name.span().start;
         let DeValue::Table(table) = value.get_ref() else {
-            mistakes.add(at, format!("job {:?} is a table: write [job.{}]", name.get_ref(), name.get_ref()));
+            mistakes.add(
+                at,
+                format!("job {:?} has to be a table: write [job.{}]", name.get_ref(), name.get_ref()),
+            );
             continue;
         };
         let section = Section::new(table, at, format!("job {:?}: ", name.get_ref()))
@@ -168,7 +171,7 @@ fn jobs(
     found
 }
 
-/// The names of the locks, before anything runs.
+/// Checks the names of the locks.
 fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_>) {
     if let Err(error) = cotter::Name::new(group) {
         mistakes.add(at, format!("`group`: {error}"));
@@ -181,15 +184,15 @@ fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_
     }
 }
 
-fn place(top: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Place> {
+fn place(top: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<StoreRef> {
     let store = top.get("store", mistakes, value::text);
     let url = top.get("url", mistakes, value::text);
     match (store, url) {
         (Some(_), Some(_)) => {
-            mistakes.add(top.at_key("url"), "`url` and `store` are both given: leave one of them out");
+            mistakes.add(top.at_key("url"), "`url` and `store` cannot both be set: leave one of them out");
             None
         }
-        (Some(name), None) => Some(Place::Named(name)),
-        (None, url) => url.map(Place::Url),
+        (Some(name), None) => Some(StoreRef::Named(name)),
+        (None, url) => url.map(StoreRef::Url),
     }
 }

@@ -1,4 +1,4 @@
-//! A table of the file, its known keys, and what is wrong with their values.
+//! A table of the file, its known keys, and mistakes.
 
 use super::Mistake;
 use crate::nearest::nearest;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// All that is wrong with a file. What is found twice, as by two jobs that share a default, is told once.
+/// The mistakes in a file. Duplicates, as from two jobs with the same default, are reported once.
 #[derive(Debug)]
 pub(super) struct Mistakes<'t> {
     text: &'t str,
@@ -18,7 +18,7 @@ impl<'t> Mistakes<'t> {
         Self { text, found: BTreeSet::new() }
     }
 
-    /// At this byte of the file.
+    /// Adds a mistake at a byte of the file.
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>) {
         let before = &self.text.as_bytes()[..at.min(self.text.len())];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -30,15 +30,15 @@ impl<'t> Mistakes<'t> {
     }
 }
 
-/// One table.
+/// A table.
 #[derive(Debug, Clone)]
 pub(super) struct Section<'a> {
     table: &'a DeTable<'a>,
-    /// Where it begins.
+    /// The position of the table.
     at: usize,
-    /// What mistakes in it begin with.
+    /// The prefix of mistakes.
     what: String,
-    /// Where else these keys are looked for, one after the other.
+    /// Fallbacks for some keys, in order.
     fallbacks: Vec<(&'a Section<'a>, &'static [&'static str])>,
 }
 
@@ -47,24 +47,24 @@ impl<'a> Section<'a> {
         Self { table, at, what: what.into(), fallbacks: Vec::new() }
     }
 
-    /// Looks there for these keys, if they are not here.
+    /// Adds a fallback for some keys.
     pub(super) fn or(mut self, other: Option<&'a Section<'a>>, keys: &'static [&'static str]) -> Self {
         self.fallbacks.extend(other.map(|other| (other, keys)));
         self
     }
 
-    /// Refuses all others.
+    /// Reports unknown keys.
     pub(super) fn check_keys(&self, known: &[&str], mistakes: &mut Mistakes<'_>) {
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let hint = match nearest(key.get_ref(), known) {
                 Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; known are {}", known.join(", ")),
+                None => format!("; known keys are {}", known.join(", ")),
             };
             mistakes.add(key.span().start, format!("{}unknown key `{}`{hint}", self.what, key.get_ref()));
         }
     }
 
-    /// The value of a key, if it is there and right.
+    /// The value of a key, if it is set and valid.
     pub(super) fn get<T>(
         &self,
         key: &str,
@@ -80,17 +80,17 @@ impl<'a> Section<'a> {
         None
     }
 
-    /// Something that is wrong with the section as a whole.
+    /// Adds a mistake that concerns the whole section.
     pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes<'_>) {
         mistakes.add(at, format!("{}{message}", self.what));
     }
 
-    /// Whether the key is in this very table.
+    /// Whether the key is in this table itself.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }
 
-    /// Where this key is, or else the section.
+    /// The position of a key, or of the section.
     pub(super) fn at_key(&self, key: &str) -> usize {
         let found = self.table.keys().find(|k| k.get_ref() == key);
         found.map_or(self.at, |key| key.span().start)

@@ -1,4 +1,4 @@
-//! What a file may say, and every mistake in it at once.
+//! Valid files, and all mistakes at once.
 
 use super::*;
 
@@ -23,11 +23,11 @@ fn the_page_of_the_manual_is_understood() {
     let text = include_str!("example.toml");
     let file = parse(Path::new("jobs.toml"), text).unwrap();
     assert_eq!((file.group.as_str(), file.workers, file.history), ("orders", Some(10), Some(100)));
-    assert_eq!(file.place, Some(Place::Named("prod".into())));
+    assert_eq!(file.place, Some(StoreRef::Named("prod".into())));
     let [job] = &file.jobs[..] else { panic!("{file:?}") };
     assert_eq!(job.trigger.to_string(), "cron 0/10 * * * * ? in Asia/Shanghai");
     let launch = job.launch(vec![("X".into(), "y".into())]);
-    assert_eq!(launch.words, ["./clear-orders", "--all"]);
+    assert_eq!(launch.argv, ["./clear-orders", "--all"]);
     assert_eq!(launch.env, [("MODE".to_owned(), "live".to_owned()), ("X".to_owned(), "y".to_owned())]);
     assert_eq!(launch.cwd.as_deref(), Some(Path::new("/srv/orders")));
 }
@@ -71,14 +71,14 @@ fn values_say_what_to_write() {
             "misfire = \"sometimes\"",
             "5: job \"a\": `misfire`: \"sometimes\" is not one of \"skip\", \"once\", \"all\"",
         ),
-        ("cwd = \"here\"", "5: job \"a\": `cwd`: write the whole path, beginning with /"),
-        ("env = { COTTER_URL = \"x\" }", "5: job \"a\": `env`: \"COTTER_URL\" is for cotter itself to set"),
+        ("cwd = \"here\"", "5: job \"a\": `cwd`: write an absolute path"),
+        ("env = { COTTER_URL = \"x\" }", "5: job \"a\": `env`: \"COTTER_URL\" is reserved for cotter"),
         ("env = { A = 1 }", "5: job \"a\": `env`: \"A\" is a number, write a \"string\""),
         ("enabled = \"yes\"", "5: job \"a\": `enabled`: found a string, write true or false"),
-        ("ttl = \"200ms\"", "5: job \"a\": `ttl`: less than 300ms leaves no time to stop"),
+        ("ttl = \"200ms\"", "5: job \"a\": `ttl`: the minimum is 300ms, to leave time to stop the command"),
         ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
-        ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero makes no sense here"),
-        ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be given"),
+        ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
+        ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be set"),
         ("once_at = \"2031-05-02\"", "5: job \"a\": only one of `cron`, `fixed_rate`"),
         ("timezone = \"Asia/Shangai\"", "5: job \"a\": `timezone`: "),
     ] {

@@ -1,4 +1,4 @@
-//! Values as they are written. What is wrong is said in words that show what to write.
+//! Parsing of values. Errors say what to write.
 
 use crate::duration;
 use cotter_scheduler::{UnixTime, Zone};
@@ -30,7 +30,7 @@ fn with_unit(value: &DeValue<'_>, parse: fn(&str) -> Result<Duration, String>) -
     }
 }
 
-/// At least one.
+/// A number, at least one.
 pub(super) fn count(value: &DeValue<'_>) -> Result<usize, String> {
     usize::try_from(some(value)?).map_err(|e| e.to_string())
 }
@@ -44,12 +44,12 @@ pub(super) fn number(value: &DeValue<'_>) -> Result<u64, String> {
         .map_err(|_| format!("{text} is not a number from 0 to {}", u64::MAX))
 }
 
-/// From zero on, and not larger than anybody means.
+/// A number that fits into 32 bits.
 pub(super) fn small(value: &DeValue<'_>) -> Result<u32, String> {
-    u32::try_from(number(value)?).map_err(|_| "more than four billions make no sense here".to_owned())
+    u32::try_from(number(value)?).map_err(|_| "it is larger than 4294967295".to_owned())
 }
 
-/// The same, but at least one.
+/// A number that fits into 32 bits, at least one.
 pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     match small(value)? {
         0 => Err("it is zero, write 1 or more".to_owned()),
@@ -64,7 +64,7 @@ pub(super) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     }
 }
 
-/// One of these.
+/// One of the known words.
 pub(super) fn word<T: Copy>(known: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
     move |value| {
         let text = text(value)?;
@@ -98,10 +98,10 @@ pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, 
             return Err(format!("{key:?} is {}, write a \"string\"", kind(value)));
         };
         if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
-            return Err(format!("{key:?} cannot stand in an environment"));
+            return Err(format!("{key:?} or its value is not allowed in an environment"));
         }
         if key.starts_with("COTTER_") {
-            return Err(format!("{key:?} is for cotter itself to set"));
+            return Err(format!("{key:?} is reserved for cotter"));
         }
         Ok((key.to_owned(), text.clone().into_owned()))
     };
@@ -112,7 +112,7 @@ pub(super) fn directory(value: &DeValue<'_>) -> Result<PathBuf, String> {
     let path = PathBuf::from(text(value)?);
     match path.is_absolute() {
         true => Ok(path),
-        false => Err("write the whole path, beginning with /".to_owned()),
+        false => Err("write an absolute path".to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) fn zone(value: &DeValue<'_>) -> Result<Zone, String> {
     Zone::named(&text(value)?).map_err(|e| e.to_string())
 }
 
-/// As a string or as toml has it; without an offset nobody knows which moment is meant.
+/// An instant, as a string or a TOML datetime. An offset is required: otherwise the instant would be ambiguous.
 pub(super) fn instant(value: &DeValue<'_>) -> Result<UnixTime, String> {
     let text = match value {
         DeValue::Datetime(time) => time.to_string(),

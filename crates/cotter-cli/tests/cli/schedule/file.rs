@@ -35,7 +35,7 @@ fn a_file_without_a_mistake_is_praised_without_a_store() {
     let path = path.to_str().unwrap();
     env.run(["schedule", path]).code(69);
     let output = env.run(["schedule", path, "--validate"]).code(0).silent();
-    assert!(output.stdout.ends_with("jobs.toml: 1 job in group \"g\", no mistake\n"), "{output:?}");
+    assert!(output.stdout.ends_with("jobs.toml: 1 job in group \"g\", no mistakes\n"), "{output:?}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_runs_next_is_told_for_all_jobs_together() {
     let lines: Vec<_> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 5, "{output:?}");
     assert!(lines[..3].iter().all(|line| line.contains("-01-01T00:00:00Z  yearly")), "{output:?}");
-    assert!(lines[3].contains("off") && lines[3].ends_with("not enabled"), "{output:?}");
+    assert!(lines[3].contains("off") && lines[3].ends_with("disabled"), "{output:?}");
     assert!(lines[4].contains("poll") && lines[4].ends_with("fixed rate 10s"), "{output:?}");
     let output = env.run(["--json", "schedule", path, "--next", "-n", "1000"]).code(0);
     let last = output.json().into_iter().rev().find(|object| !object["at"].is_null()).unwrap();

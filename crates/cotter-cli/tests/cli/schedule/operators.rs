@@ -31,7 +31,7 @@ fn jobs_are_listed_paused_resumed_and_asked_for() {
         (1, &true.into(), &"failed".into())
     );
     let table = jobs(&["history", "b"]).code(0);
-    assert!(table.stdout.contains("(asked for)"), "{table:?}");
+    assert!(table.stdout.contains("(triggered)"), "{table:?}");
     jobs(&["resume", "a"]).code(0);
     event(&mut run, "resumed");
     while printed(&mut run) != "a" {}
@@ -53,5 +53,5 @@ fn a_broken_file_is_78_with_the_first_mistake() {
     let env = TestEnv::new();
     let path = env.jobs("wrokers = 3\n[job.b]\n");
     let output = env.run(["jobs", "--file", path.to_str().unwrap(), "list"]).code(78);
-    output.one_line(&["line 2: unknown key `wrokers`", "2 more with `cotter schedule --validate`"]);
+    output.one_line(&["line 2: unknown key `wrokers`", "2 more, see `cotter schedule --validate`"]);
 }

@@ -57,13 +57,13 @@ fn for_people_there_is_a_line_for_each_event() {
     let env = TestEnv::new();
     let path = env.jobs(&once("a", "exit 3"));
     let mut run = env.start(["schedule", path.to_str().unwrap()]);
-    assert_eq!(run.error_line(), "cotter: 1 job of group \"g\" waits for its slots");
+    assert_eq!(run.error_line(), "cotter: scheduling 1 job of group \"g\"");
     assert!(run.error_line().starts_with("cotter: a: started for 2020-01-01T00:00:00Z with token "));
     let ended = run.error_line();
     assert!(ended.starts_with("cotter: a: ended for 2020-01-01T00:00:00Z after "), "{ended}");
     assert!(ended.ends_with(": failed: exit code 3"), "{ended}");
     run.signal(Signal::INT);
-    assert!(run.error_line().contains("nothing new is started"));
+    assert!(run.error_line().contains("no more runs are started"));
     run.end().code(0);
 }
 
@@ -124,7 +124,7 @@ fn a_run_of_its_own_lock_inside_a_job_is_refused() {
     assert_eq!(printed(&mut run), "code=64");
     run.signal(Signal::TERM);
     let output = run.end().code(0);
-    assert!(output.stderr.contains("would wait for itself"), "{output:?}");
+    assert!(output.stderr.contains("would be a deadlock"), "{output:?}");
 }
 
 #[test]

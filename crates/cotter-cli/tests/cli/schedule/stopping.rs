@@ -13,7 +13,7 @@ fn what_runs_may_end_and_nothing_new_starts() {
     while printed(&mut run) != "a" {}
     run.signal(Signal::TERM);
     let output = run.end().code(0).silent();
-    let (before, after) = output.stdout.split_once("told to stop").expect("it is told");
+    let (before, after) = output.stdout.split_once("stopping: no more runs").expect("it is told");
     assert!(after.contains("\ndone\n") && !before.contains("\ndone\n"), "{output:?}");
     assert!(!after.contains("\"event\":\"started\""), "{output:?}");
 }
@@ -41,7 +41,7 @@ fn the_second_signal_kills_at_once() {
     let pid = Pid::from_raw(printed(&mut run).parse().unwrap()).unwrap();
     run.wards.push(pid);
     run.signal(Signal::TERM);
-    while !event(&mut run, "remark").to_string().contains("told to stop") {}
+    while !event(&mut run, "remark").to_string().contains("stopping: no more runs") {}
     let begin = Instant::now();
     run.signal(Signal::INT);
     run.end().code(0);
@@ -73,11 +73,11 @@ fn a_hang_up_reads_the_file_again() {
     run.signal(Signal::HUP);
     let warning = event(&mut run, "warning").to_string();
     assert!(warning.contains("line 2: unknown key `wrokers`"), "{warning}");
-    while !event(&mut run, "warning").to_string().contains("the jobs stay as they were") {}
+    while !event(&mut run, "warning").to_string().contains("the jobs are unchanged") {}
     env.jobs(&["workers = 3\n", &once("b", "echo b")].concat());
     run.signal(Signal::HUP);
     let warning = event(&mut run, "warning").to_string();
-    assert!(warning.contains("`workers` has changed: that needs a restart"), "{warning}");
+    assert!(warning.contains("`workers` has changed, which needs a restart"), "{warning}");
     let mut rest = [printed(&mut run), printed(&mut run)];
     rest.sort();
     assert_eq!(rest, ["a-ends", "b"], "the run of the old file goes on");

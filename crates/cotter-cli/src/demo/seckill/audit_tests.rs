@@ -1,7 +1,7 @@
-//! Logs made by hand: each mistake is a finding of its own, and the only one.
+//! Hand-written logs: each mistake leads to exactly its own finding.
 
-use super::super::log::{Entry, Sold};
-use super::read;
+use super::audit::read;
+use super::log::{Entry, Sold};
 use crate::demo::verdict::Verdict;
 
 fn sale(buyer: u32, remaining: u32, token: u64) -> Entry {
@@ -33,7 +33,8 @@ fn finds(entries: &[Entry], expected: &[&str]) -> String {
 #[test]
 fn clean() {
     let text = finds(&good(), &[]);
-    let due = "audit: clean: sold 2 of 2, in order, tokens rising; 2 told \"sold out\"; 4 of 4 answered\n";
+    let due =
+        "audit: clean: sold 2 of 2, in order, tokens increasing; 2 told \"sold out\"; 4 of 4 answered\n";
     assert_eq!(text, due);
 }
 
@@ -52,7 +53,7 @@ fn oversold() {
     let mut entries = good();
     entries[2] = sale(3, 0, 11);
     let text = finds(&entries, &["oversold", "out_of_order"]);
-    assert!(text.contains("oversold by 1: 3 were sold, 2 were there"), "{text}");
+    assert!(text.contains("oversold by 1: 3 sold, 2 in stock"), "{text}");
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn undersold() {
 fn out_of_order() {
     let entries: Vec<_> = [sale(2, 0, 7), sale(1, 1, 9)].into_iter().chain(good().split_off(2)).collect();
     let text = finds(&entries, &["out_of_order"]);
-    assert!(text.contains("2 sales out of order: buyer 2 left 0, due was 1"), "{text}");
+    assert!(text.contains("2 sales out of order: buyer 2 left 0, expected 1"), "{text}");
 }
 
 #[test]

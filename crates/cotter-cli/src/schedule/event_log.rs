@@ -1,6 +1,6 @@
-//! What happens, as lines: for people on standard error, with `--json` for programs on standard output.
+//! Events as lines: on standard error, or with `--json` as objects on standard output.
 //!
-//! A thread of its own writes them, so that a terminal that stands still, or a full pipe, holds up no job.
+//! A separate thread writes them, so that a stopped terminal or a full pipe does not delay jobs.
 
 use crate::output::Console;
 use cotter_scheduler::{Event, EventKind, UnixTime};
@@ -11,14 +11,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the last lines may take.
-const LAST: Duration = Duration::from_secs(1);
+/// The timeout for writing the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Tells what happens.
-pub(super) struct Tell {
+/// Writes events.
+pub(super) struct EventLog {
     lines: Sender<Line>,
     json: bool,
-    /// How the last command of each job ended, until that is told.
+    /// The exit code of the last command of each job, until it is reported.
     codes: Mutex<HashMap<String, u8>>,
 }
 
@@ -26,11 +26,11 @@ enum Line {
     Remark(String),
     Warning(String),
     Object(Value),
-    /// Everything before it is written.
+    /// A request to confirm that all earlier lines were written.
     Last(Sender<()>),
 }
 
-impl Tell {
+impl EventLog {
     pub(super) fn start(console: &Console) -> Self {
         let (lines, receiver) = channel();
         let (json, console) = (console.json, *console);
@@ -38,7 +38,7 @@ impl Tell {
         Self { lines, json, codes: Mutex::default() }
     }
 
-    /// Its command has ended with this code, which is told with the end of the run.
+    /// Sets the exit code of a job's command, which is reported with the end of the run.
     pub(super) fn code(&self, job: &str, code: u8) {
         self.codes.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned(), code);
     }
@@ -65,11 +65,11 @@ impl Tell {
         self.own("remark", None, text, Line::Remark);
     }
 
-    /// Back when all that was told is written, unless that takes too long.
+    /// Waits until all lines are written, with a timeout.
     pub(super) fn finish(&self) {
         let (done, all) = channel();
         self.send(Line::Last(done));
-        let _ = all.recv_timeout(LAST);
+        let _ = all.recv_timeout(FLUSH_TIMEOUT);
     }
 
     fn own(&self, kind: &str, job: Option<&str>, text: &str, line: fn(String) -> Line) {
@@ -81,7 +81,7 @@ impl Tell {
     }
 
     fn send(&self, line: Line) {
-        // Without the thread nobody is left to tell.
+        // An error means that the thread has ended.
         let _ = self.lines.send(line);
     }
 }

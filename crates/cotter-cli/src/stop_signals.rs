@@ -1,14 +1,14 @@
-//! The signals that end what has nothing to finish.
+//! The signals that end a command that has nothing to finish.
 
 use crate::output::Failure;
 use std::future::poll_fn;
 use std::task::Poll;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Heard from the moment it is made.
-pub(crate) struct Stops(Vec<(u8, Signal)>);
+/// Listens from the moment it is created.
+pub(crate) struct StopSignals(Vec<(u8, Signal)>);
 
-impl Stops {
+impl StopSignals {
     pub(crate) fn listen() -> Result<Self, Failure> {
         let kinds =
             [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup(), SignalKind::quit()];
@@ -17,13 +17,13 @@ impl Stops {
         Ok(Self(kinds.into_iter().map(listen).collect::<Result<_, Failure>>()?))
     }
 
-    /// The number of the next one.
+    /// The number of the next signal.
     pub(crate) async fn next(&mut self) -> u8 {
         poll_fn(|cx| {
             let mut streams = self.0.iter_mut();
-            let came =
+            let received =
                 streams.find_map(|(number, stream)| stream.poll_recv(cx).is_ready().then_some(*number));
-            came.map_or(Poll::Pending, Poll::Ready)
+            received.map_or(Poll::Pending, Poll::Ready)
         })
         .await
     }

@@ -1,20 +1,20 @@
-//! TERM, KILL, until nobody is left.
+//! Termination: TERM, then KILL, until no process is left.
 
-use super::boot;
+use super::boot_clock;
 use super::group::Group;
 use super::proc::Process;
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 
-/// So many rounds of KILL without a pause: who forks all the time is not to get ahead.
-const ROUNDS: usize = 64;
+/// The number of rounds of KILL without a pause, so that a process that keeps forking cannot get ahead.
+const MAX_KILL_ROUNDS: usize = 64;
 
-/// How far the end of all that came of a command has come.
+/// The progress of terminating a command and its descendants.
 #[derive(Debug)]
-pub(super) struct Ending {
-    /// Where the command was started.
+pub(super) struct Termination {
+    /// The process group of the command.
     group: Option<Group>,
-    /// When TERM was enough.
+    /// When to send KILL.
     kill: u64,
     give_up: Option<u64>,
     is_asked: bool,
@@ -22,37 +22,37 @@ pub(super) struct Ending {
     pause: Duration,
 }
 
-impl Ending {
-    /// KILL comes at `kill`, and nothing more `patience` after that.
+impl Termination {
+    /// Sends KILL at `kill`, and gives up `patience` after that.
     pub(super) fn new(group: Option<Group>, kill: u64, patience: Option<Duration>) -> Self {
-        let give_up = patience
-            .map(|p| kill.max(boot::now()).saturating_add(u64::try_from(p.as_nanos()).unwrap_or(u64::MAX)));
+        let give_up = patience.map(|p| {
+            kill.max(boot_clock::now()).saturating_add(u64::try_from(p.as_nanos()).unwrap_or(u64::MAX))
+        });
         let pause = Duration::from_millis(1);
         Self { group, kill, give_up, is_asked: false, rounds: 0, pause }
     }
 
-    /// Does the next thing to those who live. Answers how long to wait before the next look at who is left; `None` when
-    /// it is no use any more.
+    /// Performs the next step on the living processes. Returns the pause before the next check, or `None` to give up.
     pub(super) fn step(&mut self, living: &[Process]) -> Option<Duration> {
-        if self.give_up.is_some_and(|end| boot::now() >= end) {
+        if self.give_up.is_some_and(|end| boot_clock::now() >= end) {
             return None;
         }
-        if boot::left(self.kill).is_zero() {
+        if boot_clock::left(self.kill).is_zero() {
             self.kill(living);
             self.rounds += 1;
-            if self.rounds <= ROUNDS {
+            if self.rounds <= MAX_KILL_ROUNDS {
                 return Some(Duration::ZERO);
             }
         } else if !self.is_asked {
             self.is_asked = true;
             self.ask(living);
         }
-        let pause = self.pause.min(boot::left(self.kill).max(Duration::from_millis(1)));
+        let pause = self.pause.min(boot_clock::left(self.kill).max(Duration::from_millis(1)));
         self.pause = (2 * pause).min(Duration::from_millis(20));
         Some(pause)
     }
 
-    /// A stopped process sees no TERM before it goes on.
+    /// Sends TERM, and CONT because a stopped process does not handle TERM.
     fn ask(&self, living: &[Process]) {
         if let Some(group) = self.group_of(living) {
             group.send(Signal::TERM);
@@ -64,7 +64,7 @@ impl Ending {
         }
     }
 
-    /// A group at a time where that concerns nobody else: no member can fork itself out of it.
+    /// Sends KILL, to whole groups where they contain no other processes: no member can escape by forking.
     fn kill(&self, living: &[Process]) {
         if let Some(group) = self.group_of(living) {
             group.send(Signal::KILL);
@@ -77,7 +77,7 @@ impl Ending {
         }
     }
 
-    /// The group, as long as it has members: after that its number may be given to others.
+    /// The group, as long as it has members: after that its id may be reused.
     fn group_of(&self, living: &[Process]) -> Option<Group> {
         self.group.filter(|_| living.iter().any(|p| self.is_in_group(p)))
     }

@@ -1,7 +1,7 @@
-//! The words of a command on their way to its shim.
+//! Passing the arguments of a command to its shim.
 //!
-//! They do not stand in the shim's own command line: whoever kills by what stands there (`pkill -f job`) means the command,
-//! and would take the shim away with it, which is there to end what is left.
+//! They are not on the command line of the shim: killing by pattern (`pkill -f job`) is meant for the command, and must not
+//! kill the shim, which has to end whatever is left.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::OsString;
@@ -10,10 +10,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// What ends a word: no word has it.
+/// The terminator of an argument.
 const END: u8 = 0;
 
-/// A descriptor from which they can be read; there may be more of them than fit into a packet.
+/// Writes the arguments to a memory file, because they may not fit into a packet.
 pub(super) fn pack(words: &[OsString]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("command", MemfdFlags::CLOEXEC)?);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([END])).collect();
@@ -22,7 +22,7 @@ pub(super) fn pack(words: &[OsString]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// What was packed.
+/// Reads the arguments back.
 pub(super) fn unpack(words: OwnedFd) -> io::Result<Vec<OsString>> {
     let mut bytes = Vec::new();
     File::from(words).read_to_end(&mut bytes)?;

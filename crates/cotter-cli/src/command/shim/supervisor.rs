@@ -1,10 +1,10 @@
-//! What the shim does while the command runs.
+//! The supervision of the running command.
 
-use super::family::{self, Event};
+use super::descendants::{self, Event};
 use super::start::Started;
-use crate::command::boot;
+use crate::command::boot_clock;
 use crate::command::group::Group;
-use crate::command::wire::{News, Order};
+use crate::command::wire::{Request, ShimEvent};
 use nix::sys::signal::{SigSet, Signal as Heard};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -16,31 +16,31 @@ use rustix::time::{
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Looks after one command.
-pub(super) struct Keeper {
+/// Supervises one command.
+pub(super) struct Supervisor {
     socket: OwnedFd,
     children: SignalFd,
     timer: OwnedFd,
     started: Started,
-    /// For the command when cotter is dead.
+    /// The grace period if cotter is dead.
     grace: Duration,
-    /// When to stop by itself, and when to KILL then.
+    /// When to stop the command without a request, and when to send KILL then.
     until: Option<(u64, u64)>,
-    /// The status of the command's own process, once it has ended.
+    /// The status of the command itself, once it has ended.
     status: Option<i32>,
-    /// That it has ended was told.
-    is_told: bool,
+    /// Whether its end was reported.
+    is_reported: bool,
     is_stopped: bool,
 }
 
-/// Why the command has to end now.
+/// The reason to stop the command.
 enum Why {
-    Told(Duration),
+    Requested(Duration),
     CotterIsDead,
     Overdue,
 }
 
-impl Keeper {
+impl Supervisor {
     pub(super) fn new(socket: OwnedFd, started: Started, grace: Duration) -> rustix::io::Result<Self> {
         let mut child = SigSet::empty();
         child.add(Heard::SIGCHLD);
@@ -55,12 +55,12 @@ impl Keeper {
             grace,
             until: None,
             status: None,
-            is_told: false,
+            is_reported: false,
             is_stopped: false,
         })
     }
 
-    /// Until nobody is left.
+    /// Runs until no process is left.
     pub(super) fn run(mut self, until: Option<(u64, u64)>) {
         if let Some((term, kill)) = until {
             self.keep_until(term, kill);
@@ -68,45 +68,46 @@ impl Keeper {
         if let Some(why) = self.watch() {
             self.end(&why);
             self.close();
-            News::Over.send(&self.socket);
+            ShimEvent::Over.send(&self.socket);
         }
     }
 
-    /// `None` when nobody is left by itself: that is told.
+    /// Waits for a reason to stop the command. Returns `None`, after reporting it, if no process is left.
     fn watch(&mut self) -> Option<Why> {
         loop {
-            if self.hear_of_children() {
+            if self.reap_children() {
                 self.close();
                 let status = self.status.unwrap_or_default();
-                let last = if self.is_told { News::Over } else { News::Ended { status, left: 0 } };
+                let last =
+                    if self.is_reported { ShimEvent::Over } else { ShimEvent::Ended { status, left: 0 } };
                 last.send(&self.socket);
                 return None;
             }
-            self.tell_of_those_left();
-            let (told, due) = self.wait();
-            if due && self.until.is_some_and(|(term, _)| boot::left(term).is_zero()) {
+            self.report_descendants();
+            let (request, due) = self.wait();
+            if due && self.until.is_some_and(|(term, _)| boot_clock::left(term).is_zero()) {
                 return Some(Why::Overdue);
             }
-            if told && let Some(why) = self.obey() {
+            if request && let Some(why) = self.handle_request() {
                 return Some(why);
             }
         }
     }
 
-    /// Once, when the command has ended but some that came of it live on.
-    fn tell_of_those_left(&mut self) {
-        let Some(status) = self.status.filter(|_| !self.is_told) else { return };
-        let left = family::living().len();
+    /// Reports once that the command has ended while some of its descendants are still running.
+    fn report_descendants(&mut self) {
+        let Some(status) = self.status.filter(|_| !self.is_reported) else { return };
+        let left = descendants::living().len();
         if left > 0 {
-            self.is_told = true;
-            News::Ended { status, left }.send(&self.socket);
+            self.is_reported = true;
+            ShimEvent::Ended { status, left }.send(&self.socket);
         }
     }
 
-    /// Takes in what became of children; true when there are none any more.
-    fn hear_of_children(&mut self) -> bool {
+    /// Reaps children; returns true if there are none left.
+    fn reap_children(&mut self) -> bool {
         loop {
-            match family::event() {
+            match descendants::event() {
                 Ok(Some(event)) => self.note(event),
                 Ok(None) => return false,
                 Err(Errno::INTR) => {}
@@ -124,12 +125,12 @@ impl Keeper {
             Some(signal) => {
                 self.is_stopped = true;
                 self.give_the_terminal_back();
-                News::Stopped(signal).send(&self.socket);
+                ShimEvent::Stopped(signal).send(&self.socket);
             }
         }
     }
 
-    /// Whether there is something to hear, and whether the time is over.
+    /// Waits for a request or the timer. Returns whether there is a request, and whether the timer has expired.
     fn wait(&self) -> (bool, bool) {
         let mut fds = [
             PollFd::new(&self.socket, PollFlags::IN),
@@ -144,25 +145,25 @@ impl Keeper {
         (ready[0], ready[1])
     }
 
-    fn obey(&mut self) -> Option<Why> {
-        let Ok(Some((order, _))) = Order::receive(&self.socket) else { return Some(Why::CotterIsDead) };
+    fn handle_request(&mut self) -> Option<Why> {
+        let Ok(Some((order, _))) = Request::receive(&self.socket) else { return Some(Why::CotterIsDead) };
         match order {
-            Order::Until { term, kill } => self.keep_until(term, kill),
-            Order::Signal(signal) => {
+            Request::Until { term, kill } => self.keep_until(term, kill),
+            Request::Signal(signal) => {
                 if let Some(signal) = Signal::from_named_raw(signal) {
                     self.is_stopped &= !Group::goes_on(signal);
                     self.started.group.pass_on(signal);
                 }
             }
-            Order::Continue { foreground } => {
+            Request::Continue { foreground } => {
                 if let (true, Some((terminal, _))) = (foreground, &self.started.terminal) {
                     terminal.give_to(self.started.group.0);
                 }
                 self.is_stopped = false;
                 self.started.group.send(Signal::CONT);
             }
-            Order::Stop(grace) => return Some(Why::Told(grace)),
-            Order::Start { .. } => {}
+            Request::Stop(grace) => return Some(Why::Requested(grace)),
+            Request::Start { .. } => {}
         }
         None
     }
@@ -171,28 +172,28 @@ impl Keeper {
         self.until = Some((term, kill));
         let moment = Timespec {
             tv_sec: (term / 1_000_000_000).try_into().unwrap_or(i64::MAX),
-            // Zero altogether would disarm it.
+            // All zeros would disarm the timer.
             tv_nsec: (term % 1_000_000_000).max(1).try_into().unwrap_or_default(),
         };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: moment };
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
     }
 
-    /// Ends all that came of the command. A command that is stopped is not let go on when its time is over.
+    /// Ends the command and its descendants. A stopped command must not continue after its time has ended.
     fn end(&mut self, why: &Why) {
         let last = self.until.map_or(u64::MAX, |(_, kill)| kill);
         let kill = match why {
-            Why::Told(grace) => boot::after(*grace).min(last),
-            Why::CotterIsDead => boot::after(self.grace).min(last),
+            Why::Requested(grace) => boot_clock::after(*grace).min(last),
+            Why::CotterIsDead => boot_clock::after(self.grace).min(last),
             Why::Overdue => {
-                News::Overdue.send(&self.socket);
+                ShimEvent::Overdue.send(&self.socket);
                 if self.is_stopped { 0 } else { last }
             }
         };
-        family::end(self.started.group, kill);
+        descendants::end(self.started.group, kill);
     }
 
-    /// The lock, if cotter is dead, and then the event that says so.
+    /// Gives the terminal back and closes the descriptors of the lock.
     fn close(&mut self) {
         self.give_the_terminal_back();
         while self.started.kept.pop().is_some() {}

@@ -1,4 +1,4 @@
-//! A line on a terminal that is kept up to date, and taken away when it is not true any more.
+//! A status line on a terminal, which is updated in place and removed at the end.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
@@ -6,22 +6,22 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use std::io::{IsTerminal, stderr};
 use std::os::fd::OwnedFd;
 
-/// Back to the margin, and clear to the end of the line.
+/// Carriage return, and clear to the end of the line.
 const CLEAR: &str = "\r\x1b[K";
 
-/// It stands on standard error, below what was said before.
+/// A line on standard error, below all earlier output.
 #[derive(Debug)]
-pub(crate) struct Live {
-    /// Opened anew: it does not wait when the terminal stands still (Ctrl-S), and others who write there do as before.
+pub(crate) struct StatusLine {
+    /// A separate descriptor, so that it can be non-blocking for a stopped terminal (Ctrl-S) without affecting other writers.
     terminal: Option<OwnedFd>,
 }
 
-impl Live {
-    /// Shows nothing unless it is `wanted` and there is a terminal.
+impl StatusLine {
+    /// Shows nothing unless it is `wanted` and standard error is a terminal.
     pub(crate) fn new(wanted: bool) -> Self {
         let terminal = (wanted && stderr().is_terminal()).then(|| {
             let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-            // It may belong to another user, as after su(1).
+            // The terminal may belong to another user, as after su(1).
             open("/proc/self/fd/2", flags, Mode::empty()).or_else(|_| fcntl_dupfd_cloexec(stderr(), 3)).ok()
         });
         Self { terminal: terminal.flatten() }
@@ -31,11 +31,11 @@ impl Live {
         self.terminal.is_some()
     }
 
-    /// In place of what it said before. A terminal that stands still, or cannot be written to, leaves nobody to tell.
+    /// Replaces the text. Errors and stopped terminals are ignored: nobody could see a message about them.
     pub(crate) fn say(&self, text: &str) {
         let Some(terminal) = &self.terminal else { return };
         let width = rustix::termios::tcgetwinsize(terminal).map_or(80, |size| size.ws_col);
-        // A line that wraps cannot be cleared.
+        // A wrapped line cannot be cleared.
         let text: String = text.chars().take(usize::from(width.max(2)) - 1).collect();
         let line = format!("{CLEAR}{text}");
         let mut bytes = line.as_bytes();
@@ -48,7 +48,7 @@ impl Live {
         }
     }
 
-    /// Makes room for other lines.
+    /// Clears the line, so that other lines can be printed.
     pub(crate) fn clear(&self) {
         self.say("");
     }
@@ -58,7 +58,7 @@ fn accepts(terminal: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(terminal, PollFlags::OUT)], Some(&Timespec::default())) == Ok(1)
 }
 
-impl Drop for Live {
+impl Drop for StatusLine {
     fn drop(&mut self) {
         self.clear();
     }

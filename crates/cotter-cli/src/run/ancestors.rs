@@ -1,17 +1,17 @@
-//! The processes that this one came of.
+//! The ancestors of this process.
 
 use crate::command::proc::{Process, start_of};
 use rustix::process::{Pid, getpid, getppid};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// A process that holds a lock. Its number alone may be another one's by now.
+/// A process that holds a lock. Its id alone is not sufficient: it may have been reused.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Holder {
     pid: i32,
-    /// When it began, in ticks since the machine did.
+    /// Its start time, in ticks since boot.
     start: Option<u64>,
-    /// Where its number is one.
+    /// The PID namespace of its id.
     namespace: Option<String>,
 }
 
@@ -21,8 +21,8 @@ impl Holder {
         Self { pid: pid.as_raw_nonzero().get(), start: start_of(pid), namespace: namespace() }
     }
 
-    /// Whether it lives, above this process. What cannot be looked at is believed: a run that is refused is better than
-    /// one that waits for itself.
+    /// Whether it is a living ancestor of this process. If that cannot be determined it is assumed: refusing a run is better
+    /// than a deadlock.
     pub(super) fn is_above(&self) -> bool {
         if self.start.is_none() || self.namespace.is_none() || self.namespace != namespace() {
             return true;
@@ -33,12 +33,12 @@ impl Holder {
     }
 }
 
-/// Whether this number is that of a process above this one.
+/// Whether this is the id of an ancestor of this process.
 pub(super) fn is_above(pid: u32) -> bool {
     above().0.iter().any(|above| u32::try_from(above.as_raw_nonzero().get()) == Ok(pid))
 }
 
-/// From the parent upwards; and whether these are all.
+/// The ancestors from the parent upwards, and whether the list is complete.
 fn above() -> (Vec<Pid>, bool) {
     let mut pids = Vec::new();
     let mut next = getppid();
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_started_this_is_above_and_this_itself_is_not() {
+    fn the_parent_is_above_and_this_process_is_not() {
         let parent = getppid().unwrap();
         let holder =
             |pid: Pid| Holder { pid: pid.as_raw_nonzero().get(), start: start_of(pid), ..Holder::this() };

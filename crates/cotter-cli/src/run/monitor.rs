@@ -1,0 +1,123 @@
+//! The waiting line: who holds the lock, and whether the store answers.
+
+use super::args::Run;
+use super::held::{inside, is_held_above};
+use crate::duration::{since, words};
+use crate::output::{Console, Failure, clean};
+use crate::status_line::StatusLine;
+use cotter::{Client, ErrorKind, Name, Record};
+use std::future::pending;
+use std::io::Write;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The delay before the first line; shorter waits are silent.
+const FIRST_LINE_AFTER: Duration = Duration::from_millis(300);
+/// The interval between updates of the line.
+const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
+/// The interval between checks of the store if there is no line to update.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// The time without an answer after which the store is reported.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Watches a lock while this process waits for it.
+///
+/// On a terminal it shows the holder in a status line, with `--verbose` it prints the line once, and otherwise nothing: a
+/// wait is not worth a mail from cron.
+pub(super) struct WaitMonitor<'a> {
+    client: &'a Client,
+    name: &'a Name,
+    console: &'a Console,
+    live: StatusLine,
+    /// Whether the line was printed, if it is printed once.
+    is_printed: bool,
+    /// Since when the store does not answer.
+    silent: Option<Instant>,
+    is_silence_reported: bool,
+}
+
+impl<'a> WaitMonitor<'a> {
+    pub(super) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
+        let live = StatusLine::new(!console.quiet);
+        let is_printed = !console.verbose;
+        Self { client, name, console, live, is_printed, silent: None, is_silence_reported: false }
+    }
+
+    /// Returns only if waiting is of no use.
+    pub(super) async fn watch(mut self) -> Failure {
+        sleep(FIRST_LINE_AFTER).await;
+        loop {
+            let begin = Instant::now();
+            match timeout(UPDATE_INTERVAL, self.client.holder(self.name)).await {
+                Ok(Ok(record)) => {
+                    (self.silent, self.is_silence_reported) = (None, false);
+                    if record.as_ref().is_some_and(is_held_above) {
+                        return inside(self.client, self.name);
+                    }
+                    self.show(record.as_ref());
+                }
+                Ok(Err(error)) if error.kind() == ErrorKind::Unavailable => self.report_silence(Some(&error)),
+                Ok(Err(_)) => self.show(None),
+                Err(_) => self.report_silence(None),
+            }
+            if !self.live.is_on() && self.client.info().capabilities.immediate {
+                return pending().await;
+            }
+            let pause = if self.live.is_on() { UPDATE_INTERVAL } else { PROBE_INTERVAL };
+            sleep(pause.saturating_sub(begin.elapsed())).await;
+        }
+    }
+
+    fn show(&mut self, record: Option<&Record>) {
+        let text = waiting_message(self.name, record);
+        if self.live.is_on() {
+            self.live.say(&text);
+        } else if !self.is_printed {
+            let _ = writeln!(self.console.err(), "{text}");
+            self.is_printed = true;
+        }
+    }
+
+    /// Reports once, until the store answers again, that it does not. The last known holder is no longer shown.
+    fn report_silence(&mut self, error: Option<&cotter::Error>) {
+        let since = *self.silent.get_or_insert_with(Instant::now);
+        let is_long = error.is_some() || since.elapsed() >= SILENCE_TIMEOUT;
+        if is_long && !self.is_silence_reported {
+            let why = error.map_or_else(|| "no reply".to_owned(), ToString::to_string);
+            self.live.clear();
+            self.console.warning(&format!("waiting for {}: the store does not answer: {why}", self.name));
+            self.is_silence_reported = true;
+        }
+        self.show(None);
+    }
+}
+
+fn waiting_message(name: &Name, record: Option<&Record>) -> String {
+    let held = record.and_then(held_by).map(|by| format!(", held by {by}")).unwrap_or_default();
+    let waiters = record.and_then(|r| r.waiters).filter(|n| *n > 0);
+    let waiting = waiters.map(|n| format!(", {n} waiting")).unwrap_or_default();
+    format!("waiting for {}{held}{waiting}", clean(name))
+}
+
+/// The message about giving up.
+pub(super) fn busy_message(args: &Run, name: &Name, record: Option<&Record>) -> String {
+    let held = record.and_then(held_by).map_or_else(|| "is busy".to_owned(), |by| format!("is held by {by}"));
+    match args.wait {
+        Some(wait) => format!("{name} {held}; gave up after {}", words(wait)),
+        None => format!("{name} {held}; gave up"),
+    }
+}
+
+fn held_by(record: &Record) -> Option<String> {
+    let holder = record.holders.first()?;
+    let label = clean(&holder.label);
+    let held = match holder.since {
+        Some(then) => format!("{label} for {}", words(since(then))),
+        None => label,
+    };
+    Some(match record.holders.len() - 1 {
+        0 => held,
+        1 => format!("{held} and one other"),
+        others => format!("{held} and {others} others"),
+    })
+}

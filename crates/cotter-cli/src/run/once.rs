@@ -1,0 +1,97 @@
+//! `--slot`: runs a command once per key.
+
+use super::args::Run;
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use cotter::{Client, Guard, Name, Note};
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of keys that are kept; fewer if they do not fit into a note.
+const MAX_KEYS: usize = 1000;
+/// The maximum length of a key: longer keys would displace too many others.
+const MAX_KEY_BYTES: usize = 256;
+
+/// The note of the lock: the keys with which the command has succeeded.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompletedKeys {
+    #[serde(rename = "slots")]
+    keys: Vec<String>,
+}
+
+/// The key of this run, and those of completed runs.
+#[derive(Debug)]
+pub(super) struct OnceKey {
+    key: String,
+    completed: CompletedKeys,
+}
+
+/// Parses a key of the command line.
+pub(crate) fn parse(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > MAX_KEY_BYTES {
+        return Err(format!("a key has 1 to {MAX_KEY_BYTES} bytes"));
+    }
+    Ok(text.to_owned())
+}
+
+impl OnceKey {
+    /// Loads the note, if the arguments have a key. The lock has to be held.
+    pub(super) async fn load(args: &Run, client: &Client, name: &Name) -> Result<Option<Self>, Failure> {
+        let Some(key) = args.slot.clone() else { return Ok(None) };
+        let completed = match client.note(name).await? {
+            None => CompletedKeys::default(),
+            Some(note) => serde_json::from_slice(&note.bytes).map_err(|_| foreign(name))?,
+        };
+        Ok(Some(Self { key, completed }))
+    }
+
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.completed.keys.contains(&self.key)
+    }
+
+    /// Adds the key to the note. A failure is only a warning, because the command has run.
+    pub(super) async fn done(&mut self, guard: &Guard, console: &Console) {
+        self.completed.keys.push(self.key.clone());
+        if let Err(error) = guard.put_note(self.bytes()).await {
+            console.warning(&format!("the slot {:?} was not recorded as done: {error}", self.key));
+        }
+    }
+
+    /// The note with the newest keys that fit.
+    fn bytes(&mut self) -> Vec<u8> {
+        let keys = &mut self.completed.keys;
+        keys.drain(..keys.len().saturating_sub(MAX_KEYS));
+        loop {
+            let bytes = serde_json::to_vec(&self.completed).unwrap_or_default();
+            if bytes.len() <= Note::MAX_BYTES {
+                return bytes;
+            }
+            self.completed.keys.remove(0);
+        }
+    }
+}
+
+fn foreign(name: &Name) -> Failure {
+    let why = format!("the note of {name:?} is not a list of keys: use another name, or leave --slot out");
+    Failure::new(Exit::UsedOtherwise, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_keys_are_kept() {
+        let keys = (0..1200).map(|n| format!("{n:0>200}")).collect();
+        let mut key = OnceKey { key: "new".into(), completed: CompletedKeys { keys } };
+        key.completed.keys.push("new".into());
+        let bytes = key.bytes();
+        assert!(bytes.len() <= Note::MAX_BYTES && bytes.len() > Note::MAX_BYTES - 300);
+        assert!(key.is_done());
+        assert!(parse("").is_err() && parse(&"x".repeat(257)).is_err() && parse("2031-05-02").is_ok());
+    }
+}

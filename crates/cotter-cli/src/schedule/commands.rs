@@ -1,0 +1,134 @@
+//! One run: a command under the lock of its job.
+
+use super::event_log::EventLog;
+use super::file::Spec;
+use super::systemd;
+use crate::command::{Child, Launch, Outcome, Step, Watch, restore_lease, stop};
+use crate::exit::Exit;
+use crate::run::held::{self, Held};
+use crate::store::Chosen;
+use cotter_scheduler::{Job, Run};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// State shared by all runs.
+pub(super) struct Commands {
+    pub(super) store: Chosen,
+    pub(super) log: Arc<EventLog>,
+    /// Whether all commands have to be killed.
+    kill: watch::Sender<bool>,
+    /// Each run subscribes to this, so that the end of all runs can be awaited.
+    open: watch::Sender<()>,
+}
+
+/// The reason why the scheduler stops a command.
+enum Halt {
+    Cancelled,
+    Kill,
+}
+
+impl Commands {
+    pub(super) fn new(store: Chosen, log: Arc<EventLog>) -> Arc<Self> {
+        Arc::new(Self { store, log, kill: watch::Sender::new(false), open: watch::Sender::new(()) })
+    }
+
+    /// The job of the scheduler that runs this command.
+    pub(super) fn job(self: &Arc<Self>, spec: &Spec) -> Job {
+        let (commands, shared) = (self.clone(), Arc::new(spec.clone()));
+        spec.job(move |run| in_a_task(commands.clone(), shared.clone(), run))
+    }
+
+    /// Kills all commands, and those that are started later.
+    pub(super) fn kill_all(&self) {
+        self.kill.send_replace(true);
+    }
+
+    /// Waits until no command is running, with a timeout.
+    pub(super) async fn closed(&self, limit: Duration) {
+        let _ = timeout(limit, self.open.closed()).await;
+    }
+
+    async fn killed(&self) {
+        // The sender is not dropped before `self`.
+        let _ = self.kill.subscribe().wait_for(|kill| *kill).await;
+    }
+
+    /// Runs the command. The error is the reason of a failure.
+    async fn run(&self, spec: &Spec, run: &Run) -> Result<(), String> {
+        let (guard, grace) = (run.guard(), spec.grace);
+        let launch = Launch { without: systemd::VARIABLES, ..spec.launch(self.environment(run)?) };
+        restore_lease(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
+        let mut watch = Watch::new(guard, grace, None);
+        let mut child = Child::spawn(&launch, &watch).await.map_err(|failure| failure.message)?;
+        let end = loop {
+            tokio::select! {
+                biased;
+                step = watch.next(&mut child) => match step.map_err(|failure| failure.message)? {
+                    Step::Ended(end) => break Ok(end),
+                    Step::Stopped(_) => {}
+                },
+                () = self.killed() => break Err(Halt::Kill),
+                _ = run.cancelled() => break Err(Halt::Cancelled),
+            }
+        };
+        let result = match end {
+            Ok(end) => {
+                let warn = |text: &str| self.log.warning(Some(&spec.name), text);
+                self.conclude(&spec.name, &stop(&mut child, guard, end, grace, warn).await)
+            }
+            Err(Halt::Kill) => {
+                child.stop(Duration::ZERO).await;
+                Err("killed by a second signal to cotter".to_owned())
+            }
+            Err(Halt::Cancelled) => {
+                child.stop(grace.in_time(guard)).await;
+                Err("stopped with the scheduler".to_owned())
+            }
+        };
+        child.kill_and_wait();
+        result
+    }
+
+    fn environment(&self, run: &Run) -> Result<Vec<(String, String)>, String> {
+        let above = Held::above(|key| std::env::var_os(key)).map_err(|failure| failure.message)?;
+        let (client, name) = (run.client(), run.guard().name());
+        above.refuse(client, name).map_err(|failure| failure.message)?;
+        let held = above.with(client, name);
+        let mut env = self.store.environment();
+        env.push((held::KEY.to_owned(), held.text()));
+        env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));
+        env.push(("COTTER_ATTEMPT".to_owned(), run.attempt().to_string()));
+        Ok(env)
+    }
+
+    fn conclude(&self, job: &str, end: &Outcome) -> Result<(), String> {
+        let status = match end {
+            Outcome::Exited { status, .. } | Outcome::NoShim(Some(status)) => *status,
+            Outcome::Lost(lost) => return Err(lost.to_string()),
+            Outcome::Expiring(expiring) => return Err(format!("{expiring}; the command was stopped")),
+            Outcome::Overdue => {
+                return Err("cotter was paused for too long, the command was stopped".to_owned());
+            }
+            Outcome::NoShim(None) | Outcome::MaxHold(_) => return Err("killed".to_owned()),
+        };
+        let code = Exit::of_child(status).code();
+        self.log.code(job, code);
+        match code {
+            0 => Ok(()),
+            code if status.code().is_none() => Err(format!("killed by signal {}", code - 128)),
+            code => Err(format!("exit code {code}")),
+        }
+    }
+}
+
+/// Runs the command in a separate task, which ends when no process of the command is left: if the scheduler stops waiting for
+/// it, the lock is still held.
+async fn in_a_task(commands: Arc<Commands>, spec: Arc<Spec>, run: Run) -> Result<(), String> {
+    let task = tokio::spawn(async move {
+        let _open = commands.open.subscribe();
+        commands.run(&spec, &run).await
+    });
+    task.await.unwrap_or_else(|error| Err(error.to_string()))
+}
