@@ -160,7 +160,7 @@ fn label(text: Option<&str>) -> Result<String> {
         let why = format!("a label has at most {LABEL} bytes and no control characters");
         return Err(Error::new(ErrorKind::InvalidInput, why));
     }
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = crate::sys::host_name();
     let who = format!("{host}/{}", std::process::id());
     Ok(if text.is_empty() { who } else { format!("{who} ({text})") })
 }

@@ -44,6 +44,7 @@ mod owner;
 mod request;
 mod rwlock;
 mod signal;
+mod sys;
 mod token;
 mod url;
 
@@ -52,7 +53,10 @@ pub mod memory;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "file")]
+#[cfg(all(feature = "file", unix))]
+pub mod file;
+#[cfg(all(feature = "file", not(unix)))]
+#[path = "file/unsupported.rs"]
 pub mod file;
 #[cfg(feature = "redis")]
 pub mod redis;

@@ -54,6 +54,7 @@ pub use session::Session;
 use crate::{Error, Result};
 use async_trait::async_trait;
 use std::fmt::Debug;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -124,6 +125,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// The process has no descriptors left.
+    #[cfg(unix)]
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
         let _ = grant;
         Ok(Vec::new())

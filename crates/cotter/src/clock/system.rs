@@ -1,20 +1,16 @@
-//! The system's boot clock, and sleeps on it by one timer descriptor.
+//! The system's boot clock, and sleeps on it by one alarm.
 
 use super::{Clock, Moment, Sleep};
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
-};
+use crate::sys::alarm::{Alarm, Ticks};
+use crate::sys::clock::boot_nanos;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
-use tokio::net::unix::pipe::Receiver;
 
-/// `CLOCK_BOOTTIME`. Sleeps are driven by the engine's thread, never by the runtime of a caller.
+/// The boot clock of the system. Sleeps are driven by the engine's thread, never by the runtime of a caller.
 #[derive(Debug, Clone)]
 pub(crate) struct SystemClock(pub(crate) Arc<Timers>);
 
@@ -33,14 +29,13 @@ impl Clock for SystemClock {
 }
 
 fn boot_now() -> Moment {
-    let t = clock_gettime(ClockId::Boottime);
-    Moment::from_nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    Moment::from_nanos(boot_nanos())
 }
 
-/// All who sleep on the boot clock, in order, and the one descriptor that wakes them.
+/// All sleeps on the boot clock, in order, and the one alarm that ends them.
 #[derive(Debug)]
 pub(crate) struct Timers {
-    fd: OwnedFd,
+    alarm: Alarm,
     queue: Mutex<Queue>,
 }
 
@@ -53,24 +48,19 @@ struct Queue {
 
 impl Timers {
     pub(crate) fn new() -> std::io::Result<Self> {
-        let fd = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         let queue = Queue { next_id: 0, sleepers: BTreeMap::new(), armed: Moment::NEVER };
-        Ok(Self { fd, queue: Mutex::new(queue) })
+        Ok(Self { alarm: Alarm::new()?, queue: Mutex::new(queue) })
     }
 
-    /// What [`drive`](Self::drive) reads, on the runtime of the caller.
-    ///
-    /// A timer descriptor reads like a pipe, and the pipe's end is the reactor's safe way to take a descriptor over.
-    pub(crate) fn ticks(&self) -> std::io::Result<Receiver> {
-        Receiver::from_owned_fd_unchecked(self.fd.try_clone()?)
+    /// The ticks for [`drive`](Self::drive), on the runtime of the caller.
+    pub(crate) fn ticks(&self) -> std::io::Result<Ticks> {
+        self.alarm.ticks()
     }
 
     /// Wakes sleepers for ever; runs on the engine's thread.
-    pub(crate) async fn drive(self: Arc<Self>, fd: Receiver) -> std::io::Result<()> {
+    pub(crate) async fn drive(self: Arc<Self>, mut ticks: Ticks) -> std::io::Result<()> {
         loop {
-            fd.readable().await?;
-            // Reading resets the descriptor; how often it fired says nothing that the queue does not.
-            let _ = fd.try_read(&mut [0_u8; 8]);
+            ticks.next().await?;
             for waker in self.due() {
                 waker.wake();
             }
@@ -102,19 +92,14 @@ impl Timers {
         self.lock().sleepers.remove(&(until, id));
     }
 
-    /// Sets the descriptor for the earliest sleeper. One that left keeps it armed: waking once too often is cheap.
+    /// Sets the alarm for the earliest sleeper. One that left keeps it set: waking once too often is cheap.
     fn arm(&self, queue: &mut Queue) {
         let Some((&(earliest, _), _)) = queue.sleepers.first_key_value() else { return };
         if earliest >= queue.armed {
             return;
         }
         queue.armed = earliest;
-        // Zero would disarm the descriptor.
-        let nanos = earliest.as_nanos().max(1);
-        let at = Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
-        let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
-        timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &spec)
-            .expect("a valid time on a timer of our own");
+        self.alarm.set(earliest.as_nanos());
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {

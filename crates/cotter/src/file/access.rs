@@ -3,8 +3,6 @@
 //! A group shares what its members make, whatever their umask. So a file gets its rights under a name that nobody looks
 //! for, and its own name last.
 
-use nix::sys::stat::Mode as NixMode;
-use nix::unistd::mkfifo;
 use rustix::fs::{Gid, Mode, OFlags, chmod, chown, fchmod, link, lstat, mkdir, open, rename, rmdir, unlink};
 use rustix::io::{Errno, Result};
 use std::os::fd::{AsFd, OwnedFd};
@@ -53,12 +51,6 @@ impl Access {
         let _ = unlink(&unseen);
         // Somebody else was faster.
         if made == Err(Errno::EXIST) { Ok(()) } else { made }
-    }
-
-    /// Makes a pipe with exactly these rights, under a name that nobody looks for.
-    pub(super) fn make_pipe(&self, path: &Path) -> Result<()> {
-        mkfifo(path, NixMode::from_bits_truncate(self.file.as_raw_mode()))
-            .map_err(|e| Errno::from_raw_os_error(e as i32))
     }
 
     /// Gives a file that this process has made the rights that the umask took from it.

@@ -5,13 +5,13 @@
 
 use super::backend::Files;
 use super::errors::{errno, fault};
-use super::kernel_locks::{self, Flocked};
-use super::lock::FileId;
 use super::names::{decode, encode};
 use super::paths::{LOCK, Spot};
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
+use crate::sys::FileId;
+use crate::sys::holders::{self, Flocked};
 use crate::{Eviction, Mode, Name, Result};
 use async_trait::async_trait;
 use rustix::fs::{OFlags, fstat, open};
@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 #[async_trait]
 impl Admin for Files {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
-        let locks = kernel_locks::flocked();
+        let locks = holders::flocked();
         let names = self.names(filter, after)?;
         Page::fill(PAGE, filter, names, |name| self.record(name, locks.as_deref()))
     }
@@ -34,12 +34,12 @@ impl Admin for Files {
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let spot = self.spot(name);
         let Some(found) = Found::read(&spot.lock)? else { return Ok(Eviction::NotHeld) };
-        let holders = found.holders(&spot, kernel_locks::flocked().as_deref());
+        let holders = found.holders(&spot, holders::flocked().as_deref());
         let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t.get())));
         let Some(State { pid, .. }) = meant else { return Ok(Eviction::NotHeld) };
         // Somebody is going to end this process: it has to be the one.
-        let is_it = kernel_locks::has(*pid, found.file).unwrap_or(true);
-        let pid = if is_it { *pid } else { kernel_locks::heir(found.file, *pid) };
+        let is_it = holders::has(*pid, found.file).unwrap_or(true);
+        let pid = if is_it { *pid } else { holders::heir(found.file, *pid) };
         Ok(Eviction::HolderMustExit { pid })
     }
 
@@ -87,6 +87,8 @@ impl Files {
 pub(super) struct Found {
     state: State,
     file: FileId,
+    /// False where it was tried, and nobody has the lock.
+    may_be_locked: bool,
 }
 
 impl Found {
@@ -99,22 +101,26 @@ impl Found {
         };
         let stat = fstat(&fd).map_err(|e| fault("looking at", path, e))?;
         let state = State::read(fd.as_fd(), path)?;
-        Ok(state.map(|state| Self { state, file: FileId::of(&stat) }))
+        let may_be_locked = holders::is_locked(&fd).unwrap_or(true);
+        Ok(state.map(|state| Self { state, file: FileId::of(&stat), may_be_locked }))
     }
 
     /// Those who hold it, as the kernel says.
     fn holders(&self, spot: &Spot, locks: Option<&[Flocked]>) -> Vec<State> {
+        if !self.may_be_locked {
+            return Vec::new();
+        }
         if self.state.shared {
             return spot.readers.now(self.file, locks);
         }
-        let Self { state, file } = self;
+        let Self { state, file, .. } = self;
         if !state.held {
             return Vec::new();
         }
         let is_confirmed = locks.is_none_or(|all| all.iter().any(|l| l.is_on(*file, state.pid)));
-        let heir = || kernel_locks::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
+        let heir = || holders::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
         let pid = match is_confirmed {
-            true if kernel_locks::is_likely(state.pid, *file, locks) => Some(state.pid),
+            true if holders::is_likely(state.pid, *file, locks) => Some(state.pid),
             true => Some(heir().unwrap_or(state.pid)),
             false => heir(),
         };

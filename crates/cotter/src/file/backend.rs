@@ -10,12 +10,12 @@ use super::paths::Spot;
 use super::recheck::Rounds;
 use super::state::State;
 use super::waiting::Place;
-use super::wake::Watcher;
 use crate::backend::poll;
 use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
 };
 use crate::clock::unix_micros;
+use crate::sys::watch::Watcher;
 use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session};
 use async_trait::async_trait;
 use std::ops::Range;
@@ -143,7 +143,7 @@ impl Files {
         }
         let exclusive = claim.mode.is_exclusive();
         // The lock of a writer that is becoming a reader can be had for a moment.
-        if exclusive && count_gate::is_closed(bolt.fd(), &spot.lock)? {
+        if exclusive && count_gate::is_closed(bolt.fd(), spot)? {
             bolt.free();
             return Ok(Try::Busy);
         }
@@ -294,7 +294,7 @@ impl Backend for Files {
 
 #[cfg(test)]
 mod tests {
-    use super::super::directory::{Where, magic};
+    use super::super::directory::Where;
     use super::super::tickets::arrival;
     use super::*;
     use crate::engine::Engine;
@@ -309,7 +309,9 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let place = tempfile::tempdir().unwrap();
-            let directory = Directory::open(&Where::At(place.path().join("locks")), None, magic).unwrap();
+            let directory =
+                Directory::open(&Where::At(place.path().join("locks")), None, crate::sys::filesystem::of)
+                    .unwrap();
             let files = Files::new(directory, Engine::process().unwrap().clock().clone());
             let (name, label) = (Name::new("a").unwrap(), "test".into());
             let ttl = Duration::from_secs(10);

@@ -2,14 +2,14 @@
 
 use super::access::Access;
 use super::errors::{errno, fault};
-use super::network;
 use super::paths::LOCK;
 use super::state::State;
-use super::trust::{check_parents, kind};
+use super::trust::{check_parents, kind, mode};
 use crate::error::config;
+use crate::sys::filesystem::{self, FileSystem};
 use crate::{Error, ErrorKind, Result};
 use nix::unistd::{Group, Uid, User};
-use rustix::fs::{FileType, Gid, Mode, OFlags, fstat, fstatfs, lstat, open};
+use rustix::fs::{FileType, Gid, Mode, OFlags, fstat, lstat, open};
 use rustix::process::{getegid, geteuid, getgroups};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -18,13 +18,8 @@ use std::path::{Component, Path, PathBuf};
 /// Below the home directory.
 const DEFAULT: &str = ".local/state/cotter";
 
-/// Which file system a directory is on; replaced in tests.
-pub(super) type Probe = fn(BorrowedFd<'_>) -> rustix::io::Result<u64>;
-
-pub(super) fn magic(directory: BorrowedFd<'_>) -> rustix::io::Result<u64> {
-    // Numbers with the highest bit set arrive as negative ones where the field has 32 bits.
-    fstatfs(directory).map(|s| s.f_type as u64 & 0xFFFF_FFFF)
-}
+/// Tells which file system a directory is on; replaced in tests.
+pub(super) type Probe = fn(BorrowedFd<'_>) -> rustix::io::Result<FileSystem>;
 
 /// Where the locks are.
 #[derive(Debug, Clone)]
@@ -39,7 +34,7 @@ pub(super) enum Where {
 pub(super) struct Directory {
     pub(super) path: PathBuf,
     pub(super) access: Access,
-    pub(super) magic: u64,
+    pub(super) filesystem: FileSystem,
 }
 
 impl Directory {
@@ -55,13 +50,13 @@ impl Directory {
         };
         check_parents(&path, &access)?;
         access.make(&path).map_err(|e| fault("making the directory", &path, e))?;
-        let magic = check(&path, &access, probe)?;
-        Ok(Self { path, access, magic })
+        let filesystem = check(&path, &access, probe)?;
+        Ok(Self { path, access, filesystem })
     }
 
     /// Whether the directory at this path may still be used.
     pub(super) fn check_again(&self) -> Result<()> {
-        check(&self.path, &self.access, magic).map(|_| ())
+        check(&self.path, &self.access, filesystem::of).map(|_| ())
     }
 }
 
@@ -119,10 +114,10 @@ fn member_of(group: &str) -> Result<Gid> {
 }
 
 /// Checks what is really there, through one descriptor; answers which file system it is on.
-fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
+fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
     let directory = open_directory(path)?;
     let found = fstat(&directory).map_err(|e| fault("looking at", path, e))?;
-    let mode = found.st_mode & 0o7777;
+    let mode = mode(&found);
     let shown = path.display();
     match access.group {
         None if found.st_uid != geteuid().as_raw() => {
@@ -140,7 +135,9 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
             return Err(denied(format!("{why}; {}", remedy(path, mode))));
         }
         None => {}
-        Some(group) if found.st_gid != group.as_raw() || mode != access.directory.as_raw_mode() => {
+        Some(group)
+            if found.st_gid != group.as_raw() || Mode::from_raw_mode(found.st_mode) != access.directory =>
+        {
             let (gid, wanted) = (found.st_gid, group.as_raw());
             let why = format!(
                 "has group {gid} and mode {mode:04o}, a shared one needs group {wanted} and mode 2770"
@@ -149,13 +146,14 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<u64> {
         }
         Some(_) => {}
     }
-    let magic = probe(directory.as_fd()).map_err(|e| fault("asking for the file system of", path, e))?;
-    match network::remote(magic) {
-        None => Ok(magic),
-        Some(name) => Err(denied(format!(
+    let found = probe(directory.as_fd()).map_err(|e| fault("asking for the file system of", path, e))?;
+    if found.is_remote {
+        let name = found.name;
+        return Err(denied(format!(
             "{shown} is on {name}, where a lock may not bind other hosts; choose a directory on a local file system, or a server"
-        ))),
+        )));
     }
+    Ok(found)
 }
 
 /// A directory that others use keeps its rights: only one that is for the locks alone may be closed.

@@ -4,7 +4,6 @@ use super::admin::{Found, file_names};
 use super::backend::Files;
 use super::errors::fault;
 use super::lock::SAFE;
-use super::network;
 use super::paths::{LOCK, QUEUE};
 use super::tickets::Queue;
 use crate::Result;
@@ -39,8 +38,8 @@ impl Files {
         if let Err(e) = self.directory.check_again() {
             return Finding::new(Severity::Problem, "directory", e.to_string());
         }
-        let (path, magic) = (self.directory.path.display(), self.directory.magic);
-        let what = format!("{path}, on {}, closed to others", network::name(magic));
+        let (path, name) = (self.directory.path.display(), &self.directory.filesystem.name);
+        let what = format!("{path}, on {name}, closed to others");
         Finding::new(Severity::Ok, "directory", what)
     }
 

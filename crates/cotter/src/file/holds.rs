@@ -1,12 +1,12 @@
 //! What this client holds and waits for.
 
-use super::count_gate;
 use super::lock::Opened;
 use super::paths::Spot;
 use super::readers::Record;
 use super::recheck::Rounded;
 use super::state::State;
 use crate::backend::{Claim, ClaimId, Leave, Release};
+use crate::sys::gate::{self, Closed};
 use crate::{LossCause, Session};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(super) struct Held {
 pub(super) enum How {
     Exclusive,
     /// On the way from writer to reader, behind the closed gate. The kernel's lock may be gone for a moment.
-    Between,
+    Between(Closed),
     Shared(Record),
 }
 
@@ -48,7 +48,7 @@ impl Held {
                 self.state.free(used);
                 let _ = self.state.write(self.bolt.fd(), &self.spot.lock);
             }
-            How::Between => count_gate::open(self.bolt.fd()),
+            How::Between(closed) => gate::open(self.bolt.fd(), closed),
             // The file is not this reader's alone, and its one token is used. What is after it goes before the lock.
             How::Shared(record) => drop(record),
         }

@@ -5,7 +5,8 @@
 //! serves the next one of this client who waits for the same file; its place is a good one by then. Neither the end of the
 //! process waits for such a thread, nor does a process that is stopped or frozen stand in the kernel's queue.
 
-use super::lock::{FileId, Opened, Way};
+use super::lock::{Opened, Way};
+use crate::sys::FileId;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;

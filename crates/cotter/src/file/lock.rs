@@ -3,30 +3,11 @@
 use super::access::Access;
 use super::errors::{fault, foreign};
 use crate::Result;
-use rustix::fs::{
-    FileType, FlockOperation, OFlags, Stat, Timespec, Timestamps, flock, fstat, futimens, stat,
-};
+use crate::sys::FileId;
+use rustix::fs::{FileType, FlockOperation, OFlags, Timespec, Timestamps, flock, fstat, futimens};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-
-/// Which file it is, whatever its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileId {
-    pub(super) dev: u64,
-    pub(super) ino: u64,
-}
-
-impl FileId {
-    pub(super) fn of(stat: &Stat) -> Self {
-        Self { dev: stat.st_dev, ino: stat.st_ino }
-    }
-
-    /// Whether this file still stands at the path: if not, others lock another one.
-    pub(super) fn is_at(self, path: &Path) -> bool {
-        stat(path).is_ok_and(|s| Self::of(&s) == self)
-    }
-}
 
 /// Neither waits for a writer when a pipe stands there, nor follows a link out of the directory.
 pub(super) const SAFE: OFlags =

@@ -38,7 +38,6 @@
 //! | `directory` | choosing, making and checking the directory |
 //! | `trust` | who could put another directory in its place |
 //! | `access` | with which rights files and directories are made |
-//! | `network` | file systems that are refused |
 //! | `names` | file names for lock names |
 //! | `paths` | where the files of one name are |
 //! | `count_gate` | one at a time, among those who share the lock |
@@ -52,9 +51,6 @@
 //! | `tickets` | tickets |
 //! | `rival` | somebody else's ticket |
 //! | `waiting` | waiting |
-//! | `wake` | events of the file system |
-//! | `process` | what `/proc` tells about a process |
-//! | `kernel_locks` | what it tells about locks |
 //! | `backend` | the contract |
 //! | `notes` | values beside names |
 //! | `admin` | looking from outside |
@@ -71,14 +67,11 @@ mod doctor;
 mod errors;
 mod flock;
 mod holds;
-mod kernel_locks;
 mod kernel_queue;
 mod lock;
 mod names;
-mod network;
 mod notes;
 mod paths;
-mod process;
 mod readers;
 mod recheck;
 mod rival;
@@ -87,7 +80,6 @@ mod state;
 mod tickets;
 mod trust;
 mod waiting;
-mod wake;
 
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};
@@ -132,7 +124,7 @@ impl Store {
     /// The default directory: `.local/state/cotter` in the home directory that the system knows for this user.
     /// Nothing of the environment counts, so that cron, ssh and services share it.
     pub fn home() -> Self {
-        Self { place: Where::Home, group: None, probe: directory::magic }
+        Self { place: Where::Home, group: None, probe: crate::sys::filesystem::of }
     }
 
     /// This directory, an absolute path. Made with mode 0700 if it is missing and its parent is there.

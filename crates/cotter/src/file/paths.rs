@@ -23,6 +23,11 @@ pub(super) struct Spot {
 }
 
 impl Spot {
+    /// The gate's own file, on systems where it has one.
+    pub(super) fn gate(&self) -> PathBuf {
+        self.lock.with_extension("gate")
+    }
+
     pub(super) fn of(directory: &Directory, name: &Name) -> Self {
         let file = encode(name);
         let lock = directory.path.join(format!("{file}{LOCK}"));

@@ -5,9 +5,9 @@
 
 use super::access::Access;
 use super::errors::fault;
-use super::kernel_locks::{self, Flocked};
-use super::lock::FileId;
 use super::state::State;
+use crate::sys::FileId;
+use crate::sys::holders::{self, Flocked};
 use crate::{Error, ErrorKind, Result};
 use rustix::fs::{Mode, OFlags, open, rmdir, unlink};
 use rustix::io::Errno;
@@ -76,8 +76,8 @@ impl Readers {
         };
         readers = readers.into_iter().rev().filter(|r| reads(r)).collect();
         readers.reverse();
-        for reader in readers.iter_mut().filter(|r| !kernel_locks::is_likely(r.pid, file, Some(locks))) {
-            reader.pid = kernel_locks::heir(file, reader.pid);
+        for reader in readers.iter_mut().filter(|r| !holders::is_likely(r.pid, file, Some(locks))) {
+            reader.pid = holders::heir(file, reader.pid);
         }
         readers
     }

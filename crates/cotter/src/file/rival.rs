@@ -3,11 +3,11 @@
 use super::access::Access;
 use super::errors::fault;
 use super::lock::{SAFE, unlock};
-use super::process;
 use crate::Result;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, futimens, open};
+use crate::sys::{process, ticket};
+use rustix::fs::{FlockOperation, Mode, OFlags, Stat, flock, fstat, futimens, open};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
-use rustix::io::{Errno, ioctl_fionread, write};
+use rustix::io::{Errno, write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -37,7 +37,7 @@ impl Rival {
             Err(e) => return Err(fault("opening", &path, e)),
         };
         let stat = fstat(&file).map_err(|e| fault("looking at", &path, e))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Fifo {
+        if !ticket::is_one(&stat) {
             return Ok(None);
         }
         let owner = owner(name);
@@ -75,7 +75,7 @@ impl Rival {
 
     /// Whether a question waits for its answer: whoever listens takes it out at once.
     fn is_asked(&self) -> bool {
-        ioctl_fionread(&self.file).is_ok_and(|bytes| bytes > 0)
+        ticket::is_asked(&self.file)
     }
 
     /// How long ago it was asked; `None` when that cannot be told.
@@ -120,7 +120,7 @@ fn owner(name: &str) -> process::Id {
 
 /// Makes the pipe of a ticket under a name that does not count yet, locked. `None` when somebody took it away meanwhile.
 pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<OwnedFd>> {
-    access.make_pipe(path)?;
+    ticket::create(path, access.file)?;
     // For both, or it would have an end as soon as it is opened.
     let file = match open(path, SAFE | OFlags::RDWR, Mode::empty()) {
         Ok(file) => file,
@@ -134,7 +134,6 @@ pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<Ow
         Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(e) => return Err(e),
     }
-    // The memory for pipes that a user may have is for others, too.
-    let _ = rustix::pipe::fcntl_setpipe_size(&file, 4096);
+    ticket::shrink(&file);
     Ok(Some(file))
 }

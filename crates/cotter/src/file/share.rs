@@ -1,13 +1,14 @@
 //! Readers: how they get their tokens, and how a writer becomes one.
 
 use super::backend::Files;
-use super::count_gate::{self, Gate};
+use super::count_gate;
 use super::errors::fault;
 use super::holds::{Held, How};
 use super::lock::{Opened, Way};
 use super::paths::Spot;
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Claim, Grant, Mode, Until};
+use crate::sys::gate;
 use crate::{Error, ErrorKind, Result, Session};
 use std::pin::Pin;
 use std::time::Duration;
@@ -16,7 +17,7 @@ impl Files {
     /// From a shared lock of the kernel to a hold. Other readers may come in at this moment: the gate makes the tokens
     /// of each its own. `None` when somebody is stuck in there.
     pub(super) fn share(&self, claim: &Claim, spot: &Spot, bolt: Opened) -> Result<Option<Held>> {
-        let Some(gate) = Gate::enter(bolt.fd(), &spot.lock)? else {
+        let Some(gate) = count_gate::enter(bolt.fd(), spot)? else {
             bolt.free();
             return Ok(None);
         };
@@ -76,24 +77,28 @@ impl Held {
         let path = &self.spot.lock;
         match self.how {
             How::Shared(_) => return Ok(true),
-            How::Exclusive if !count_gate::close(self.bolt.fd(), path)? => return Ok(false),
-            How::Exclusive => self.how = How::Between,
-            How::Between => {}
+            How::Exclusive => match count_gate::close(self.bolt.fd(), &self.spot)? {
+                None => return Ok(false),
+                Some(closed) => self.how = How::Between(closed),
+            },
+            How::Between(_) => {}
         }
         if !self.bolt.attempt(Way::WithReaders).map_err(|e| fault("sharing", path, e))? {
             return Ok(false);
         }
         (self.claim.mode, self.state.shared) = (Mode::Shared, true);
         self.state.write(self.bolt.fd(), path)?;
-        self.how = How::Shared(self.spot.readers.enter(&self.state)?);
-        count_gate::open(self.bolt.fd());
+        let record = self.spot.readers.enter(&self.state)?;
+        if let How::Between(closed) = std::mem::replace(&mut self.how, How::Shared(record)) {
+            gate::open(self.bolt.fd(), closed);
+        }
         Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::directory::{Directory, Where, magic};
+    use super::super::directory::{Directory, Where};
     use super::*;
     use crate::Name;
     use crate::backend::Backend;
@@ -108,7 +113,8 @@ mod tests {
     }
 
     fn files(place: &std::path::Path) -> Files {
-        let directory = Directory::open(&Where::At(place.join("locks")), None, magic).unwrap();
+        let directory =
+            Directory::open(&Where::At(place.join("locks")), None, crate::sys::filesystem::of).unwrap();
         Files::new(directory, Engine::process().unwrap().clock().clone())
     }
 
@@ -119,23 +125,23 @@ mod tests {
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         let id = grant.claim.id;
-        let path = one.spot(&grant.claim.name).lock;
+        let spot = one.spot(&grant.claim.name);
+        let path = spot.lock.clone();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         // What the kernel may do: the old lock is gone, the new one is not there yet.
         let (between, intruder) = (open(), open());
         one.holds.with_mut(id, |held| {
-            assert!(count_gate::close(held.bolt.fd(), &path).unwrap());
-            held.how = How::Between;
+            held.how = How::Between(count_gate::close(held.bolt.fd(), &held.spot).unwrap().expect("open"));
             rustix::fs::flock(held.bolt.fd(), FlockOperation::Unlock).unwrap();
         });
-        assert!(count_gate::is_closed(between.as_fd(), &path).unwrap());
+        assert!(count_gate::is_closed(between.as_fd(), &spot).unwrap());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
         rustix::fs::flock(&intruder, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(!one.holds.with_mut(id, Held::go_down).unwrap().unwrap(), "somebody is in between");
         drop(intruder);
         let shared = one.downgrade(&grant).await.unwrap();
         assert_eq!((shared.claim.mode, shared.number), (Mode::Shared, grant.number));
-        assert!(!count_gate::is_closed(between.as_fd(), &path).unwrap());
+        assert!(!count_gate::is_closed(between.as_fd(), &spot).unwrap());
         assert!(other.acquire(&claim(Mode::Shared), Until::Now).await.unwrap().is_some());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
     }
@@ -147,8 +153,7 @@ mod tests {
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         one.holds.with_mut(grant.claim.id, |held| {
-            assert!(count_gate::close(held.bolt.fd(), &held.spot.lock).unwrap());
-            held.how = How::Between;
+            held.how = How::Between(count_gate::close(held.bolt.fd(), &held.spot).unwrap().expect("open"));
         });
         one.release(&grant.claim, Default::default()).await.unwrap();
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_some());

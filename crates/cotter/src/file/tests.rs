@@ -54,7 +54,8 @@ fn claim() -> Claim {
 fn without_threads(place: &std::path::Path) -> (Files, Files) {
     let clock = Engine::process().unwrap().clock().clone();
     let client = || {
-        let directory = Directory::open(&Where::At(place.join("locks")), None, directory::magic).unwrap();
+        let directory =
+            Directory::open(&Where::At(place.join("locks")), None, crate::sys::filesystem::of).unwrap();
         let mut files = Files::new(directory, clock.clone());
         files.sleepers = Sleepers::at_most(0);
         files
@@ -118,6 +119,8 @@ async fn a_released_claim_is_not_granted_later() {
 }
 
 /// The tasks that watch and look keep nothing alive.
+// There is no inotify instance.
+#[cfg(not(cotter_portable))]
 #[tokio::test]
 async fn a_dropped_client_leaves_no_descriptor() {
     let place = tempfile::tempdir().unwrap();

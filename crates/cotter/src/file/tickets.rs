@@ -11,7 +11,6 @@ use super::rival::{self, Rival};
 use crate::{Error, ErrorKind, Result};
 use rustix::fs::{rename, rmdir, stat, unlink};
 use rustix::io::{Errno, write};
-use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -209,6 +208,5 @@ impl Drop for Ticket {
 
 /// The number of one who comes now: the same clock for all processes, and it never goes back.
 pub(super) fn arrival() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    crate::sys::clock::boot_nanos()
 }

@@ -7,6 +7,7 @@ use super::access::Access;
 use super::directory::denied;
 use super::errors::fault;
 use crate::Result;
+use crate::sys::users::is_unmapped;
 use nix::unistd::{Group, Uid, User};
 use rustix::fs::{FileType, Stat, lstat, stat};
 use rustix::process::geteuid;
@@ -52,7 +53,7 @@ struct Rule<'a> {
 impl Rule<'_> {
     fn check(&self, above: &Path) -> Result<()> {
         let found = stat(above).map_err(|e| fault("looking at", above, e))?;
-        let (shown, mode, uid) = (above.display(), found.st_mode & 0o7777, found.st_uid);
+        let (shown, mode, uid) = (above.display(), mode(&found), found.st_uid);
         if kind(&found) != FileType::Directory {
             return Err(denied(format!("{shown} is not a directory")));
         }
@@ -72,7 +73,7 @@ impl Rule<'_> {
 
     /// Root, we, and who owns the shared directory.
     fn trusts(&self, uid: u32) -> bool {
-        uid == 0 || uid == geteuid().as_raw() || self.owner == Some(uid) || is_unknown(uid)
+        uid == 0 || uid == geteuid().as_raw() || self.owner == Some(uid) || is_unmapped(uid)
     }
 
     /// The group that shares the locks could delete them too; and a user's own group has nobody else in it.
@@ -92,19 +93,10 @@ fn is_own_group(gid: u32) -> bool {
     })
 }
 
-/// In a user namespace, root and whoever else is not mapped into it have one number, which then is nobody's own.
-fn is_unknown(uid: u32) -> bool {
-    let number = |path| std::fs::read_to_string(path).ok()?.trim().parse::<u32>().ok();
-    if number("/proc/sys/kernel/overflowuid") != Some(uid) {
-        return false;
-    }
-    let Ok(map) = std::fs::read_to_string("/proc/self/uid_map") else { return false };
-    let is_mapped = map.lines().any(|line| {
-        let mut numbers = line.split_whitespace().map(|n| n.parse::<u64>().unwrap_or_default());
-        let (first, _, count) = (numbers.next(), numbers.next(), numbers.next());
-        first.zip(count).is_some_and(|(first, count)| (first..first + count).contains(&u64::from(uid)))
-    });
-    !is_mapped
+/// The permissions, with the sticky bit and its like.
+#[allow(clippy::useless_conversion, reason = "the type of the field differs between systems")]
+pub(super) fn mode(stat: &Stat) -> u32 {
+    u32::from(stat.st_mode) & 0o7777
 }
 
 pub(super) fn kind(stat: &Stat) -> FileType {

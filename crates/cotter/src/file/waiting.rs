@@ -13,17 +13,15 @@ use super::rival::Rival;
 use super::tickets::{Rank, Ticket, arrival};
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
+use crate::sys::ticket::{LOOK, Listener};
 use crate::{Error, Result};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 
-/// A little more than after which somebody who was asked counts as deaf.
-const LOOK: Duration = Duration::from_secs(1);
 /// Where no thread could be had to stand in the kernel's queue.
 const POLL: Duration = Duration::from_millis(50);
 /// The lock was there, but could not be kept.
@@ -62,9 +60,9 @@ struct Ears {
 #[derive(Debug, Default)]
 struct Pipes {
     /// Questions to us.
-    own: Option<Arc<Receiver>>,
+    own: Option<Listener>,
     /// The end of the ticket before ours.
-    before: Option<Arc<Receiver>>,
+    before: Option<Listener>,
 }
 
 impl<'a> Place<'a> {
@@ -215,25 +213,22 @@ impl Ears {
     /// Answers all questions, and forgets what was heard.
     fn hear(&self) {
         let pipes = self.pipes();
-        let mut questions = [0; 64];
-        while pipes.own.as_ref().is_some_and(|own| own.try_read(&mut questions).is_ok_and(|n| n > 0)) {}
+        pipes.own.iter().for_each(Listener::answer);
         // It is looked at by other means; what comes from now on is heard anew.
-        let heard = || Err::<(), _>(std::io::ErrorKind::WouldBlock.into());
-        let _ = pipes.before.as_ref().map(|before| before.try_io(heard));
+        pipes.before.iter().for_each(Listener::forget);
     }
 }
 
-async fn readable(pipe: Option<Arc<Receiver>>) {
+async fn readable(pipe: Option<Listener>) {
     match pipe {
-        Some(pipe) => drop(pipe.readable().await),
+        Some(pipe) => pipe.heard().await,
         None => std::future::pending().await,
     }
 }
 
 /// An end of a pipe that a task can wait for.
-fn receiver(pipe: std::io::Result<OwnedFd>, path: &Path) -> Result<Arc<Receiver>> {
-    let receiver = pipe.and_then(Receiver::from_owned_fd_unchecked);
-    receiver.map(Arc::new).map_err(|e| fault("listening to", path, errno(&e)))
+fn receiver(pipe: std::io::Result<OwnedFd>, path: &Path) -> Result<Listener> {
+    pipe.and_then(Listener::new).map_err(|e| fault("listening to", path, errno(&e)))
 }
 
 impl Attempt for Place<'_> {

@@ -18,6 +18,7 @@ use crate::engine::{Engine, Hold, Returned, give_back};
 use crate::{ExpirySignal, FencingToken, Lease, LossSignal, Lost, Mode, Name, Result};
 use std::fmt;
 use std::future::Future;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::pin::pin;
 use std::sync::Arc;
@@ -162,6 +163,7 @@ impl Guard {
     ///
     /// # Errors
     /// The process has no descriptors left.
+    #[cfg(unix)]
     pub fn descriptors(&self) -> std::io::Result<Vec<OwnedFd>> {
         let hold = self.hold();
         hold.core.backend.descriptors(&hold.grant)

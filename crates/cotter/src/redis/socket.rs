@@ -4,7 +4,7 @@
 //! installed for the whole process, which is the application's to choose.
 
 use crate::error::config;
-use crate::{Error, Result};
+use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, crypto::CryptoProvider};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
@@ -67,7 +67,7 @@ impl Way {
                 let stream = tcp(host, *port).await?;
                 Box::new(TlsConnector::from(config.clone()).connect(name, stream).await?)
             }
-            Self::Unix(path) => Box::new(UnixStream::connect(path).await?),
+            Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Theirs(_) => return Err(io::Error::other("the driver connects by itself").into()),
         })
     }
@@ -93,7 +93,7 @@ async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
         match done.map_err(io::Error::other).and_then(|tried| tried) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
-                rustix::net::sockopt::set_tcp_user_timeout(&stream, USER_TIMEOUT.as_millis() as u32)?;
+                sys::limit_unacknowledged(&stream, USER_TIMEOUT)?;
                 return Ok(stream);
             }
             Err(e) => failed = e,

@@ -97,6 +97,8 @@ async fn notes_are_refused_as_unsupported() {
 }
 
 /// The kernel knows who holds it, cotter or not.
+// Only Linux tells who holds a lock.
+#[cfg(not(cotter_portable))]
 #[tokio::test]
 async fn the_holder_is_shown() {
     let place = place();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use tempfile::TempDir;
 
 fn open_at(path: &Path) -> Result<Directory> {
-    Directory::open(&Where::At(path.to_owned()), None, magic)
+    Directory::open(&Where::At(path.to_owned()), None, filesystem::of)
 }
 
 fn refused(path: &Path, why: &str) {
@@ -189,15 +189,15 @@ fn a_parent_that_never_was() {
 fn other_hosts_may_share_it() {
     let (_keep, path) = place();
     for (probe, name) in [
-        ((|_| Ok(0x6969)) as Probe, "NFS"),
-        (|_| Ok(0xFF53_4D42), "CIFS"),
-        (|_| Ok(0x6573_5546), "FUSE"),
-        (|_| Ok(0x0102_1997), "9p"),
+        ((|_| Ok(FileSystem::numbered(0x6969))) as Probe, "NFS"),
+        (|_| Ok(FileSystem::numbered(0xFF53_4D42)), "CIFS"),
+        (|_| Ok(FileSystem::numbered(0x6573_5546)), "FUSE"),
+        (|_| Ok(FileSystem::numbered(0x0102_1997)), "9p"),
     ] {
         let error = Directory::open(&Where::At(path.clone()), None, probe).unwrap_err();
         assert!(error.kind() == ErrorKind::Denied && error.to_string().contains(name), "{error}");
     }
-    Directory::open(&Where::At(path), None, |_| Ok(0xEF53)).unwrap();
+    Directory::open(&Where::At(path), None, |_| Ok(FileSystem::numbered(0xEF53))).unwrap();
 }
 
 #[test]
@@ -213,12 +213,12 @@ fn a_group_shares_it() {
     let group = Group::from_gid(nix::unistd::getegid()).unwrap().expect("our group has a name").name;
     set_mode(keep.path(), 0o1777);
     let place = Where::At(path.clone());
-    Directory::open(&place, Some(&group), magic).unwrap();
+    Directory::open(&place, Some(&group), filesystem::of).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o2770);
-    Directory::open(&place, Some(&group), magic).unwrap();
+    Directory::open(&place, Some(&group), filesystem::of).unwrap();
     set_mode(&path, 0o2777);
-    let error = Directory::open(&place, Some(&group), magic).unwrap_err();
+    let error = Directory::open(&place, Some(&group), filesystem::of).unwrap_err();
     assert!(error.to_string().contains("mode 2777"), "{error}");
-    let error = Directory::open(&place, Some("no-such-group"), magic).unwrap_err();
+    let error = Directory::open(&place, Some("no-such-group"), filesystem::of).unwrap_err();
     assert!(error.kind() == ErrorKind::Config && error.to_string().contains("no-such-group"), "{error}");
 }

@@ -4,11 +4,10 @@ use super::SCHEME;
 use super::backend::FlockFile;
 use crate::backend::{Admin, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
-use crate::file::lock::FileId;
-use crate::file::{kernel_locks, process};
+use crate::sys::{FileId, holders, process};
 use crate::{Error, Eviction, Mode, Name, Result};
 use async_trait::async_trait;
-use rustix::fs::stat;
+use rustix::fs::{OFlags, open, stat};
 
 #[async_trait]
 impl Admin for FlockFile {
@@ -27,8 +26,13 @@ impl Admin for FlockFile {
         if order.token.is_some() {
             return Err(Error::unsupported("evicting by token", SCHEME));
         }
-        let first = self.holders().first().copied();
-        Ok(first.map_or(Eviction::NotHeld, |(pid, _)| Eviction::HolderMustExit { pid }))
+        match self.holders().first() {
+            Some((pid, _)) => Ok(Eviction::HolderMustExit { pid: *pid }),
+            None if self.is_held_by_somebody() => {
+                Err(Error::unsupported("finding the holder, on this system,", SCHEME))
+            }
+            None => Ok(Eviction::NotHeld),
+        }
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
@@ -65,14 +69,24 @@ impl FlockFile {
                 holder
             })
             .collect();
+        if record.holders.is_empty() && self.is_held_by_somebody() {
+            record.holders.push(Holder::new("", Mode::Exclusive, 0));
+        }
         record
+    }
+
+    /// Whether the lock is held, where the system does not tell by whom.
+    fn is_held_by_somebody(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let file = open(&self.path, flags, rustix::fs::Mode::empty());
+        file.ok().and_then(holders::is_locked).unwrap_or(false)
     }
 
     /// Who has the lock, cotter or not.
     fn holders(&self) -> Vec<(u32, Mode)> {
         let Ok(found) = stat(&self.path) else { return Vec::new() };
         let mode = |alone| if alone { Mode::Exclusive } else { Mode::Shared };
-        let holders = kernel_locks::holders(FileId::of(&found));
+        let holders = holders::holders(FileId::of(&found));
         holders.into_iter().map(|holder| (holder.pid, mode(holder.alone))).collect()
     }
 }

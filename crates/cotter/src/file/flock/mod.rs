@@ -21,7 +21,7 @@ mod holds;
 mod lock;
 mod tokens;
 
-use super::directory::{Directory, Where, magic};
+use super::directory::{Directory, Where};
 use crate::backend::{Backend, Connect, Host};
 use crate::error::config;
 use crate::{Error, ErrorKind, Result};
@@ -76,7 +76,7 @@ impl Flock {
 impl Connect for Flock {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let clock = host.clock();
-        let counters = match Directory::open(&self.tokens, None, magic) {
+        let counters = match Directory::open(&self.tokens, None, crate::sys::filesystem::of) {
             Ok(directory) => Some(directory),
             // A user of a service has no home, or none to write to; the lock does not need one.
             Err(_) if matches!(self.tokens, Where::Home) => None,

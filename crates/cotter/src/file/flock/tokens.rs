@@ -4,7 +4,8 @@ use super::error;
 use crate::Result;
 use crate::backend::tokens;
 use crate::file::directory::Directory;
-use crate::file::lock::{FileId, SAFE};
+use crate::file::lock::SAFE;
+use crate::sys::FileId;
 use rustix::fs::{Mode, OFlags, open, stat, unlink};
 use rustix::io::{Errno, pread, pwrite};
 use std::os::fd::OwnedFd;
@@ -87,7 +88,8 @@ fn lock_of(counter: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::directory::{Where, magic};
+    use crate::file::directory::Where;
+    use crate::sys::filesystem;
 
     fn id(path: &Path) -> FileId {
         FileId::of(&stat(path).unwrap())
@@ -96,7 +98,8 @@ mod tests {
     #[test]
     fn counters_of_files_that_have_gone_are_swept() {
         let place = tempfile::tempdir().unwrap();
-        let counters = Directory::open(&Where::At(place.path().join("counters")), None, magic).unwrap();
+        let counters =
+            Directory::open(&Where::At(place.path().join("counters")), None, filesystem::of).unwrap();
         let paths = ["stays", "goes", "is replaced"].map(|name| place.path().join(name));
         for path in &paths {
             std::fs::write(path, "").unwrap();

@@ -47,6 +47,8 @@ fn all_who_read_are_shown_and_one_who_writes() {
 }
 
 /// What a killed reader left: it is not shown, and the next writer clears it away.
+// Without the kernel's table a record counts while its process lives.
+#[cfg(not(cotter_portable))]
 #[test]
 fn a_record_alone_reads_nothing() {
     let place = Place::new();

@@ -17,7 +17,7 @@ type Table = HashMap<i32, Vec<Arc<Notify>>>;
 
 /// The inotify instance of one client.
 #[derive(Debug)]
-pub(super) struct Watcher {
+pub(crate) struct Watcher {
     fd: OwnedFd,
     table: Mutex<Table>,
     ended: Arc<Notify>,
@@ -25,7 +25,7 @@ pub(super) struct Watcher {
 
 impl Watcher {
     /// Reads its events on the runtime that calls.
-    pub(super) fn start() -> std::io::Result<Arc<Self>> {
+    pub(crate) fn start() -> std::io::Result<Arc<Self>> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let receiver = Receiver::from_owned_fd_unchecked(fd.try_clone()?)?;
         let watcher = Arc::new(Self { fd, table: Mutex::default(), ended: Arc::default() });
@@ -34,7 +34,7 @@ impl Watcher {
     }
 
     /// Wakes `woken` when a file is moved to this directory. `None` when the system refuses, or nothing is there.
-    pub(super) fn watch(self: &Arc<Self>, directory: &Path, woken: &Arc<Notify>) -> Option<Watch> {
+    pub(crate) fn watch(self: &Arc<Self>, directory: &Path, woken: &Arc<Notify>) -> Option<Watch> {
         let mut table = self.lock();
         let events = WatchFlags::MOVED_TO | WatchFlags::DONT_FOLLOW;
         let number = inotify::add_watch(&self.fd, directory, events).ok()?;
@@ -43,7 +43,7 @@ impl Watcher {
     }
 
     /// No more events.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ended.notify_one();
     }
 
@@ -83,7 +83,7 @@ impl Drop for Watcher {
 
 /// Interest in one directory; ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     watcher: Arc<Watcher>,
     number: i32,
     woken: Arc<Notify>,

@@ -1,16 +1,17 @@
-//! Who has a lock, as the kernel tells.
+//! Which processes hold a lock, from `/proc`.
 //!
-//! Its table of locks names the process that took each. That one may have ended, and left the lock to another that has the
-//! descriptor too: those are found by what they have open.
+//! The kernel's table of locks names the process that took each. That one may have ended, and left the lock to another
+//! that has the descriptor too: those are found by what they have open.
 
-use super::lock::FileId;
 use super::process;
+use crate::sys::FileId;
 use rustix::fs::{makedev, stat};
 use std::fs;
+use std::os::fd::AsFd;
 
 /// A lock of the `flock` kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flocked {
+pub(crate) struct Flocked {
     /// Who took it.
     pid: u32,
     /// Not shared with readers.
@@ -21,18 +22,23 @@ pub(super) struct Flocked {
 impl Flocked {
     /// Whether it is on this file. Some file systems show another device here than to `stat`: there the process has to
     /// be the one that the file names.
-    pub(super) fn is_on(self, file: FileId, pid: u32) -> bool {
+    pub(crate) fn is_on(self, file: FileId, pid: u32) -> bool {
         self.file.ino == file.ino && (self.file.dev == file.dev || self.pid == pid)
     }
 
     /// Whose it is, if it can be on this file.
-    pub(super) fn pid_on(self, file: FileId) -> Option<u32> {
+    pub(crate) fn pid_on(self, file: FileId) -> Option<u32> {
         (self.file.ino == file.ino).then_some(self.pid)
     }
 }
 
+/// Whether the file is locked, where that has to be tried out: here the table tells.
+pub(crate) fn is_locked(_: impl AsFd) -> Option<bool> {
+    None
+}
+
 /// All such locks that this process may see; `None` where the system does not tell.
-pub(super) fn flocked() -> Option<Vec<Flocked>> {
+pub(crate) fn flocked() -> Option<Vec<Flocked>> {
     let table = fs::read_to_string("/proc/locks").ok()?;
     Some(table.lines().filter_map(parse).collect())
 }
@@ -52,15 +58,15 @@ fn parse(line: &str) -> Option<Flocked> {
 
 /// A process that has a locked file open, so that the lock does not end before it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Keeper {
-    pub(super) pid: u32,
+pub(crate) struct Keeper {
+    pub(crate) pid: u32,
     /// Who took the lock; 0 where that process has ended and its number means nothing here.
     taker: u32,
-    pub(super) alone: bool,
+    pub(crate) alone: bool,
 }
 
 /// One process for each lock on this file: the one that took it, or the first that has it from that one.
-pub(super) fn holders(file: FileId) -> Vec<Keeper> {
+pub(crate) fn holders(file: FileId) -> Vec<Keeper> {
     let mut holders: Vec<Keeper> = Vec::new();
     for keeper in keepers(file) {
         match holders.iter_mut().find(|h| h.taker == keeper.taker) {
@@ -79,14 +85,14 @@ pub(super) fn holders(file: FileId) -> Vec<Keeper> {
 }
 
 /// Who holds what `pid` took, as far as it can be told.
-pub(super) fn heir(file: FileId, pid: u32) -> u32 {
+pub(crate) fn heir(file: FileId, pid: u32) -> u32 {
     let holders = holders(file);
     let heir = holders.iter().find(|h| h.taker == pid).or_else(|| holders.iter().find(|h| h.taker == 0));
     heir.map_or(pid, |h| h.pid)
 }
 
 /// Whether this process has the file open and locked; `None` when we may not look.
-pub(super) fn has(pid: u32, file: FileId) -> Option<bool> {
+pub(crate) fn has(pid: u32, file: FileId) -> Option<bool> {
     Some(kept_by(pid, file)?.next().is_some())
 }
 
@@ -113,7 +119,7 @@ fn keeper(pid: u32, descriptor: &str) -> Option<Keeper> {
 }
 
 /// Whether the holder that a file names is there: its number may be of another namespace, or somebody else's by now.
-pub(super) fn is_likely(pid: u32, file: FileId, locks: Option<&[Flocked]>) -> bool {
+pub(crate) fn is_likely(pid: u32, file: FileId, locks: Option<&[Flocked]>) -> bool {
     let taken = locks.into_iter().flatten().filter_map(|lock| (lock.file == file).then_some(lock.pid));
     let mut taken = taken.peekable();
     let is_named = taken.peek().is_none() || taken.any(|taker| taker == pid);
@@ -122,8 +128,8 @@ pub(super) fn is_likely(pid: u32, file: FileId, locks: Option<&[Flocked]>) -> bo
 
 #[cfg(test)]
 mod tests {
-    use super::super::lock::{Opened, Way};
     use super::*;
+    use rustix::fs::{FlockOperation, flock, fstat};
     use std::fs::File;
     use std::process::{Command, Stdio};
 
@@ -146,20 +152,21 @@ mod tests {
     #[test]
     fn who_has_the_descriptor_holds_what_another_process_took() {
         let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-        let opened = Opened::of(File::open(&path).unwrap().into()).unwrap();
-        assert!(holders(opened.file).is_empty());
-        let mut taker =
-            Command::new("flock").arg("0").stdin(Stdio::from(opened.duplicate().unwrap())).spawn().unwrap();
+        let opened = File::open(&path).unwrap();
+        let file = FileId::of(&fstat(&opened).unwrap());
+        assert!(holders(file).is_empty());
+        let ours = Stdio::from(opened.try_clone().unwrap());
+        let mut taker = Command::new("flock").arg("0").stdin(ours).spawn().unwrap();
         let pid = taker.id();
         assert!(taker.wait().unwrap().success());
-        let found = holders(opened.file);
+        let found = holders(file);
         assert!(found.len() == 1 && found[0].alone, "{found:?}");
-        assert_eq!((found[0].pid, heir(opened.file, pid)), (std::process::id(), std::process::id()));
-        assert_eq!(has(std::process::id(), opened.file), Some(true));
+        assert_eq!((found[0].pid, heir(file, pid)), (std::process::id(), std::process::id()));
+        assert_eq!(has(std::process::id(), file), Some(true));
         let locks = flocked();
-        assert!(!is_likely(pid, opened.file, locks.as_deref()), "it has ended");
-        assert!(opened.attempt(Way::Alone).unwrap(), "it is ours already");
-        opened.free();
-        assert_eq!(holders(FileId::of(&stat(&*path).unwrap())), []);
+        assert!(!is_likely(pid, file, locks.as_deref()), "it has ended");
+        flock(&opened, FlockOperation::NonBlockingLockExclusive).expect("it is ours already");
+        drop(opened);
+        assert_eq!(holders(file), []);
     }
 }

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A process, by its number and by the namespace in which that is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Id {
-    pub(super) pid: u32,
+pub(crate) struct Id {
+    pub(crate) pid: u32,
     /// 0 where it is not known.
-    pub(super) namespace: u64,
+    pub(crate) namespace: u64,
 }
 
 impl Id {
-    pub(super) fn own() -> Self {
+    pub(crate) fn own() -> Self {
         Self { pid: std::process::id(), namespace: namespace() }
     }
 
     /// Whether nobody runs behind it: stopped by a signal or a debugger. What cannot be told counts as running.
-    pub(super) fn is_stopped(self) -> bool {
+    pub(crate) fn is_stopped(self) -> bool {
         let is_here = self.namespace != 0 && self.namespace == namespace();
         is_here && self.pid != std::process::id() && state(self.pid).is_some_and(|s| matches!(s, b'T' | b't'))
     }
@@ -50,12 +50,12 @@ fn state(pid: u32) -> Option<u8> {
 }
 
 /// What it calls itself.
-pub(super) fn name(pid: u32) -> Option<String> {
+pub(crate) fn name(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
 
 /// Whether there is a process with this number.
-pub(super) fn is_there(pid: u32) -> bool {
+pub(crate) fn is_there(pid: u32) -> bool {
     stat(format!("/proc/{pid}")).is_ok()
 }
 

@@ -1,0 +1,48 @@
+//! Sockets.
+
+#[cfg(feature = "redis")]
+use std::{io, path::Path, time::Duration};
+
+/// Registers a socket with the runtime that the caller has entered, and drops it.
+///
+/// # Panics
+/// Where that runtime has no I/O driver: tokio answers the question in no other way.
+pub(crate) fn register_a_socket() {
+    #[cfg(unix)]
+    drop(tokio::net::UnixStream::pair());
+    #[cfg(not(unix))]
+    if let Ok(socket) = std::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0)) {
+        let _ = socket.set_nonblocking(true);
+        drop(tokio::net::UdpSocket::from_std(socket));
+    }
+}
+
+/// A connection to a socket in the file system.
+#[cfg(all(feature = "redis", unix))]
+type UnixSocket = tokio::net::UnixStream;
+/// Stands for a connection that cannot be made on this system.
+#[cfg(all(feature = "redis", not(unix)))]
+type UnixSocket = tokio::net::TcpStream;
+
+/// Connects to a socket in the file system.
+#[cfg(feature = "redis")]
+pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
+    #[cfg(unix)]
+    return UnixSocket::connect(path).await;
+    #[cfg(not(unix))]
+    return Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{}: no Unix sockets on this system", path.display()),
+    ));
+}
+
+/// Closes a connection whose peer has not acknowledged what was sent for this long. Elsewhere than on Linux the limit
+/// is that of the system.
+#[cfg(feature = "redis")]
+pub(crate) fn limit_unacknowledged(stream: &tokio::net::TcpStream, limit: Duration) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_user_timeout(stream, limit.as_millis() as u32)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = (stream, limit);
+    Ok(())
+}
