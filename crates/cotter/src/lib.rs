@@ -44,6 +44,7 @@ mod owner;
 mod request;
 mod rwlock;
 mod signal;
+mod sync;
 mod sys;
 mod token;
 mod url;

@@ -28,13 +28,19 @@
 //! | `session` | a liveness domain that grants share |
 //! | `notes` | small values beside a name |
 //! | `admin` | looking at locks from outside, and taking them away |
-//! | `poll` | the only polling loop |
+//! | `poll`, `backoff` | the polling loop; pauses between attempts |
+//! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
 //! | `tokens` | reserving fencing tokens |
+//! | `by_claim` | maps keyed by claim id |
 
 mod admin;
 mod answer;
+mod backoff;
+pub(crate) mod by_claim;
 mod claim;
+pub mod flight;
 mod host;
+pub mod inflight;
 mod info;
 mod notes;
 pub mod poll;
@@ -43,6 +49,7 @@ pub mod tokens;
 
 pub use admin::{Admin, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Extension, Leave, Release};
+pub use backoff::Backoff;
 pub use claim::{Claim, ClaimId, Grant, Mode, Until};
 pub use host::Host;
 pub(crate) use host::Spawn;

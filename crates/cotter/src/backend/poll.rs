@@ -1,39 +1,46 @@
-//! The only polling loop.
+//! The polling loop that all backends share.
 
-use crate::backend::Until;
+use super::{Note, Until};
 use crate::{Clock, Moment, Result};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
-/// Something that may not work yet.
+/// An operation that is tried until it succeeds.
 pub trait Attempt: Send {
-    /// What it yields when it works.
+    /// The result of a successful try.
     type Done: Send;
 
-    /// One try. `None`: not yet.
+    /// Tries once. `None` means not yet.
     ///
     /// # Errors
-    /// Ends the polling.
+    /// An error ends the polling.
     fn attempt(&mut self) -> impl Future<Output = Result<Option<Self::Done>>> + Send;
 
-    /// Completes when another try is worth it. Made before each try, so that what happens between the try and the wait
-    /// is not missed; it may still lie in both directions.
-    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    /// Completes when another try may succeed. It is created before each try, so that an event between the try and the
+    /// wait is not missed. A hint may be wrong either way: it may come for nothing, and an event may pass without one.
+    ///
+    /// The default never completes: the attempt is made once each [`period`](Self::period).
+    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::pending())
+    }
 
-    /// How long to rely on the hint alone.
+    /// The longest time to wait for a hint before the next try.
     fn period(&self) -> Duration;
 }
 
-/// Tries until it works or the time is over; between tries it waits for a hint or for the next poll.
+/// Tries until an attempt succeeds or the time is over. Between two tries it waits for a hint, or for the end of the
+/// period if none comes: correctness rests on the timed polls, hints only make it faster.
 ///
-/// The timed poll is the truth, the hint only makes it faster. There is always one more try after the time is over,
-/// because the lock may have come free while this task was not scheduled.
+/// One more try is made after the time is over, because the lock may have come free while this task was not scheduled.
 ///
 /// # Errors
-/// Whatever the attempt answers with.
+/// Those of the attempt.
 ///
-/// Dropping the future ends the polling; what an attempt has sent is for the backend to undo.
+/// # Cancel safety
+/// Dropping the future ends the polling. A request that an attempt has sent is for the backend to undo.
 pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A) -> Result<Option<A::Done>> {
     let last = until.moment().unwrap_or(Moment::ZERO);
     loop {
@@ -50,5 +57,61 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
             () = hint => {}
             () = clock.sleep_until(next) => {}
         }
+    }
+}
+
+/// Polls a note until its revision is not `seen` any more: [`Notes::changed`](super::Notes::changed) for stores that can
+/// only load the note again.
+///
+/// ```
+/// # use cotter::{Name, Note, Result, Clock};
+/// # use cotter::backend::{Notes, Until, poll::{self, NoteChange}};
+/// # use std::time::Duration;
+/// # async fn changed(store: &dyn Notes, clock: &dyn Clock, name: &Name, seen: u64, until: Until) -> Result<Option<Note>> {
+/// let mut change = NoteChange::new(seen, Duration::from_millis(250), || store.load(name, "key"));
+/// poll::until(clock, until, &mut change).await
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct NoteChange<L> {
+    load: L,
+    seen: u64,
+    period: Duration,
+    hint: Option<Arc<Notify>>,
+}
+
+impl<L> NoteChange<L> {
+    /// Loads the note once each `period`.
+    pub fn new(seen: u64, period: Duration, load: L) -> Self {
+        Self { load, seen, period, hint: None }
+    }
+
+    /// Also loads it whenever `hint` is notified.
+    #[must_use]
+    pub fn with_hint(self, hint: Arc<Notify>) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+}
+
+impl<L, F> Attempt for NoteChange<L>
+where
+    L: FnMut() -> F + Send,
+    F: Future<Output = Result<Option<Note>>> + Send,
+{
+    type Done = Note;
+
+    async fn attempt(&mut self) -> Result<Option<Note>> {
+        Ok((self.load)().await?.filter(|note| note.revision != self.seen))
+    }
+
+    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match &self.hint {
+            Some(hint) => Box::pin(hint.clone().notified_owned()),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
+    fn period(&self) -> Duration {
+        self.period
     }
 }

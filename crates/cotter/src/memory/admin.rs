@@ -1,4 +1,4 @@
-//! Looking and evicting, in memory.
+//! Listing and evicting locks in memory.
 
 use super::Now;
 use super::backend::Memory;
@@ -8,7 +8,7 @@ use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
 
-/// Records in one page.
+/// The number of records in a page.
 const PAGE: usize = 100;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! The contract, in memory.
+//! The contract in memory, and waiting.
 
 use super::state::{Held, Lock};
 use super::{MIN_TTL, Now, Shared};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
-/// One client's view of a memory store.
+/// The connection of one client to a memory store.
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) shared: Arc<Shared>,
@@ -37,7 +37,7 @@ impl Memory {
         Self { shared, clock, info }
     }
 
-    /// What a claim got, with the time that is really left of it.
+    /// A held lock as a grant, with the time that is actually left.
     fn grant(&self, held: Held, now: Now, as_of: Moment) -> Grant {
         let left = held.ends.since(now.at);
         let mut grant = Grant::new(held.claim, held.number, as_of);
@@ -45,50 +45,50 @@ impl Memory {
         grant
     }
 
-    /// Now, for the client and for the store.
+    /// The current time on the client's clock and on the store's.
     fn moments(&self) -> (Moment, Now) {
         let now = self.shared.now();
         let one_clock = Arc::ptr_eq(&self.clock, &self.shared.time().clock);
         (if one_clock { now.at } else { self.clock.now() }, now)
     }
 
-    /// Asks, as of the client's time before asking.
-    fn ask(
+    /// Runs a request on the lock of a claim. The grant counts from the client's time before the request.
+    fn request(
         &self,
         claim: &Claim,
-        ask: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
+        request: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
     ) -> Result<Option<Grant>> {
         let (as_of, now) = self.moments();
         self.shared.with_at(&claim.name, now, |lock, now| {
-            let held = ask(lock, now).map_err(|e| e.with_backend("memory"))?;
+            let held = request(lock, now).map_err(|e| e.with_backend("memory"))?;
             Ok(held.map(|h| self.grant(h, now, as_of)))
         })
     }
 
     async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         let store = &*self.shared.time().clock;
-        let mut place = Place { memory: self, claim, woken: Arc::default(), granted: false };
-        poll::until(store, until, &mut place).await
+        let mut entry = QueueEntry { memory: self, claim, woken: Arc::default(), granted: false };
+        poll::until(store, until, &mut entry).await
     }
 }
 
-/// A queue is looked at again at least this often.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The longest time that a waiter relies on being woken.
+const MAX_POLL_PERIOD: Duration = Duration::from_secs(60);
 
-/// A place in the queue; dropping it before the grant leaves the queue.
-struct Place<'a> {
+/// A claim that waits in the queue. Dropping it before the grant leaves the queue.
+struct QueueEntry<'a> {
     memory: &'a Memory,
     claim: &'a Claim,
     woken: Arc<Notify>,
     granted: bool,
 }
 
-impl Attempt for Place<'_> {
+impl Attempt for QueueEntry<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
         let Self { memory, claim, woken, .. } = self;
-        let granted = memory.ask(claim, |lock, now| lock.take_or_queue(claim, woken, now))?;
+        let granted = memory.request(claim, |lock, now| lock.take_or_queue(claim, woken, now))?;
         self.granted = granted.is_some();
         Ok(granted)
     }
@@ -101,11 +101,11 @@ impl Attempt for Place<'_> {
     fn period(&self) -> Duration {
         let name = &self.claim.name;
         let ends = self.memory.shared.with(name, |lock, now| lock.next_end().map(|e| e.since(now.at)));
-        ends.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
+        ends.unwrap_or(MAX_POLL_PERIOD).min(MAX_POLL_PERIOD)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
         if !self.granted {
             self.memory.shared.with(&self.claim.name, |lock, now| lock.leave_queue(self.claim.id, now));
@@ -121,7 +121,7 @@ impl Backend for Memory {
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         if until == Until::Now {
-            return self.ask(claim, |lock, now| lock.take(claim, now));
+            return self.request(claim, |lock, now| lock.take(claim, now));
         }
         self.wait(claim, until).await
     }
@@ -142,7 +142,7 @@ impl Backend for Memory {
     }
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        let shared = self.ask(&grant.claim, |lock, now| Ok(lock.downgrade(grant.claim.id, now)))?;
+        let shared = self.request(&grant.claim, |lock, now| Ok(lock.downgrade(grant.claim.id, now)))?;
         shared.ok_or_else(|| Error::not_ours(grant.claim.id).with_name(&grant.claim.name))
     }
 

@@ -1,11 +1,11 @@
-//! The store that lives in this process: the reference for all others, and what tests run against.
+//! Locks in the memory of this process: the reference implementation of the contract, and the store of most tests.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `state` | one name: holders, queue, tokens |
-//! | `backend` | the contract |
-//! | `notes` | values beside names |
-//! | `admin` | looking and evicting |
+//! | `state` | the lock on one name: holders, queue, tokens |
+//! | `backend` | the contract, and waiting |
+//! | `notes` | notes beside names |
+//! | `admin` | listing and evicting |
 
 mod admin;
 mod backend;
@@ -13,19 +13,20 @@ mod notes;
 mod state;
 
 use crate::backend::{Backend, Connect, Host};
+use crate::sync::lock;
 use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
 use notes::NoteTable;
 use state::Lock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, SystemTime};
 
 /// A store in the memory of this process.
 ///
-/// Clients that are built on clones of one store see the same locks, each like a process of its own. It does
-/// everything that the contract knows, in order of arrival. Its tokens never go back. It keeps the time of the client
-/// that connects first.
+/// Clients that are built on clones of one store see the same locks, each as if it were a process of its own. The store
+/// supports every operation of the contract, serves waiters in order of arrival, and its tokens never go back. It uses the
+/// clock of the client that connects first.
 ///
 /// ```
 /// # use cotter::{memory, Client};
@@ -62,7 +63,7 @@ impl Connect for Store {
     }
 }
 
-/// What all clients of one store share.
+/// The state that all clients of one store share.
 #[derive(Debug)]
 struct Shared {
     time: OnceLock<Time>,
@@ -70,7 +71,7 @@ struct Shared {
     notes: Arc<NoteTable>,
 }
 
-/// The store's own clock: the time of day at the start, and then what the first client's clock adds.
+/// The store's own time: the time of day when the first client connected, advanced by that client's clock.
 #[derive(Debug)]
 struct Time {
     clock: Arc<dyn Clock>,
@@ -89,7 +90,7 @@ impl Time {
     }
 }
 
-/// Now, by the store: on its clock, and in microseconds since 1970.
+/// The store's current time: on its clock, and in microseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 struct Now {
     at: Moment,
@@ -107,37 +108,37 @@ impl Shared {
     }
 
     fn locks(&self) -> MutexGuard<'_, HashMap<Name, Lock>> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.locks)
     }
 
-    /// Does something with a name and forgets the name when nothing is left to remember.
+    /// Runs `work` on the lock of a name, and forgets the name when nothing is left to remember.
     fn with<T>(&self, name: &Name, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         self.with_at(name, self.now(), work)
     }
 
     fn with_at<T>(&self, name: &Name, now: Now, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         let mut locks = self.locks();
-        if let Some(lock) = locks.get_mut(name) {
-            let believed = lock.next_end();
-            lock.advance(now);
-            let done = work(lock, now);
-            // Who waits sleeps until the end that it knew of.
-            if lock.next_end() < believed {
-                lock.rouse();
+        if let Some(known) = locks.get_mut(name) {
+            let believed = known.next_end();
+            known.advance(now);
+            let done = work(known, now);
+            // Waiters sleep until the end of the lease that they knew of.
+            if known.next_end() < believed {
+                known.wake_first();
             }
-            if lock.is_forgettable(now) {
+            if known.is_forgettable(now) {
                 locks.remove(name);
             }
             return done;
         }
-        let mut lock = Lock::default();
-        let done = work(&mut lock, now);
-        if !lock.is_forgettable(now) {
-            locks.insert(name.clone(), lock);
+        let mut new = Lock::default();
+        let done = work(&mut new, now);
+        if !new.is_forgettable(now) {
+            locks.insert(name.clone(), new);
         }
         done
     }
 }
 
-/// Shorter leases than this would be over before their answer is read.
+/// A shorter lease could end before its holder has read the answer.
 const MIN_TTL: Duration = Duration::from_millis(1);

@@ -1,26 +1,29 @@
-//! Values beside names, in memory.
+//! Notes in memory.
 
 use super::backend::Memory;
-use crate::backend::poll::{self, Attempt};
+use crate::backend::poll::{self, NoteChange};
 use crate::backend::{Grant, NoteAt, Notes, Until};
+use crate::sync::lock;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use std::collections::HashMap;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
 
+/// A waiter that missed its hint looks again after this time.
+const PERIOD: Duration = Duration::from_secs(5);
+
 type Key = (Name, String);
 
-/// All notes of a store.
+/// The notes of a store.
 #[derive(Debug, Default)]
 pub(super) struct NoteTable {
     notes: Mutex<HashMap<Key, Kept>>,
     changed: Arc<Notify>,
 }
 
-/// A note, and the (token, sequence) that a later one must exceed.
+/// A note. A later one must have a larger pair of token and sequence number.
 #[derive(Debug, Clone)]
 struct Kept {
     note: Note,
@@ -32,7 +35,7 @@ impl NoteTable {
         self.lock().get(key).map(|k| k.note.clone())
     }
 
-    /// Writes if `may` agrees with what is there; answers the new revision.
+    /// Writes a note unless `may` refuses because of the present one. Returns the new revision.
     fn write(
         &self,
         key: Key,
@@ -52,8 +55,8 @@ impl NoteTable {
         Some(revision)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Kept>> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
+        lock(&self.notes)
     }
 }
 
@@ -79,32 +82,9 @@ impl Notes for Memory {
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        let key = (name.clone(), key.to_owned());
-        let mut change = Change { table: self.shared.notes.clone(), key, seen };
+        let (notes, key) = (&self.shared.notes, (name.clone(), key.to_owned()));
+        let load = || std::future::ready(Ok(notes.load(&key)));
+        let mut change = NoteChange::new(seen, PERIOD, load).with_hint(notes.changed.clone());
         poll::until(&*self.shared.time().clock, until, &mut change).await
-    }
-}
-
-/// Waits until a note is another one than was seen.
-struct Change {
-    table: Arc<NoteTable>,
-    key: Key,
-    seen: u64,
-}
-
-impl Attempt for Change {
-    type Done = Note;
-
-    async fn attempt(&mut self) -> Result<Option<Note>> {
-        Ok(self.table.load(&self.key).filter(|n| n.revision != self.seen))
-    }
-
-    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.table.changed.clone().notified_owned())
-    }
-
-    /// A hint may be missed; the look is the truth.
-    fn period(&self) -> Duration {
-        Duration::from_secs(5)
     }
 }

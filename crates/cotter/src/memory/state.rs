@@ -1,4 +1,4 @@
-//! One name: who holds it, who waits, which tokens were given.
+//! The lock on one name: its holders, its queue and its tokens.
 
 use super::Now;
 use crate::backend::{Claim, ClaimId, Leave, Mode, Release, tokens};
@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// One name.
+/// The lock on one name.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
     /// The largest token that was reserved.
     last: u64,
     pub(super) holders: Vec<Held>,
     queue: VecDeque<Queued>,
-    /// The last claim that was evicted at once, as long as its lease would have run: so that it is told the cause.
+    /// The last claim that was evicted at once, for as long as its lease would have lasted, so that its holder is told
+    /// the cause.
     evicted: Option<(ClaimId, Moment)>,
 }
 
-/// A grant as the store sees it.
+/// A grant as the store keeps it.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
     pub(super) claim: Claim,
@@ -27,7 +28,7 @@ pub(super) struct Held {
     pub(super) turns: u16,
     pub(super) ends: Moment,
     pub(super) since: Moment,
-    /// Its renewals are refused; it passes on when its lease ends.
+    /// Its renewals are refused; the lock passes on when its lease ends.
     evicted: bool,
 }
 
@@ -38,7 +39,7 @@ struct Queued {
 }
 
 impl Lock {
-    /// Drops what has expired and gives to those who wait what has come free.
+    /// Drops the holders whose leases have ended, and grants the lock to the waiters that it admits now.
     pub(super) fn advance(&mut self, now: Now) {
         self.holders.retain(|h| h.ends > now.at);
         self.evicted = self.evicted.filter(|(_, ends)| *ends > now.at);
@@ -64,7 +65,7 @@ impl Lock {
         Ok(None)
     }
 
-    /// As `take`, but gets in line when it is busy.
+    /// Like `take`, but joins the queue if the lock is busy.
     pub(super) fn take_or_queue(
         &mut self,
         claim: &Claim,
@@ -103,7 +104,7 @@ impl Lock {
         self.holders.iter().map(|h| permits(h.claim.mode)).sum()
     }
 
-    /// A name is one lock or one semaphore of one size, as long as anybody uses it.
+    /// While a name is in use, it is either a lock or a semaphore of one size.
     fn check_use(&self, mode: Mode) -> Result<()> {
         let others = self.holders.iter().map(|h| h.claim.mode).chain(self.queue.iter().map(|q| q.claim.mode));
         for other in others {
@@ -118,9 +119,10 @@ impl Lock {
             }
         }
         match mode {
-            Mode::Permits { take, of } if take == 0 || take > of => {
-                Err(Error::new(ErrorKind::InvalidInput, format!("{take} of {of} permits can never be had")))
-            }
+            Mode::Permits { take, of } if take == 0 || take > of => Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("{take} of {of} permits can never be granted"),
+            )),
             _ => Ok(()),
         }
     }
@@ -133,7 +135,7 @@ impl Lock {
         self.holders.iter_mut().find(|h| h.claim.id == id)
     }
 
-    /// The time left, at least `ttl`; why, when the claim holds nothing any more.
+    /// Returns the time left, at least `ttl`, or why the claim holds nothing any more.
     pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Result<Duration, LossCause> {
         if self.is_evicted(id) {
             return Err(LossCause::Evicted);
@@ -147,7 +149,7 @@ impl Lock {
         self.held(id).map_or_else(|| self.evicted.is_some_and(|(evicted, _)| evicted == id), |h| h.evicted)
     }
 
-    /// Whether the claim holds and may go on: its notes count.
+    /// Whether the claim holds the lock and was not evicted: only then may it write notes.
     pub(super) fn is_good(&self, id: ClaimId) -> bool {
         self.held(id).is_some() && !self.is_evicted(id)
     }
@@ -165,7 +167,7 @@ impl Lock {
             self.last = held.number + u64::from(leave.used.min(held.turns)) - 1;
         }
         if let Some(rest) = leave.keep_for {
-            // Nobody knows this id, so nobody can extend or release what is left behind.
+            // Nobody knows this id, so nobody can extend or release the rest of the lease.
             held.claim.id = ClaimId::random();
             held.ends = now.at + rest;
             self.holders.push(held);
@@ -174,7 +176,7 @@ impl Lock {
         Release::Freed
     }
 
-    /// True when the claim was queued. Those behind it may be served then.
+    /// Returns whether the claim was queued. The waiters behind it may be served then.
     pub(super) fn leave_queue(&mut self, id: ClaimId, now: Now) -> bool {
         let queued = self.queue.len();
         self.queue.retain(|q| q.claim.id != id);
@@ -185,14 +187,14 @@ impl Lock {
     pub(super) fn downgrade(&mut self, id: ClaimId, now: Now) -> Option<Held> {
         let held = self.held_mut(id)?;
         held.claim.mode = Mode::Shared;
-        // How many turns were used is not known here: none of them goes back.
+        // The number of turns used is not known here, so none of them is taken back.
         (held.number, held.turns) = (held.number + u64::from(held.turns) - 1, 1);
         let held = held.clone();
         self.advance(now);
         Some(held)
     }
 
-    /// The token of the evicted holder.
+    /// Returns the token of the evicted holder.
     pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
         let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));
         let at = self.holders.iter().position(fits)?;
@@ -215,14 +217,14 @@ impl Lock {
         self.last
     }
 
-    /// Has the first who waits look again.
-    pub(super) fn rouse(&self) {
+    /// Wakes the first waiter, so that it looks again.
+    pub(super) fn wake_first(&self) {
         if let Some(head) = self.queue.front() {
             head.woken.notify_one();
         }
     }
 
-    /// When a holder's lease ends next.
+    /// The end of the lease that ends first.
     pub(super) fn next_end(&self) -> Option<Moment> {
         self.holders.iter().map(|h| h.ends).min()
     }
