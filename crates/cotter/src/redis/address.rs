@@ -1,17 +1,17 @@
-//! Where a server is, from a URL.
+//! The address of a server, from a URL.
 
-use super::socket::{Server, Way};
+use super::socket::{Endpoint, Server};
 use super::tls::Certificates;
 use crate::Result;
 use crate::error::config;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
 
-/// The parts of a URL before the question mark.
+/// The parts of a URL before its query.
 #[derive(Default)]
 pub(super) struct Address {
     pub(super) tls: bool,
-    /// `None`: a socket at `path`.
+    /// `None` for a Unix socket at `path`.
     host: Option<(String, u16)>,
     path: PathBuf,
     user: Option<String>,
@@ -22,10 +22,10 @@ pub(super) struct Address {
 const PORT: u16 = 6379;
 
 impl Address {
-    /// Takes `scheme:rest` apart; `rest` has no query any more.
+    /// Parses `scheme:rest`. `rest` has no query any more.
     pub(super) fn parse(scheme: &str, rest: &str) -> Result<Self> {
         let Some(rest) = rest.strip_prefix("//") else {
-            return Err(config(format!("{scheme}: goes on with //")));
+            return Err(config(format!("{scheme}: must be followed by //")));
         };
         if scheme == "unix" {
             return Self::socket(rest);
@@ -40,8 +40,8 @@ impl Address {
         address.db = database(path)?;
         if let Some(credentials) = credentials {
             let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-            address.user = some(decode("user", user)?);
-            address.password = some(decode("password", password)?);
+            address.user = non_empty(decode("user", user)?);
+            address.password = non_empty(decode("password", password)?);
         }
         Ok(address)
     }
@@ -49,17 +49,17 @@ impl Address {
     fn socket(path: &str) -> Result<Self> {
         let path = PathBuf::from(decode("path", path)?);
         if !path.is_absolute() {
-            return Err(config("unix: needs three slashes and the absolute path of a socket"));
+            return Err(config("unix: must be followed by three slashes and the absolute path of a socket"));
         }
         Ok(Self { path, ..Self::default() })
     }
 
-    /// Where to connect, and as whom. Nothing is sent.
+    /// The endpoint and the credentials. Nothing is sent.
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
-        let way = match &self.host {
-            None => Way::Unix(self.path.clone()),
-            Some((host, port)) if self.tls => Way::Tls(host.clone(), *port, certificates.config()?),
-            Some((host, port)) => Way::Tcp(host.clone(), *port),
+        let endpoint = match &self.host {
+            None => Endpoint::Unix(self.path.clone()),
+            Some((host, port)) if self.tls => Endpoint::Tls(host.clone(), *port, certificates.config()?),
+            Some((host, port)) => Endpoint::Tcp(host.clone(), *port),
         };
         let mut login = RedisConnectionInfo::default().set_db(self.db);
         if let Some(user) = &self.user {
@@ -68,7 +68,7 @@ impl Address {
         if let Some(password) = &self.password {
             login = login.set_password(password);
         }
-        Ok(Server { way, login: login.set_skip_set_lib_name() })
+        Ok(Server { endpoint, login: login.set_skip_set_lib_name() })
     }
 
     pub(super) fn instance(&self) -> String {
@@ -82,7 +82,7 @@ impl Address {
     }
 }
 
-/// The server of a client of the `redis` crate, for people; without credentials.
+/// The address of a client of the `redis` crate in readable form, without credentials.
 pub(super) fn instance(client: &redis::Client) -> String {
     let info = client.get_connection_info();
     let (path, host) = match info.addr() {
@@ -105,8 +105,9 @@ fn host_and_port(text: &str) -> Result<(String, u16)> {
     if host.is_empty() {
         return Err(config("the URL names no host"));
     }
-    let port =
-        port.map_or(Ok(PORT), |p| p.parse().map_err(|_| config("the port is not a number up to 65535")))?;
+    let port = port.map_or(Ok(PORT), |p| {
+        p.parse().map_err(|_| config("the port in the URL is not a number up to 65535"))
+    })?;
     Ok((decode("host", host)?, port))
 }
 
@@ -115,14 +116,14 @@ pub(super) fn database(text: &str) -> Result<i64> {
         return Ok(0);
     }
     let db = text.parse().ok().filter(|db| (0..=1_000_000).contains(db));
-    db.ok_or_else(|| config("the database behind the host is not a number"))
+    db.ok_or_else(|| config("the database number in the URL is not a number up to 1000000"))
 }
 
-fn some(text: String) -> Option<String> {
+fn non_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Percent-decoding. Says which part is wrong, never what stands in it.
+/// Percent-decodes a part of a URL. The error names the part, but never quotes it.
 pub(super) fn decode(part: &str, text: &str) -> Result<String> {
     let wrong = || config(format!("the {part} in the URL is not percent-encoded UTF-8"));
     let mut bytes = Vec::with_capacity(text.len());

@@ -1,28 +1,29 @@
-//! Looking and evicting.
+//! Listing and evicting locks in native mode.
 
-use super::backend::{Native, all};
-use super::errors::garbled;
+use super::backend::Native;
+use super::batch::all;
+use super::errors::unexpected;
 use super::state::Stored;
 use super::{doctor, script};
 use crate::backend::{Admin, EvictOrder, Mode};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
+use crate::sync::lock;
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use redis::Value;
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
-/// Records in one page.
+/// The number of records in a page.
 const PAGE: usize = 1000;
-/// Keys that the server looks at in one step of the walk.
-const STEP: usize = 1000;
+/// The number of keys that the server examines in one step of the walk.
+const SCAN_COUNT: usize = 1000;
 
-/// What is left of the names that one walk through all keys has found, for the pages that follow.
+/// The names that a walk through all keys has found and that were not listed yet, for the following pages.
 #[derive(Debug)]
 pub(super) struct Walk {
     filter: Filter,
-    /// The last name of the page before.
+    /// The last name of the previous page.
     after: Name,
     names: Vec<Name>,
 }
@@ -34,7 +35,7 @@ impl Admin for Native {
         let now = crate::clock::unix_micros(now);
         let mut names = match &filter.exact {
             Some(name) => vec![name.clone()],
-            None => match self.left_of_walk(filter, after) {
+            None => match self.rest_of_walk(filter, after) {
                 Some(names) => names,
                 None => self.walk(filter, after).await?,
             },
@@ -45,14 +46,14 @@ impl Admin for Native {
             found.extend(self.look(names, filter, now).await?);
             names = rest;
         }
-        // What does not fit on the page is read again for the next.
+        // Records that do not fit on the page are read again for the next one.
         let surplus = found.split_off(found.len().min(PAGE));
         names.splice(..0, surplus.into_iter().map(|(name, _)| name));
         let more = !names.is_empty();
         if let Some((last, _)) = found.last().filter(|_| more) {
             self.keep_walk(Walk { filter: filter.clone(), after: last.clone(), names });
         }
-        // All at once: a round trip for each would add up.
+        // Concurrently, because the round trips would add up.
         let records = all(found.into_iter().map(|(name, stored)| self.record(name, stored, now))).await;
         Ok(Page { records: records.into_iter().collect::<Result<_>>()?, more })
     }
@@ -61,12 +62,12 @@ impl Admin for Native {
         let token = order.token.map(|t| t.to_string()).unwrap_or_default();
         let now = if order.now { "now" } else { "" };
         let args = [&*token, now, &*self.retain].map(str::as_bytes);
-        let evicted = self.step(&script::EVICT, &self.keys.of(name).all(), &args).await;
+        let evicted = self.run(&script::EVICT, &self.keys.of(name).all(), &args).await;
         let evicted = evicted.map_err(|e| e.with_name(name))?;
         if evicted.is_empty() {
             return Ok(Eviction::NotHeld);
         }
-        let token: u64 = evicted.parse().map_err(|_| garbled(&evicted))?;
+        let token: u64 = evicted.parse().map_err(|_| unexpected(&evicted))?;
         Ok(Eviction::Evicted { token: token.into() })
     }
 
@@ -76,22 +77,25 @@ impl Admin for Native {
 }
 
 impl Native {
-    fn left_of_walk(&self, filter: &Filter, after: Option<&Name>) -> Option<Vec<Name>> {
-        let mut walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
-        walk.take_if(|w| w.filter == *filter && Some(&w.after) == after).map(|w| w.names)
+    fn rest_of_walk(&self, filter: &Filter, after: Option<&Name>) -> Option<Vec<Name>> {
+        lock(&self.walk).take_if(|w| w.filter == *filter && Some(&w.after) == after).map(|w| w.names)
     }
 
     fn keep_walk(&self, walk: Walk) {
-        *self.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(walk);
+        *lock(&self.walk) = Some(walk);
     }
 
-    /// Goes through all keys: the names that match, in order.
+    /// Walks through all keys and returns the names that match, in order.
     async fn walk(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
         let (mut cursor, mut names) = (b"0".to_vec(), BTreeSet::new());
         loop {
             let mut scan = redis::cmd("SCAN");
-            scan.arg(&cursor).arg("MATCH").arg(self.keys.pattern(&filter.prefix)).arg("COUNT").arg(STEP);
-            let (value, _) = self.link.ask(&scan).await?;
+            scan.arg(&cursor)
+                .arg("MATCH")
+                .arg(self.keys.pattern(&filter.prefix))
+                .arg("COUNT")
+                .arg(SCAN_COUNT);
+            let (value, _) = self.link.query(&scan).await?;
             let (next, keys) = scanned(value)?;
             let found = keys.iter().filter_map(|k| self.keys.name(k));
             names.extend(found.filter(|n| filter.admits(n) && after.is_none_or(|a| n > a)));
@@ -102,12 +106,12 @@ impl Native {
         }
     }
 
-    /// Reads these names and keeps those that are wanted.
+    /// Reads the state of these names and keeps those that the filter wants.
     async fn look(&self, names: Vec<Name>, filter: &Filter, now: u64) -> Result<Vec<(Name, Stored)>> {
         let mut get = redis::cmd("MGET");
         names.iter().for_each(|n| _ = get.arg(self.keys.lock(n)));
-        let (value, _) = self.link.ask(&get).await?;
-        let Value::Array(values) = value else { return Err(garbled("no list")) };
+        let (value, _) = self.link.query(&get).await?;
+        let Value::Array(values) = value else { return Err(unexpected("no list")) };
         let stored = |value| match value {
             Value::BulkString(bytes) => Stored::parse(&bytes),
             _ => None,
@@ -133,21 +137,21 @@ impl Native {
 
     async fn waiters(&self, name: &Name) -> Result<u32> {
         let count = redis::cmd("ZCARD").arg(self.keys.of(name).queue()).to_owned();
-        match self.link.ask(&count).await?.0 {
+        match self.link.query(&count).await?.0 {
             Value::Int(n) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
-            other => Err(garbled(&format!("{other:?}"))),
+            other => Err(unexpected(&format!("{other:?}"))),
         }
     }
 }
 
-/// The next cursor and the keys of one step.
+/// The next cursor, and the keys of one step.
 fn scanned(value: Value) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
-    let Value::Array(parts) = value else { return Err(garbled("no list")) };
+    let Value::Array(parts) = value else { return Err(unexpected("no list")) };
     match <[Value; 2]>::try_from(parts) {
         Ok([Value::BulkString(cursor), Value::Array(keys)]) => {
             let bytes = |v| if let Value::BulkString(b) = v { Some(b) } else { None };
             Ok((cursor, keys.into_iter().filter_map(bytes).collect()))
         }
-        _ => Err(garbled("no page of keys")),
+        _ => Err(unexpected("no page of keys")),
     }
 }

@@ -1,159 +1,151 @@
-//! One connection that many share, and knowing when it was replaced.
+//! The link to the server: the current connection, replaced when it breaks.
 //!
-//! The driver's own manager reconnects in silence. Here every connection has a number, so that a request whose answer
-//! never came is known to have been on one that is gone.
+//! The driver's own connection manager reconnects silently. Here each connection has a number, so that the loss of the one
+//! that carried an unanswered request is noticed.
 
 use super::SCHEME;
-use super::errors::{self, Sent, explain};
-use super::maker::{Maker, too_late};
+use super::connector::{Connector, timed_out};
+use super::errors::{Sent, explain, unexpected};
+use super::live::Live;
 use super::options::Options;
-use super::socket::{Gauge, Server, never_sent};
-use crate::{Clock, Error, ErrorKind, Moment, Result};
-use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, RedisResult, Value};
+use super::socket::Server;
+use crate::sync::lock;
+use crate::{Clock, Error, ErrorKind, Moment, Name, Result};
+use redis::{Cmd, Value};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, yield_now};
+use tokio::task::yield_now;
 
-/// The way to the server: the connection of now, and how to make the next one.
+/// The current connection, and what it takes to make the next one.
 pub(super) struct Link {
-    maker: Maker,
+    connector: Connector,
     clock: Arc<dyn Clock>,
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
 }
 
-/// What a link shares with the task that connects.
-struct Hub {
+/// The part of a link that the connecting task needs too.
+struct Shared {
     state: Mutex<State>,
     closed: AtomicBool,
 }
 
 struct State {
     current: Option<Arc<Live>>,
-    /// The attempt to connect that is on its way, or the last one.
+    /// The attempt to connect that is under way, or the last one.
     attempt: Option<Attempt>,
-    /// Where the driver runs. Calls may come from other runtimes.
-    home: Handle,
+    /// The runtime that drives the connections. Calls may come from others.
+    runtime: Handle,
 }
 
-/// One attempt for all who wait for it, in a task of its own: one of them that is dropped, or not polled, holds up
-/// nobody.
+/// An attempt to connect, for all who wait for it. It runs in a task of its own, so that a caller that is dropped or not
+/// polled does not hold up the others.
 struct Attempt {
-    made: Made,
+    outcome: Outcome,
     began: Moment,
 }
 
-type Made = watch::Receiver<Option<Result<Arc<Live>>>>;
+/// `None` as long as the attempt is under way.
+type Outcome = watch::Receiver<Option<Result<Arc<Live>>>>;
 
-/// One connection.
-pub(super) struct Live {
-    wire: MultiplexedConnection,
-    /// Never used again for another one in this process.
-    pub(super) number: u64,
-    /// The server is too old for script flags.
-    pub(super) legacy: bool,
-    gauge: Arc<Gauge>,
-    /// Ends with this connection. The driver's own is in `wire`.
-    driver: Option<AbortHandle>,
-    /// Whether nobody drives it but the threads that call.
-    driven_by_callers: bool,
-    used: AtomicU64,
-    answers: AtomicU64,
-    broken: AtomicBool,
-}
-
-/// So long a request may be on its way after its answer was given up; as long as the engine repeats a clean-up.
-const STRAY: Duration = Duration::from_secs(10);
-/// A failure to connect is the answer to all who ask within this time.
-const QUIET: Duration = Duration::from_millis(20);
-/// After such a pause the driver has a look at its socket before the next request.
-const IDLE: Duration = Duration::from_millis(10);
+/// The longest time that a request may still be under way after the wait for its answer has timed out.
+const MAX_TRANSIT: Duration = Duration::from_secs(10);
+/// The time for which a failure to connect is the answer to later callers too.
+const FAILURE_REUSE: Duration = Duration::from_millis(20);
 
 impl Link {
-    /// Connects for the first time; the runtime of the caller drives this link from now on.
+    /// Connects for the first time. The caller's runtime drives the connections from now on.
     pub(super) async fn open(
         server: &Server,
         options: &Options,
         clock: &Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
-        server.way.check()?;
-        let (maker, home) = (Maker::new(server, options), Handle::current());
-        let live = Arc::new(maker.make().await?);
-        let state = State { current: Some(live), attempt: None, home };
-        let hub = Hub { state: Mutex::new(state), closed: AtomicBool::new(false) };
-        Ok(Arc::new(Self { maker, clock: clock.clone(), hub: Arc::new(hub) }))
+        server.endpoint.check()?;
+        let (connector, runtime) = (Connector::new(server, options), Handle::current());
+        let live = Arc::new(connector.connect().await?);
+        let state = State { current: Some(live), attempt: None, runtime };
+        let shared = Arc::new(Shared { state: Mutex::new(state), closed: AtomicBool::new(false) });
+        Ok(Arc::new(Self { connector, clock: clock.clone(), shared }))
     }
 
-    /// The connection of now; where there is none, the one that is being made. Cancel safe.
+    /// Returns the current connection, or waits for the one that replaces it. Cancel safe.
     pub(super) async fn live(&self) -> Result<Arc<Live>> {
-        let Some(live) = self.hub.usable()? else {
-            // Boxed, or every request would carry the room for it.
+        let Some(live) = self.shared.usable()? else {
+            // Boxed, or the future of every request would have room for it.
             return Box::pin(self.replace()).await;
         };
-        if !live.driven_by_callers || !live.was_idle(self.now()) {
+        if !live.may_be_stale(|| self.now()) {
             return Ok(live);
         }
-        // What has come meanwhile is seen first: perhaps that the socket was closed. The future of `block_on` is polled
-        // before the tasks that an event has woken, so once is not enough.
+        // Lets the driver read first: it may find that the socket was closed. `block_on` polls its own future before the
+        // tasks that an event has woken, so yielding once is not enough.
         yield_now().await;
         yield_now().await;
-        match self.hub.usable()? {
+        match self.shared.usable()? {
             Some(live) => Ok(live),
             None => Box::pin(self.replace()).await,
         }
     }
 
-    /// Waits for the attempt to connect, no longer than for any answer.
+    /// Waits for an attempt to connect, for as long as a request waits for its answer.
     async fn replace(&self) -> Result<Arc<Live>> {
-        let over = self.now() + self.maker.timeout;
+        let over = self.now() + self.connector.timeout;
         loop {
-            let mut made = self.attempt()?;
+            let mut outcome = self.attempt()?;
             tokio::select! {
                 biased;
-                made = made.wait_for(Option::is_some) => match made.as_deref() {
+                made = outcome.wait_for(Option::is_some) => match made.as_deref() {
                     Ok(Some(made)) => return made.clone(),
-                    // The runtime that was to drive it has ended: next time it is that of the caller.
-                    _ => self.hub.move_home()?,
+                    // The runtime that ran the attempt has ended. The next one runs in the caller's.
+                    _ => self.shared.change_runtime()?,
                 },
-                () = self.clock.sleep_until(over) => return Err(too_late("the connection", self.maker.timeout)),
+                () = self.clock.sleep_until(over) => return Err(timed_out("the connection", self.connector.timeout)),
             }
         }
     }
 
-    /// The attempt that is on its way. It begins now if there is none, and none has failed just now.
-    fn attempt(&self) -> Result<Made> {
-        let (now, mut state) = (self.now(), self.hub.state());
-        if let Some(Attempt { made, began }) = &state.attempt {
-            let is_the_answer = match &*made.borrow() {
-                None => made.has_changed().is_ok(),
-                Some(Err(_)) => now < *began + QUIET,
+    /// Returns the attempt to connect that is under way. Starts one if there is none, unless one has failed just now.
+    fn attempt(&self) -> Result<Outcome> {
+        let (now, mut state) = (self.now(), lock(&self.shared.state));
+        if let Some(Attempt { outcome, began }) = &state.attempt {
+            let counts = match &*outcome.borrow() {
+                None => outcome.has_changed().is_ok(),
+                Some(Err(_)) => now < *began + FAILURE_REUSE,
                 Some(Ok(live)) => live.is_usable(),
             };
-            if is_the_answer {
-                return Ok(made.clone());
+            if counts {
+                return Ok(outcome.clone());
             }
         }
-        let (tell, made) = watch::channel(None);
-        let (hub, maker) = (self.hub.clone(), self.maker.clone());
-        state.home.spawn(async move {
-            let live = maker.make().await.map(Arc::new);
-            hub.take(live.as_ref().ok());
-            tell.send_replace(Some(live));
+        let (sender, outcome) = watch::channel(None);
+        let (shared, connector) = (self.shared.clone(), self.connector.clone());
+        state.runtime.spawn(async move {
+            let live = connector.connect().await.map(Arc::new);
+            shared.replace(live.as_ref().ok());
+            sender.send_replace(Some(live));
         });
-        state.attempt = Some(Attempt { made: made.clone(), began: now });
-        Ok(made)
+        state.attempt = Some(Attempt { outcome: outcome.clone(), began: now });
+        Ok(outcome)
     }
 
-    /// Sends a command and waits for its answer; also tells when it was sent, at the latest.
-    pub(super) async fn ask(&self, cmd: &Cmd) -> Result<(Value, Moment)> {
+    /// Sends a command and waits for its answer. Also returns a time that is not later than its sending.
+    pub(super) async fn query(&self, cmd: &Cmd) -> Result<(Value, Moment)> {
         let live = self.live().await?;
         let sent = self.clock.now();
-        let value = live.ask(cmd).await.map_err(|e| explain(e, Sent::Yes))?;
+        let value = live.query(cmd).await.map_err(|e| explain(e, Sent::Yes))?;
         Ok((value, sent))
+    }
+
+    /// The value of a key.
+    pub(super) async fn get(&self, key: &Name) -> Result<Option<Vec<u8>>> {
+        match self.query(redis::cmd("GET").arg(&**key)).await.map_err(|e| e.with_name(key))?.0 {
+            Value::BulkString(value) => Ok(Some(value)),
+            Value::Nil => Ok(None),
+            other => Err(unexpected(&format!("{other:?}"))),
+        }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -164,144 +156,58 @@ impl Link {
         &self.clock
     }
 
-    /// A connection of its own for a subscription.
+    /// Opens a connection for a subscription.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<redis::aio::PubSub> {
-        self.maker.subscribe(channel).await
+        self.connector.subscribe(channel).await
     }
 
-    /// What was sent at that time arrives by then, or never.
-    pub(super) fn stray_until(&self, sent: Moment) -> Moment {
-        sent + self.maker.timeout + STRAY
+    /// The time by which a request that was sent at `sent` has arrived if it ever does.
+    pub(super) fn arrives_by(&self, sent: Moment) -> Moment {
+        sent + self.connector.timeout + MAX_TRANSIT
     }
 
     pub(super) fn timeout(&self) -> Duration {
-        self.maker.timeout
+        self.connector.timeout
     }
 
-    /// The connection ends when the last request on it was answered; no new one is made.
+    /// Closes the link. The connection ends when its last request is answered.
     pub(super) fn close(&self) {
-        self.hub.closed.store(true, Ordering::Release);
-        self.hub.state().current = None;
+        self.shared.closed.store(true, Ordering::Release);
+        lock(&self.shared.state).current = None;
     }
 }
 
-impl Hub {
+impl Shared {
     fn usable(&self) -> Result<Option<Arc<Live>>> {
         if self.closed.load(Ordering::Acquire) {
             let error = Error::new(ErrorKind::Unavailable, "the connection was closed").with_retryable(false);
             return Err(error.with_backend(SCHEME));
         }
-        Ok(self.state().current.as_ref().filter(|l| l.is_usable()).cloned())
+        Ok(lock(&self.state).current.as_ref().filter(|l| l.is_usable()).cloned())
     }
 
-    fn take(&self, live: Option<&Arc<Live>>) {
+    fn replace(&self, live: Option<&Arc<Live>>) {
         if let Some(live) = live.filter(|_| !self.closed.load(Ordering::Acquire)) {
-            self.state().current = Some(live.clone());
+            lock(&self.state).current = Some(live.clone());
         }
     }
 
-    /// The runtime of the caller drives the next connection.
-    fn move_home(&self) -> Result<()> {
-        let mut state = self.state();
-        match Handle::try_current().ok().filter(|here| here.id() != state.home.id()) {
-            Some(here) => state.home = here,
+    /// Has the caller's runtime drive the connections from now on.
+    fn change_runtime(&self) -> Result<()> {
+        let mut state = lock(&self.state);
+        match Handle::try_current().ok().filter(|here| here.id() != state.runtime.id()) {
+            Some(here) => state.runtime = here,
             None => {
-                let why = "the runtime that this connection was made in has ended";
+                let why = "the runtime in which this connection was made has ended";
                 return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
             }
         }
         Ok(())
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn next_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-impl Live {
-    pub(super) fn new(
-        wire: MultiplexedConnection,
-        legacy: bool,
-        gauge: Arc<Gauge>,
-        driver: Option<AbortHandle>,
-    ) -> Self {
-        Self {
-            wire,
-            number: next_number(),
-            legacy,
-            gauge,
-            driver,
-            driven_by_callers: Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread,
-            used: AtomicU64::new(0),
-            answers: AtomicU64::new(0),
-            broken: AtomicBool::new(false),
-        }
-    }
-
-    fn is_usable(&self) -> bool {
-        !self.broken.load(Ordering::Acquire) && !self.gauge.has_ended()
-    }
-
-    /// Whether it is used for the first time after a while.
-    fn was_idle(&self, now: Moment) -> bool {
-        let last = self.used.swap(now.as_nanos(), Ordering::Relaxed);
-        now.since(Moment::from_nanos(last)) > IDLE
-    }
-
-    /// Sends a command and waits for its answer. Requests are carried out in the order of their first poll; one whose
-    /// future is dropped is carried out all the same, unless it stood in front of a full buffer.
-    pub(super) async fn ask(&self, cmd: &Cmd) -> RedisResult<Value> {
-        let (before, written) = (self.answers.load(Ordering::Relaxed), self.gauge.written());
-        let answer = cmd.query_async::<Value>(&mut self.wire.clone()).await;
-        match answer {
-            Ok(_) => _ = self.answers.fetch_add(1, Ordering::Relaxed),
-            Err(ref e) => self.judge(e, before),
-        }
-        // Without a driver, and with nothing written since, the server has seen nothing of it.
-        answer.map_err(|e| match self.driver.is_some() && e.is_connection_dropped() {
-            true if self.gauge.written() == written => never_sent(),
-            _ => e,
-        })
-    }
-
-    /// Hands a command over without waiting.
-    pub(super) async fn tell(&self, cmd: &mut Cmd) {
-        cmd.set_no_response(true);
-        let _ = cmd.query_async::<Value>(&mut self.wire.clone()).await;
-    }
-
-    /// Whether this connection is worth going on with. One on which nothing at all was answered while a request waited
-    /// its whole time leads nowhere.
-    fn judge(&self, e: &RedisError, answers_before: u64) {
-        let silent = e.is_timeout() && self.answers.load(Ordering::Relaxed) == answers_before;
-        if e.code().is_some() {
-            self.answers.fetch_add(1, Ordering::Relaxed);
-        }
-        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
-            self.broken.store(true, Ordering::Release);
-        }
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        self.driver.iter().for_each(AbortHandle::abort);
-    }
 }
 
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("current", &self.hub.state().current).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Live {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("Link").field("current", &lock(&self.shared.state).current).finish_non_exhaustive()
     }
 }

@@ -1,63 +1,63 @@
-//! What is worth knowing about a server.
+//! Diagnosing a server for `doctor`.
 
 use super::connection::Link;
-use super::errors::garbled;
-use super::options::{Mode, Options};
+use super::errors::unexpected;
+use super::options::{Options, Protocol};
 use crate::backend::{Finding, Severity};
 use crate::{Error, ErrorKind, Level, Moment, Result};
 use redis::Value;
 use std::time::{Duration, SystemTime};
 
-/// The server's clock, and when it was asked.
+/// The server's clock, and a time that is not later than the request.
 pub(super) async fn time(link: &Link) -> Result<(SystemTime, Moment)> {
-    let (value, sent) = link.ask(&redis::cmd("TIME")).await?;
-    let (seconds, micros): (u64, u64) = redis::from_redis_value(value).map_err(|_| garbled("no time"))?;
+    let (value, sent) = link.query(&redis::cmd("TIME")).await?;
+    let (seconds, micros): (u64, u64) = redis::from_redis_value(value).map_err(|_| unexpected("no time"))?;
     Ok((SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_micros(micros), sent))
 }
 
-/// Everything that voids or limits a promise. What the server will not tell is a finding too.
+/// Everything that voids or limits a guarantee. Settings that the server does not reveal are findings too.
 pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Finding>> {
     let mut findings = vec![clock(link).await?];
-    if options.mode == Mode::GetSet {
+    if options.protocol == Protocol::GetSet {
         findings.extend(FLAWS.map(|(subject, flaw)| Finding::new(Severity::Warning, subject, flaw)));
     }
-    match link.ask(&redis::cmd("INFO")).await {
+    match link.query(&redis::cmd("INFO")).await {
         Ok((value, _)) => from_info(&text(value), options, &mut findings),
-        Err(e) => findings.push(unsaid("server", "INFO", &e)?),
+        Err(e) => findings.push(unknown("server", "INFO", &e)?),
     }
     for (setting, judge) in SETTINGS {
         let ask = redis::cmd("CONFIG").arg("GET").arg(*setting).to_owned();
-        match link.ask(&ask).await {
-            Ok((value, _)) => findings.push(judge(&pair(value), options.mode)),
-            Err(e) => findings.push(unsaid(setting, "CONFIG GET", &e)?),
+        match link.query(&ask).await {
+            Ok((value, _)) => findings.push(judge(&pair(value), options.protocol)),
+            Err(e) => findings.push(unknown(setting, "CONFIG GET", &e)?),
         }
     }
     findings.extend(persistence(link).await?);
-    if options.mode == Mode::Native {
+    if options.protocol == Protocol::Native {
         findings.extend(permissions(link, &options.prefix).await?);
     }
     Ok(findings)
 }
 
-/// What no client can mend from its side.
+/// The flaws of getset that one side cannot mend.
 const FLAWS: [(&str, &str); 3] = [
     (
         "clocks",
-        "the expiry is written and judged by the clocks of the clients: one that is ahead takes a lock that is held",
+        "the clients' clocks decide whether a lock has expired: one that is ahead takes a lock that is held",
     ),
-    ("losers", "whoever loses the race for an expired lock has overwritten the winner's expiry"),
+    ("losers", "a client that loses the race for an expired lock has overwritten the winner's expiry"),
     (
         "owner",
-        "the value does not say whose it is: a late release by hand frees whatever stands there; cotter's does not",
+        "the value does not say who wrote it: other code that releases late frees whoever holds the lock; cotter does not",
     ),
 ];
 
-type Judge = fn(&str, Mode) -> Finding;
+type Judge = fn(&str, Protocol) -> Finding;
 
 const SETTINGS: &[(&str, Judge)] = &[("maxmemory-policy", eviction), ("min-replicas-to-write", replicas)];
 
-/// More than this between the clocks is told; it does no harm by itself.
-const OFFSET: Duration = Duration::from_secs(1);
+/// A larger difference between the clocks is reported, although it does no harm by itself.
+const MAX_CLOCK_OFFSET: Duration = Duration::from_secs(1);
 
 async fn clock(link: &Link) -> Result<Finding> {
     let before = link.clock().wall();
@@ -65,12 +65,12 @@ async fn clock(link: &Link) -> Result<Finding> {
     let after = link.clock().wall();
     let ahead = theirs.duration_since(after).unwrap_or_default();
     let behind = before.duration_since(theirs).unwrap_or_default();
-    Ok(if ahead.max(behind) > OFFSET {
+    Ok(if ahead.max(behind) > MAX_CLOCK_OFFSET {
         let (offset, way) = if ahead > behind { (ahead, "ahead of") } else { (behind, "behind") };
         let message = format!("the server's clock is {} s {way} this host's", offset.as_secs());
         Finding::new(Severity::Warning, "clock", message + "; tokens follow the server's, leases neither")
     } else {
-        Finding::new(Severity::Ok, "clock", "the server's clock is that of this host")
+        Finding::new(Severity::Ok, "clock", "the server's clock agrees with this host's")
     })
 }
 
@@ -99,52 +99,53 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
         let finding = Finding::new(Severity::Warning, "replicas", message);
         findings.push(finding.leaving(Level::BestEffort));
     }
-    if options.mode == Mode::Native {
+    if options.protocol == Protocol::Native {
         let number = |name| field(name).and_then(|n| n.parse::<u64>().ok()).unwrap_or_default();
         findings.push(memory(number("used_memory"), number("maxmemory"), options.retain));
     }
 }
 
-/// What a name that was used once takes until it is forgotten, with a label and the server's own housekeeping, in bytes.
-const NAME: u64 = 280;
-/// A server that has no room for so many new names a second is worth a warning.
-const BUSY: u64 = 1000;
+/// The memory in bytes that a name takes from its first use until it is forgotten: state, label, and the server's overhead.
+const NAME_BYTES: u64 = 280;
+/// A server without memory for this many new names per second gets a warning.
+const BUSY_RATE: u64 = 1000;
 
-/// Every name stays for `retain` after its last release.
+/// Each name is kept for `retain` after its last release.
 fn memory(used: u64, most: u64, retain: Duration) -> Finding {
-    let names = NAME * retain.as_secs().max(1);
+    let names = NAME_BYTES * retain.as_secs().max(1);
     let costs = format!(
-        "each new name stays for {retain:?} and takes {NAME} bytes: {BUSY} a second take {} MB",
-        names * BUSY / 1_000_000
+        "each new name stays for {retain:?} and takes {NAME_BYTES} bytes: {BUSY_RATE} a second take {} MB",
+        names * BUSY_RATE / 1_000_000
     );
     if most == 0 {
         return Finding::new(Severity::Ok, "memory", costs + "; maxmemory is not set");
     }
     let rate = most.saturating_sub(used) / names;
     let message = format!("{costs}; up to maxmemory there is room for {rate} a second");
-    match rate < BUSY {
+    match rate < BUSY_RATE {
         true => Finding::new(Severity::Warning, "memory", message + "; shorten retain=, or raise maxmemory"),
         false => Finding::new(Severity::Ok, "memory", message),
     }
 }
 
-fn eviction(policy: &str, mode: Mode) -> Finding {
-    // Keys of getset have no time to live, the others all have one.
-    let harmless = policy == "noeviction" || (mode == Mode::GetSet && policy.starts_with("volatile-"));
+fn eviction(policy: &str, protocol: Protocol) -> Finding {
+    // Keys of getset have no time to live; all others have one.
+    let harmless =
+        policy == "noeviction" || (protocol == Protocol::GetSet && policy.starts_with("volatile-"));
     if harmless {
         return Finding::new(Severity::Ok, "maxmemory-policy", policy);
     }
-    let message = format!("{policy}: the server may throw locks away; set it to noeviction");
+    let message = format!("{policy}: the server may evict locks; set it to noeviction");
     Finding::new(Severity::Problem, "maxmemory-policy", message)
 }
 
-/// Whether a lock that was acknowledged survives the server.
+/// Whether an acknowledged lock survives a crash of the server.
 async fn persistence(link: &Link) -> Result<Option<Finding>> {
     let mut said = Vec::new();
     for setting in ["appendonly", "appendfsync"] {
-        match link.ask(redis::cmd("CONFIG").arg("GET").arg(setting)).await {
+        match link.query(redis::cmd("CONFIG").arg("GET").arg(setting)).await {
             Ok((value, _)) => said.push(pair(value)),
-            Err(e) => return unsaid("persistence", "CONFIG GET", &e).map(Some),
+            Err(e) => return unknown("persistence", "CONFIG GET", &e).map(Some),
         }
     }
     let [appendonly, appendfsync] = &said[..] else { return Ok(None) };
@@ -167,7 +168,7 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
     Ok(Some(Finding::new(severity, "persistence", message)))
 }
 
-fn replicas(at_least: &str, _: Mode) -> Finding {
+fn replicas(at_least: &str, _: Protocol) -> Finding {
     let message = match at_least {
         "0" => "writes are acknowledged without any replica".into(),
         n => format!("writes need {n} replicas in reach"),
@@ -175,7 +176,7 @@ fn replicas(at_least: &str, _: Mode) -> Finding {
     Finding::new(Severity::Ok, "min-replicas-to-write", message)
 }
 
-/// What an ACL may have forgotten: scripts see who listens, `list` walks and reads, waiting needs a channel.
+/// Permissions that an ACL may lack: scripts look for subscribers, `list` scans and reads.
 async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
     let mut numsub = redis::cmd("PUBSUB");
     numsub.arg("NUMSUB").arg(format!("{prefix}:wake:doctor"));
@@ -188,7 +189,7 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
         (scan, Severity::Warning, "SCAN is forbidden: locks cannot be listed; the ACL needs +scan"),
         (mget, Severity::Warning, "MGET is forbidden: locks cannot be shown; the ACL needs +mget"),
     ] {
-        match link.ask(&ask).await {
+        match link.query(&ask).await {
             Ok(_) => {}
             Err(e) if e.kind() == ErrorKind::Denied => {
                 findings.push(Finding::new(severity, "permissions", refused));
@@ -203,11 +204,11 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The server did not tell; anything but a refusal ends the diagnosis.
-fn unsaid(subject: &str, command: &str, e: &Error) -> Result<Finding> {
+/// The finding for a command that the server refuses. Any other error ends the diagnosis.
+fn unknown(subject: &str, command: &str, e: &Error) -> Result<Finding> {
     match e.kind() {
         ErrorKind::Denied | ErrorKind::Protocol => {
-            let message = format!("not known, because {command} is not allowed here");
+            let message = format!("unknown, because {command} is not allowed here");
             Ok(Finding::new(Severity::Warning, subject, message))
         }
         _ => Err(e.clone()),
@@ -218,7 +219,7 @@ fn text(value: Value) -> String {
     redis::from_redis_value(value).unwrap_or_default()
 }
 
-/// The value of a setting; servers name it in front.
+/// The value of a setting, which the server sends after its name.
 fn pair(value: Value) -> String {
     let fields: Vec<String> = redis::from_redis_value(value).unwrap_or_default();
     fields.into_iter().nth(1).unwrap_or_default()

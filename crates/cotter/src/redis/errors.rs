@@ -1,19 +1,19 @@
-//! What an error of the server or of the way to it means.
+//! Translating errors of the server and the driver.
 
 use super::SCHEME;
 use super::socket::is_never_sent;
 use crate::{Error, ErrorKind};
 use redis::{RedisError, ServerErrorKind};
 
-/// Whether the request had left when it failed.
+/// Whether the request may have been sent when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     No,
     Yes,
 }
 
-/// Refused for now: the same request may be carried out later. Nothing of it was.
-const LATER: &[&str] = &[
+/// Temporary refusals: nothing was done, and the same request may succeed later.
+const TEMPORARY: &[&str] = &[
     "BUSY",
     "LOADING",
     "READONLY",
@@ -26,69 +26,74 @@ const LATER: &[&str] = &[
     "UNKILLABLE",
 ];
 
-/// Refused until somebody changes the set-up.
+/// Permanent refusals, until the configuration is changed.
 const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 
-/// What stands at the key is not ours.
+/// The key holds a value of another program.
 const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
 
-/// The error to answer with.
+/// Turns an error of the driver into one of this crate.
 pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
     let sent = if is_never_sent(&e) { Sent::No } else { sent };
     let error = match e.code() {
         Some(code) => by_code(code, &e),
         None => by_kind(&e, sent),
     };
-    // What the server says stands in the message, in the driver's words only what it does not.
+    // A message of the server is quoted in full, so only errors of the driver are kept as a source.
     let error = error.with_backend(SCHEME);
     if e.code().is_some() { error } else { error.with_source(e) }
 }
 
 fn by_code(code: &str, e: &RedisError) -> Error {
     let said = e.detail().unwrap_or_default();
-    // Servers before 7 wrap what a command inside a script answers into an ERR.
+    // Servers before 7 wrap the error of a command inside a script into an ERR.
     let is = |list: &'static [&'static str]| {
         list.iter().copied().find(|c| code == *c || (code == "ERR" && said.contains(c)))
     };
     if let Some(code) = is(FOREIGN) {
-        let why = format!("what stands at the key was not written by cotter in this mode ({code} {said})");
+        let why = format!("the value of the key was not written by cotter in this mode ({code} {said})");
         return Error::new(ErrorKind::ForeignKey, why);
     }
     if let Some(code) = is(DENIED) {
-        return Error::new(ErrorKind::Denied, format!("the server refuses: {code} {said}"));
+        return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
-    if let Some(code) = is(LATER) {
-        return Error::new(ErrorKind::Unavailable, format!("the server refuses for now: {code} {said}"));
+    if let Some(code) = is(TEMPORARY) {
+        return Error::new(
+            ErrorKind::Unavailable,
+            format!("the server temporarily refuses requests: {code} {said}"),
+        );
     }
     if said.contains("invalid password") || said.contains("AUTH") {
-        return Error::new(ErrorKind::Denied, format!("the server refuses: {code} {said}"));
+        return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
-    Error::new(ErrorKind::Protocol, format!("the server answers: {code} {said}"))
+    Error::new(ErrorKind::Protocol, format!("the server reported an error: {code} {said}"))
 }
 
 fn by_kind(e: &RedisError, sent: Sent) -> Error {
     match e.kind() {
         redis::ErrorKind::AuthenticationFailed => {
-            Error::new(ErrorKind::Denied, "the server refuses the user or the password")
+            Error::new(ErrorKind::Denied, "the server rejected the user name or the password")
         }
         redis::ErrorKind::Parse | redis::ErrorKind::UnexpectedReturnType => {
-            let error = Error::new(ErrorKind::Protocol, format!("the answer is not understood: {e}"));
+            let error =
+                Error::new(ErrorKind::Protocol, format!("the answer of the server could not be parsed: {e}"));
             if sent == Sent::Yes { error.with_outcome_unknown() } else { error }
         }
-        _ if is_mistrust(e) => {
-            let why = format!("{e}; ca= names the file of the authorities to trust");
+        _ if is_untrusted(e) => {
+            let why = format!("{e}; name the file of the authorities to trust with ca=");
             Error::new(ErrorKind::Denied, why)
         }
         redis::ErrorKind::InvalidClientConfig => Error::new(ErrorKind::Config, e.to_string()),
         _ if sent == Sent::Yes => {
-            Error::new(ErrorKind::Unavailable, format!("no answer: {e}")).with_outcome_unknown()
+            Error::new(ErrorKind::Unavailable, format!("no answer from the server: {e}"))
+                .with_outcome_unknown()
         }
         _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {e}")),
     }
 }
 
-/// Whether the server could not prove who it is. The driver has no kind for that.
-fn is_mistrust(e: &RedisError) -> bool {
+/// Whether the certificate of the server was rejected. The driver has no kind for that.
+fn is_untrusted(e: &RedisError) -> bool {
     e.to_string().contains("invalid peer certificate")
 }
 
@@ -97,14 +102,14 @@ pub(super) fn is_no_script(e: &RedisError) -> bool {
     e.kind() == redis::ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
-/// Whether the one that answers is not the master any more: a new connection may find the one that is.
+/// Whether the server is no longer the master. A new connection may find the one that is.
 pub(super) fn is_demoted(e: &RedisError) -> bool {
     matches!(e.code(), Some("READONLY" | "MASTERDOWN"))
 }
 
-/// An answer that no script of ours gives.
-pub(super) fn garbled(what: &str) -> Error {
-    Error::new(ErrorKind::Protocol, format!("the server answers {what}, which no script of cotter's does"))
+/// The error for an answer that the request cannot have.
+pub(super) fn unexpected(what: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}"))
         .with_backend(SCHEME)
         .with_outcome_unknown()
 }

@@ -1,53 +1,55 @@
-//! Locks in a Redis server (or Valkey).
+//! Locks in a Redis or Valkey server.
 //!
 //! | `mode=` | protocol |
 //! |---|---|
-//! | `native` (default) | fenced, first come first served, handed over with one message |
-//! | `plain` | `SET name value NX PX`, compare-and-delete: what most hand-written code and small libraries speak |
-//! | `getset` | `SETNX` and `GETSET` of an expiry in client time: the oldest protocol, with [three flaws](Mode::GetSet) |
+//! | `native` (default) | cotter's own: fencing tokens, order of arrival, one message for each hand-over |
+//! | `plain` | `SET name value NX PX` and compare-and-delete, as most hand-written code and small libraries do it |
+//! | `getset` | `SETNX` and `GETSET` of an expiry in client time: the oldest protocol, with [three flaws](Protocol::GetSet) |
 //!
 //! | file | concept |
 //! |---|---|
-//! | `options`, `address` | what a URL says |
-//! | `socket`, `tls` | the way to the server, and knowing that it was closed |
-//! | `maker` | how a connection is made |
-//! | `connection` | one connection, and knowing when it was replaced |
-//! | `errors` | what an error of the server means |
-//! | `script` | the atomic steps in `lua/` |
-//! | `names`, `state` | names as keys; strings of the store taken apart |
-//! | `inflight` | claims that wait, hold, or were not answered |
-//! | `claims`, `calls` | maps by claim id; questions that outlive whoever asked |
-//! | `wake` | the subscription that wakes those who wait |
-//! | `backend`, `waiting` | the contract in native mode, and waiting |
-//! | `notes`, `admin`, `doctor` | values beside names; looking and evicting; what is worth knowing |
-//! | `older/` | the two older protocols |
+//! | `options`, `address` | the options and the address in a URL |
+//! | `socket`, `tls` | the socket to the server, and TLS |
+//! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
+//! | `errors` | translating errors of the server and the driver |
+//! | `script`, `lua/` | running Lua scripts, and their sources |
+//! | `names`, `state` | the keys of a name; parsing strings of the scripts |
+//! | `backend` | the contract in native mode |
+//! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
+//! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
+//! | `notes`, `admin`, `doctor` | notes; listing and evicting; diagnosing a server |
+//! | `older/` | the protocols `plain` and `getset` |
 
+mod acquire;
 mod address;
 mod admin;
 mod backend;
-mod calls;
-mod claims;
+mod batch;
 mod connection;
+mod connector;
 mod doctor;
 mod errors;
-mod inflight;
-mod maker;
+mod live;
 mod names;
 mod notes;
 mod older;
 mod options;
+mod renewal;
 mod script;
 mod socket;
 mod state;
 mod tls;
+mod waiters;
 mod waiting;
 mod wake;
 
-pub use options::Mode;
+pub use options::Protocol;
 
 use crate::Result;
+use crate::backend::inflight::InFlight;
 use crate::backend::{Backend, Connect, Host};
 use async_trait::async_trait;
+use older::{GetSet, Issued, Older, Plain};
 use options::Options;
 use std::fmt;
 use std::sync::Arc;
@@ -55,92 +57,93 @@ use std::sync::Arc;
 /// The scheme that errors and `info()` name, whatever the URL began with.
 const SCHEME: &str = "redis";
 
-/// A Redis server: where it is and how to speak to it.
+/// A Redis or Valkey server, and the protocol to use with it.
 ///
-/// Clones, and all clients that are built on them, speak of the same claims: one may release what the other got.
+/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// acquired.
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
 
-/// What all connections of one store share.
+/// The state that all connections of a store share.
 struct Shared {
     server: socket::Server,
     options: Options,
-    desk: Arc<inflight::Desk>,
-    sold: older::polling::Sold,
+    in_flight: InFlight,
+    waiters: Arc<waiters::Waiters>,
+    issued: Issued,
 }
 
 impl Store {
-    /// The store of a URL. Nothing is sent yet.
+    /// Parses the URL of a store. Nothing is sent yet.
     ///
-    /// `redis://[user[:password]@]host[:port][/db]`, `rediss://` (TLS), or `unix:///path`, and behind a question mark
-    /// any of these:
+    /// The URL is `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS, or `unix:///path`, with any of these
+    /// options in its query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
-    /// | `mode` | `native`, `plain` or `getset` | `native` |
-    /// | `prefix` | what native keys and channels begin with | `cotter` |
-    /// | `retain` | how long a free name is remembered | `1m` |
-    /// | `retry` | how often `plain` and `getset` ask after a second of waiting; before, up to ten times as often | `50ms`, `10ms` |
-    /// | `connect_timeout` | for one connection | `2s` |
-    /// | `timeout` | for one answer | `2s` |
-    /// | `ca` | a PEM file of the authorities to trust, instead of the system's | |
+    /// | `mode` | the [protocol](Protocol): `native`, `plain` or `getset` | `native` |
+    /// | `prefix` | the prefix of native keys and channels | `cotter` |
+    /// | `retain` | how long the server remembers a name after its last release | `1m` |
+    /// | `retry` | the pause between two attempts of a waiter in `plain` and `getset`; up to ten times shorter in the first second | `50ms`, `10ms` |
+    /// | `connect_timeout` | the time limit for opening a connection | `2s` |
+    /// | `timeout` | the time limit for the answer to a request | `2s` |
+    /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
-    /// | `client_name` | what `CLIENT LIST` shows | `cotter` |
-    /// | `request_id` | with `plain`: the value to store, instead of a new one for every attempt; claims of several clients are not told apart then | |
-    /// | `password_file` | a file with the password, instead of one in the URL | |
-    /// | `db` | the database, for `unix:` | `0` |
+    /// | `client_name` | the name that `CLIENT LIST` shows | `cotter` |
+    /// | `request_id` | in `plain`: the value to store, instead of a new one for each attempt; claims of several clients are then indistinguishable | |
+    /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    /// | `db` | the database number, for `unix:` | `0` |
     ///
-    /// User, password, path and options are percent-decoded.
+    /// User name, password, path and options are percent-decoded.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part that is wrong and never repeats the password.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
         let (server, options) = options::parse(url.as_ref())?;
         Ok(Self::new(server, options))
     }
 
-    /// The store of a client of the `redis` crate, in native mode with the defaults of [`from_url`](Self::from_url).
-    /// Only its address and credentials are used: timeouts, retries and connections are cotter's own. One that was made
-    /// for TLS needs a rustls provider that the application has installed for its process.
+    /// Uses the server of a client of the `redis` crate, with the native protocol and the default options of
+    /// [`from_url`](Self::from_url). Only the client's address and credentials are used: timeouts, retries and connections
+    /// are cotter's own. A client that uses TLS needs a process-wide rustls provider, installed by the application.
     ///
-    /// This is the one place where that crate shows: its next major version will change this signature.
+    /// This is the only function that exposes the `redis` crate; the crate's next major version will change its signature.
     pub fn from_client(client: redis::Client) -> Self {
         let instance = address::instance(&client);
         Self::new(socket::Server::of(client), Options::new(instance))
     }
 
-    /// The same store, spoken to in another way.
+    /// The same server with another protocol. The new store shares no state with this one.
     #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
+    pub fn with_protocol(self, protocol: Protocol) -> Self {
         let Shared { server, options, .. } = &*self.0;
-        Self::new(server.clone(), Options { mode, ..options.clone() })
+        Self::new(server.clone(), Options { protocol, ..options.clone() })
     }
 
     fn new(server: socket::Server, options: Options) -> Self {
-        if options.mode == Mode::GetSet {
-            older::getset::warn(&options.instance);
+        if options.protocol == Protocol::GetSet {
+            older::warn_of_getset(&options.instance);
         }
-        let (desk, sold) = (Arc::default(), older::polling::Sold::default());
-        Self(Arc::new(Shared { server, options, desk, sold }))
+        let (in_flight, waiters, issued) = (InFlight::default(), Arc::default(), Issued::default());
+        Self(Arc::new(Shared { server, options, in_flight, waiters, issued }))
     }
 }
 
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        let clock = host.clock();
-        let Shared { server, options, .. } = &*self.0;
-        let link = connection::Link::open(server, options, clock).await;
+        let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
+        let link = connection::Link::open(server, options, host.clock()).await;
         let link = link.map_err(|e| e.with_server(&options.instance))?;
-        Ok(match options.mode {
-            Mode::Native => Arc::new(backend::Native::new(link, self.0.clone(), clock.clone())),
-            Mode::Plain => Arc::new(older::plain::Plain::new(link, self.0.clone(), clock.clone())),
-            Mode::GetSet => Arc::new(older::getset::GetSet::new(link, self.0.clone(), clock.clone())),
+        Ok(match options.protocol {
+            Protocol::Native => Arc::new(backend::Native::new(link, shared)),
+            Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),
+            Protocol::GetSet => Arc::new(Older::<GetSet>::new(link, shared)),
         })
     }
 }
 
-/// Without the password.
+/// Shows no password.
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("options", &self.0.options).finish_non_exhaustive()

@@ -1,10 +1,10 @@
-//! Names as keys: everything of a name in one slot, under one pattern.
+//! The keys of a name: all in one cluster slot, and all matched by one pattern.
 
 use super::options::Options;
 use crate::Name;
 use std::fmt::Write;
 
-/// The keys of a lock: itself, its queue, and what is known of those who wait.
+/// The keys of a lock: its state, its queue, and the records of its waiters.
 #[derive(Debug)]
 pub(super) struct LockKeys {
     queue: String,
@@ -13,7 +13,7 @@ pub(super) struct LockKeys {
 
 impl LockKeys {
     pub(super) fn new(lock: &str) -> Self {
-        Self { queue: format(lock, QUEUE), waiters: format(lock, WAITERS) }
+        Self { queue: concat(lock, QUEUE), waiters: concat(lock, WAITERS) }
     }
 
     /// In the order in which the scripts take them.
@@ -29,15 +29,15 @@ impl LockKeys {
 const QUEUE: &str = ":q";
 const WAITERS: &str = ":w";
 
-/// Without a formatter: every request has some.
-fn format(lock: &str, tail: &str) -> String {
+/// Concatenates without a formatter, because every request needs it.
+fn concat(lock: &str, tail: &str) -> String {
     let mut key = String::with_capacity(lock.len() + tail.len());
     key.push_str(lock);
     key.push_str(tail);
     key
 }
 
-/// How names become keys.
+/// Translates names to keys and back.
 #[derive(Debug)]
 pub(super) struct Keys {
     prefix: String,
@@ -48,7 +48,7 @@ impl Keys {
         Self { prefix: format!("{}:{{", options.prefix) }
     }
 
-    /// The key of a name; `:q` and the like behind it belong to the same name.
+    /// The key of a lock. The other keys of its name begin with it, followed by `:q` and the like.
     pub(super) fn lock(&self, name: &str) -> String {
         let mut key = String::with_capacity(self.prefix.len() + name.len() + 1);
         key.push_str(&self.prefix);
@@ -69,7 +69,7 @@ impl Keys {
         key
     }
 
-    /// A pattern for SCAN that finds the keys of all names that begin so, and no key beside them.
+    /// A pattern for SCAN that matches the lock keys of all names that begin with `prefix`, and none of their other keys.
     pub(super) fn pattern(&self, prefix: &str) -> String {
         let mut begin = self.prefix.clone();
         encode(prefix, &mut begin);
@@ -84,7 +84,7 @@ impl Keys {
         pattern
     }
 
-    /// The name of a key that [`pattern`](Self::pattern) found; `None` for what is not ours.
+    /// The name of a key that [`pattern`](Self::pattern) matches; `None` if cotter did not write the key.
     pub(super) fn name(&self, key: &[u8]) -> Option<Name> {
         let inner = key.strip_prefix(self.prefix.as_bytes())?.strip_suffix(b"}")?;
         let decoded = super::address::decode("key", std::str::from_utf8(inner).ok()?).ok()?;
@@ -92,7 +92,8 @@ impl Keys {
     }
 }
 
-/// Braces would move the hash tag; the rest could not be told apart from what stands for them.
+/// Percent-encodes braces, which would change the hash tag, and control characters. The percent sign itself is encoded so
+/// that decoding is unambiguous.
 fn encode(text: &str, key: &mut String) {
     if text.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'%' | b'{' | b'}')) {
         key.push_str(text);
@@ -102,7 +103,7 @@ fn encode(text: &str, key: &mut String) {
         if c.is_control() || matches!(c, '%' | '{' | '}') {
             let mut bytes = [0; 4];
             for byte in c.encode_utf8(&mut bytes).bytes() {
-                write!(key, "%{byte:02X}").expect("a string takes it");
+                write!(key, "%{byte:02X}").expect("writing to a string succeeds");
             }
         } else {
             key.push(c);

@@ -1,4 +1,4 @@
-//! What a URL says, and what holds when it says nothing.
+//! The options of a store, and their defaults.
 
 use super::address::{Address, database, decode};
 use super::socket::Server;
@@ -7,33 +7,34 @@ use crate::Result;
 use crate::error::config;
 use std::time::Duration;
 
-/// The protocol that is spoken.
+/// The protocol of a store; the option `mode=` of its URL.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// cotter's own: fenced, in order of arrival, handed over with one message.
+pub enum Protocol {
+    /// cotter's own protocol (`mode=native`): with fencing tokens, in order of arrival, handed over with one message.
     #[default]
     Native,
-    /// `SET name value NX PX`, compare-and-delete. The name is the key as it stands. Excludes, and is excluded by,
-    /// everybody who speaks it. No order; who waits polls. Tokens come from this client: they order only its own
-    /// grants.
+    /// `SET name value NX PX` and compare-and-delete (`mode=plain`), as most hand-written code and small libraries do it.
+    /// The name of the lock is the key, unchanged. It excludes, and is excluded by, everybody else who uses this protocol.
+    ///
+    /// There is no queue: waiters poll. Tokens are made by the client and order only the grants of this process.
     Plain,
-    /// `SETNX` and `GETSET` of an expiry in milliseconds of the *client's* clock, to live beside code that does so.
-    /// The name is the key as it stands. Its flaws cannot be mended from one side:
+    /// `SETNX` and `GETSET` of an expiry in milliseconds of the *client's* clock (`mode=getset`), for use beside code that
+    /// does the same. The name of the lock is the key, unchanged. The protocol has flaws that one side cannot mend:
     ///
-    /// 1. The expiry is written and judged by the clocks of the clients: where they differ, a lock is taken too early.
-    /// 2. Who loses the race for an expired lock has already overwritten the winner's expiry.
-    /// 3. The value does not say whose it is, so a late release by hand frees somebody else's lock. (cotter releases and
-    ///    renews only what it has written itself.)
+    /// 1. The clients' clocks decide whether a lock has expired. Where they differ, a lock is taken too early.
+    /// 2. A client that loses the race for an expired lock has already overwritten the winner's expiry.
+    /// 3. The value does not say who wrote it, so other code that releases late frees somebody else's lock. (cotter
+    ///    releases and renews only what it has written itself.)
     ///
-    /// Each client says so once, as a `tracing` warning.
+    /// Each store logs them once, as a `tracing` warning.
     GetSet,
 }
 
-/// How to speak to a server.
+/// The options of a store.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
-    pub(super) mode: Mode,
+    pub(super) protocol: Protocol,
     pub(super) instance: String,
     pub(super) prefix: String,
     pub(super) retain: Duration,
@@ -47,7 +48,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn new(instance: String) -> Self {
         Self {
-            mode: Mode::Native,
+            protocol: Protocol::Native,
             instance,
             prefix: "cotter".into(),
             retain: Duration::from_secs(60),
@@ -60,7 +61,7 @@ impl Options {
     }
 }
 
-/// Takes a URL apart. Reads the files that it names.
+/// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     let Some((scheme, rest)) = url.split_once(':') else {
         return Err(config("the store URL has no scheme"));
@@ -81,11 +82,11 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
             _ => options.set(key, value)?,
         }
     }
-    if options.request_id.is_some() && options.mode != Mode::Plain {
-        return Err(config("request_id= is for mode=plain only"));
+    if options.request_id.is_some() && options.protocol != Protocol::Plain {
+        return Err(config("request_id= needs mode=plain"));
     }
     if !address.tls && !certificates.is_empty() {
-        return Err(config("ca=, cert= and key= are for rediss: only"));
+        return Err(config("ca=, cert= and key= need a URL that begins with rediss:"));
     }
     options.instance = address.instance();
     Ok((address.server(&certificates)?, options))
@@ -94,7 +95,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
 impl Options {
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
-            "mode" => self.mode = mode(&value)?,
+            "mode" => self.protocol = protocol(&value)?,
             "prefix" => self.prefix = word(key, value)?,
             "retain" => self.retain = duration(key, &value)?,
             "retry" => self.retry = Some(duration(key, &value)?),
@@ -102,36 +103,36 @@ impl Options {
             "timeout" => self.timeout = duration(key, &value)?,
             "client_name" => self.client_name = word(key, value)?,
             "request_id" => self.request_id = Some(word(key, value)?),
-            _ => return Err(config(format!("the option {key:?} is not known; {KNOWN}"))),
+            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
         }
         Ok(())
     }
 }
 
-const KNOWN: &str = "there are mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
+const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
     request_id, password_file";
 
-fn mode(value: &str) -> Result<Mode> {
+fn protocol(value: &str) -> Result<Protocol> {
     match value {
-        "native" => Ok(Mode::Native),
-        "plain" => Ok(Mode::Plain),
-        "getset" => Ok(Mode::GetSet),
-        _ => Err(config(format!("mode={value} is not known; there are native, plain and getset"))),
+        "native" => Ok(Protocol::Native),
+        "plain" => Ok(Protocol::Plain),
+        "getset" => Ok(Protocol::GetSet),
+        _ => Err(config(format!("unknown mode={value}; the modes are native, plain and getset"))),
     }
 }
 
-/// A prefix with braces would move the hash tag, and a blank would end a field of a message.
+/// Checks a value that becomes part of a key or a message. Braces would change the hash tag, a blank would end a field.
 fn word(key: &str, value: String) -> Result<String> {
     let bad = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '{' | '}' | '%');
     if value.is_empty() || value.len() > 128 || value.contains(bad) {
         return Err(config(format!(
-            "{key}= takes 1 to 128 bytes without blanks, braces, percent or control characters"
+            "{key}= must be 1 to 128 bytes without blanks, braces, percent signs or control characters"
         )));
     }
     Ok(value)
 }
 
-/// `250ms`, `2s`, `10m`, `1h`, `3d`; never zero.
+/// Parses a duration such as `250ms`, `2s`, `10m`, `1h` or `3d`. Zero is refused.
 fn duration(key: &str, value: &str) -> Result<Duration> {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = value.split_at(digits);
@@ -144,17 +145,17 @@ fn duration(key: &str, value: &str) -> Result<Duration> {
         _ => None,
     };
     let millis = millis.zip(number.parse::<u64>().ok()).and_then(|(unit, number)| number.checked_mul(unit));
-    millis
-        .filter(|ms| (1..=LONGEST).contains(ms))
-        .map(Duration::from_millis)
-        .ok_or_else(|| config(format!("{key}= takes a time like 250ms, 2s, 10m, 1h or 3d")))
+    millis.filter(|ms| (1..=MAX_MILLIS).contains(ms)).map(Duration::from_millis).ok_or_else(|| {
+        config(format!("{key}= must be a duration such as 250ms, 2s, 10m, 1h or 3d, and at most a year"))
+    })
 }
 
-/// A year, in milliseconds.
-const LONGEST: u64 = 365 * 86_400_000;
+/// A year in milliseconds.
+const MAX_MILLIS: u64 = 365 * 86_400_000;
 
 fn read(key: &str, path: &str) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|e| config(format!("{path:?} of {key}= cannot be read: {e}")).with_source(e))
+    std::fs::read(path)
+        .map_err(|e| config(format!("cannot read {path:?}, the file of {key}=: {e}")).with_source(e))
 }
 
 fn password(bytes: Vec<u8>) -> Result<String> {

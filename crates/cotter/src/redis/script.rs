@@ -1,17 +1,17 @@
-//! The atomic steps: one file in `lua/` for each, run by hash, sent whole when the server has forgotten it.
+//! The Lua scripts, one file in `lua/` for each. They are run by hash, and sent in full if the server has forgotten them.
 
-use super::connection::Live;
 use super::errors::is_no_script;
+use super::live::Live;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
 use std::sync::LazyLock;
 
-/// One atomic step.
+/// A Lua script.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// For servers that know script flags (from 7.0).
+    /// For servers with script flags (7.0 and later).
     flagged: Text,
-    /// For those before.
+    /// For older servers.
     bare: Text,
 }
 
@@ -21,15 +21,17 @@ struct Text {
     hash: String,
 }
 
-/// May it run when the server has no memory left to give?
+/// Whether a script may run when the server has reached `maxmemory`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
+    /// It may not: it adds keys.
     Needed,
-    /// It frees, keeps or hands over: a refused write would lose locks.
-    Beyond,
+    /// It may: it releases, extends or hands over, and a refused write would lose locks.
+    NotNeeded,
 }
 
-/// What servers before 7.0 take instead of the flag: after a first write that needs no memory they refuse none.
+/// The first line of a script on servers before 7.0, instead of the flag: after a write that needs no memory, they refuse
+/// no other.
 const UNLOCK: &str = "redis.call('DEL', KEYS[1] .. ':none')";
 
 macro_rules! scripts {
@@ -46,22 +48,22 @@ macro_rules! scripts {
 
 scripts! {
     ACQUIRE: "acquire", Memory::Needed;
-    // The same question of one that stands in the queue already: it must be able to hand over.
-    ASK_AGAIN: "acquire", Memory::Beyond;
-    RELEASE: "release", Memory::Beyond;
-    EXTEND: "extend", Memory::Beyond;
-    EVICT: "evict", Memory::Beyond;
+    // The same request of a claim that is in the queue already: it must be able to hand over.
+    ACQUIRE_AGAIN: "acquire", Memory::NotNeeded;
+    RELEASE: "release", Memory::NotNeeded;
+    EXTEND: "extend", Memory::NotNeeded;
+    EVICT: "evict", Memory::NotNeeded;
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
-    PLAIN_LOOK: "plain_look", Memory::Beyond;
-    PLAIN_EVICT: "plain_evict", Memory::Beyond;
-    PLAIN_EXTEND: "plain_extend", Memory::Beyond;
-    PLAIN_RELEASE: "plain_release", Memory::Beyond;
-    GETSET_EXTEND: "getset_extend", Memory::Beyond;
-    GETSET_RELEASE: "getset_release", Memory::Beyond;
+    PLAIN_LOOK: "plain_look", Memory::NotNeeded;
+    PLAIN_EVICT: "plain_evict", Memory::NotNeeded;
+    PLAIN_EXTEND: "plain_extend", Memory::NotNeeded;
+    PLAIN_RELEASE: "plain_release", Memory::NotNeeded;
+    GETSET_EXTEND: "getset_extend", Memory::NotNeeded;
+    GETSET_RELEASE: "getset_release", Memory::NotNeeded;
 }
 
-/// Parts that several steps include.
+/// Parts that several scripts include.
 const PARTS: &[(&str, &str)] = &[
     ("now", include_str!("lua/now.lua")),
     ("lease", include_str!("lua/lease.lua")),
@@ -80,7 +82,7 @@ impl Script {
         let body = assemble(source);
         let (flag, first) = match memory {
             Memory::Needed => ("#!lua", ""),
-            Memory::Beyond => ("#!lua flags=allow-oom", UNLOCK),
+            Memory::NotNeeded => ("#!lua flags=allow-oom", UNLOCK),
         };
         Self { flagged: Text::new(format!("{flag}\n{body}")), bare: Text::new(format!("{first}\n{body}")) }
     }
@@ -89,21 +91,21 @@ impl Script {
         if legacy { &self.bare } else { &self.flagged }
     }
 
-    /// Runs it by hash; once more with its text when the server does not know the hash. No other error is retried.
+    /// Runs the script by its hash, and in full if the server does not know the hash. No other error is retried.
     pub(super) async fn run(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
         let text = self.text(on.legacy);
-        match on.ask(&command("EVALSHA", &text.hash, keys, args)).await {
+        match on.query(&command("EVALSHA", &text.hash, keys, args)).await {
             Err(e) if is_no_script(&e) => {
-                let whole = command("EVAL", &text.body, keys, args);
-                Box::pin(on.ask(&whole)).await
+                let full = command("EVAL", &text.body, keys, args);
+                Box::pin(on.query(&full)).await
             }
             answer => answer,
         }
     }
 
-    /// Runs it without waiting for what it answers.
-    pub(super) async fn tell(&self, on: &Live, keys: &[&str], args: &[&[u8]]) {
-        on.tell(&mut command("EVAL", &self.text(on.legacy).body, keys, args)).await;
+    /// Runs the script without waiting for its answer.
+    pub(super) async fn send(&self, on: &Live, keys: &[&str], args: &[&[u8]]) {
+        on.send(&mut command("EVAL", &self.text(on.legacy).body, keys, args)).await;
     }
 }
 
@@ -123,7 +125,7 @@ fn command(how: &str, what: &str, keys: &[&str], args: &[&[u8]]) -> Cmd {
     cmd
 }
 
-/// Puts the included parts in, and leaves out what only people read.
+/// Inserts the included parts, and removes comments and blank lines.
 fn assemble(source: &str) -> String {
     let mut body = String::new();
     for line in source.lines() {
@@ -139,7 +141,7 @@ fn assemble(source: &str) -> String {
     body
 }
 
-/// Says who we are and makes all steps known to the server, in one round trip. True when it is too old for script flags.
+/// Sets the client name and loads all scripts, in one round trip. Returns whether the server is too old for script flags.
 pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<bool> {
     let legacy = refusals(wire, name, false).await?.iter().any(is_too_old);
     if legacy {
@@ -148,8 +150,8 @@ pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> Redis
     Ok(legacy)
 }
 
-/// What the server does not do of it. The name is cosmetic, and an ACL may forbid it; loading may be forbidden too, or
-/// not possible just now: each step is then sent whole when it is needed.
+/// Returns the commands that the server has refused. An ACL may forbid to set the name, or to load scripts; then each
+/// script is sent in full when it is needed.
 async fn refusals(wire: &MultiplexedConnection, name: &str, legacy: bool) -> RedisResult<Vec<RedisError>> {
     let mut pipeline = introduction(name, legacy);
     let answers: Vec<RedisResult<Value>> = pipeline.ignore_errors().query_async(&mut wire.clone()).await?;
@@ -175,7 +177,7 @@ fn introduction(name: &str, legacy: bool) -> Pipeline {
     pipeline
 }
 
-/// The first line is what an old server's compiler stumbles over.
+/// The Lua compiler of an old server fails at the first line.
 fn is_too_old(e: &RedisError) -> bool {
     e.detail().is_some_and(|d| d.contains("unexpected symbol near '#'"))
 }
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_is_assembled() {
+    fn every_script_is_assembled() {
         for script in all() {
             for text in [&script.flagged, &script.bare] {
                 assert!(!text.body.contains("@include") && !text.body.contains("--@"), "{}", text.body);

@@ -1,7 +1,7 @@
-//! The way to a server: a socket of ours, with or without TLS, that the driver is given.
+//! The socket to a server, with or without TLS. It is opened here and handed to the driver.
 //!
-//! The driver could open it itself. But then nobody hears that it was closed, and its TLS needs a provider that is
-//! installed for the whole process, which is the application's to choose.
+//! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto provider
+//! that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
 use crate::{Error, Result, sys};
@@ -20,44 +20,46 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-/// Where a server is, and as whom to speak to it.
+/// The endpoint of a server, and the credentials to log in with.
 #[derive(Clone)]
 pub(super) struct Server {
-    pub(super) way: Way,
+    pub(super) endpoint: Endpoint,
     pub(super) login: RedisConnectionInfo,
 }
 
+/// The address of a server, and how to reach it.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum Endpoint {
     Tcp(String, u16),
     Tls(String, u16, Arc<ClientConfig>),
     Unix(PathBuf),
-    /// A client of the `redis` crate that was made for TLS: its certificates cannot be read out, so it connects itself.
-    Theirs(Box<redis::Client>),
+    /// A client of the `redis` crate that was made for TLS. Its certificates cannot be read out, so it connects itself.
+    Driver(Box<redis::Client>),
 }
 
 impl Server {
-    /// The server of a client that was made elsewhere.
+    /// The server of a client of the `redis` crate.
     pub(super) fn of(client: redis::Client) -> Self {
         let info: &ConnectionInfo = client.get_connection_info();
         let login = info.redis_settings().clone();
-        let way = match info.addr().clone() {
-            ConnectionAddr::Tcp(host, port) => Way::Tcp(host, port),
-            ConnectionAddr::Unix(path) => Way::Unix(path),
-            _ => Way::Theirs(Box::new(client)),
+        let endpoint = match info.addr().clone() {
+            ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host, port),
+            ConnectionAddr::Unix(path) => Endpoint::Unix(path),
+            _ => Endpoint::Driver(Box::new(client)),
         };
-        Self { way, login }
+        Self { endpoint, login }
     }
 }
 
-/// What can be read from and written to.
+/// A byte stream in both directions.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Longer than any answer is waited for; what the kernel still has not got acknowledged then never will be.
+/// The time after which the kernel gives up a connection whose data is not acknowledged. Longer than the usual timeout of
+/// a request.
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl Way {
+impl Endpoint {
     /// Opens a socket.
     pub(super) async fn open(&self) -> RedisResult<Box<dyn Stream>> {
         Ok(match self {
@@ -68,23 +70,23 @@ impl Way {
                 Box::new(TlsConnector::from(config.clone()).connect(name, stream).await?)
             }
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
-            Self::Theirs(_) => return Err(io::Error::other("the driver connects by itself").into()),
+            Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
         })
     }
 
-    /// Refuses what the driver would panic over.
+    /// Refuses a configuration that makes the driver panic.
     pub(super) fn check(&self) -> Result<(), Error> {
-        if matches!(self, Self::Theirs(_)) && CryptoProvider::get_default().is_none() {
+        if matches!(self, Self::Driver(_)) && CryptoProvider::get_default().is_none() {
             return Err(config(
-                "TLS by a client of the redis crate needs a rustls provider for the process; call \
-                 rustls::crypto::ring::default_provider().install_default() at the start of main, or connect by URL",
+                "a client of the redis crate that uses TLS needs a process-wide rustls provider; call \
+                 rustls::crypto::ring::default_provider().install_default() at the start of main, or connect by a URL",
             ));
         }
         Ok(())
     }
 }
 
-/// All addresses of a name are tried at once; the first that answers is taken.
+/// Connects to all addresses of a host at once; the first connection that succeeds is used.
 async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut tries = JoinSet::new();
     lookup_host((host, port)).await?.for_each(|address| _ = tries.spawn(TcpStream::connect(address)));
@@ -102,15 +104,15 @@ async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-/// What is known of a connection from outside of its driver.
+/// The state of a socket, as it can be seen from outside its driver.
 #[derive(Debug, Default)]
-pub(super) struct Gauge {
+pub(super) struct SocketState {
     written: AtomicU64,
     ended: AtomicBool,
 }
 
-impl Gauge {
-    /// How many bytes have left so far.
+impl SocketState {
+    /// The number of bytes written so far.
     pub(super) fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
@@ -120,7 +122,7 @@ impl Gauge {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Runs a driver, and notes its end, however it comes.
+    /// Runs a driver and records its end, in whatever way it ends.
     pub(super) fn watch(self: Arc<Self>, driver: impl Future<Output = ()>) -> impl Future<Output = ()> {
         let end = End(self);
         async move {
@@ -130,7 +132,8 @@ impl Gauge {
     }
 }
 
-struct End(Arc<Gauge>);
+/// Marks a socket as ended when it is dropped.
+struct End(Arc<SocketState>);
 
 impl Drop for End {
     fn drop(&mut self) {
@@ -138,19 +141,19 @@ impl Drop for End {
     }
 }
 
-/// A socket whose writes are counted.
-pub(super) struct Gauged {
+/// A stream whose written bytes are counted.
+pub(super) struct TrackedStream {
     stream: Box<dyn Stream>,
-    gauge: Arc<Gauge>,
+    state: Arc<SocketState>,
 }
 
-impl Gauged {
-    pub(super) fn new(stream: Box<dyn Stream>, gauge: Arc<Gauge>) -> Self {
-        Self { stream, gauge }
+impl TrackedStream {
+    pub(super) fn new(stream: Box<dyn Stream>, state: Arc<SocketState>) -> Self {
+        Self { stream, state }
     }
 }
 
-impl AsyncRead for Gauged {
+impl AsyncRead for TrackedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -160,11 +163,11 @@ impl AsyncRead for Gauged {
     }
 }
 
-impl AsyncWrite for Gauged {
+impl AsyncWrite for TrackedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
         if let Poll::Ready(Ok(n)) = wrote {
-            self.gauge.written.fetch_add(n as u64, Ordering::AcqRel);
+            self.state.written.fetch_add(n as u64, Ordering::AcqRel);
         }
         wrote
     }
@@ -178,14 +181,14 @@ impl AsyncWrite for Gauged {
     }
 }
 
-/// The connection went before anything of a request had left.
+/// The error for a connection that broke before any part of the request was written.
 pub(super) fn never_sent() -> RedisError {
     io::Error::new(io::ErrorKind::NotConnected, NEVER_SENT).into()
 }
 
 const NEVER_SENT: &str = "the connection was closed before the request could be sent";
 
-/// Whether the server cannot have seen anything of the request.
+/// Whether the server cannot have seen any part of the request.
 pub(super) fn is_never_sent(e: &RedisError) -> bool {
     e.is_io_error() && e.to_string().contains(NEVER_SENT)
 }

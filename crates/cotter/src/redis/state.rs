@@ -1,28 +1,28 @@
-//! The strings that the scripts answer with, publish and keep, taken apart. Their layout stands in `lua/state.lua`.
+//! Parsing the strings that the scripts return, publish and store. `lua/state.lua` describes their layout.
 
-use super::errors::garbled;
+use super::errors::unexpected;
 use crate::backend::ClaimId;
 use crate::{LossCause, Result};
 use redis::Value;
 use std::time::Duration;
 
-/// What a question for the lock was answered with.
+/// The answer to an acquire request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     Granted(Block),
-    /// In the queue, behind so many; the lock is taken for so long.
+    /// In the queue, behind `position` others; the holder's lease lasts for `left`.
     Queued {
         ticket: u64,
         left: Duration,
         position: u64,
     },
-    /// Taken for so long.
+    /// Held, for as long as the holder's lease lasts.
     Busy {
         left: Duration,
     },
 }
 
-/// A granted block of tokens, and how long it is held.
+/// A granted block of tokens, and the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) number: u64,
@@ -30,7 +30,7 @@ pub(super) struct Block {
     pub(super) ttl: Duration,
 }
 
-/// A grant that came by message.
+/// A message that grants a lock to a waiter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) id: ClaimId,
@@ -39,11 +39,12 @@ pub(super) struct Message {
     pub(super) key: String,
 }
 
-/// What a name's string says.
+/// The stored state of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) waited_for: bool,
-    /// Nobody: it is free. A claim id or a lease that was left behind: taken, as long as the lease lasts.
+    /// Whether somebody has it, for as long as the lease lasts: a claim, or nobody in particular after a release that kept
+    /// a rest of the lease.
     pub(super) taken: bool,
     pub(super) number: u64,
     pub(super) turns: u16,
@@ -53,8 +54,8 @@ pub(super) struct Stored {
     pub(super) label: String,
 }
 
-/// The longest lease that fits its 14 digits, in microseconds: three years.
-const LONGEST: u128 = 99_999_999_999_999;
+/// The longest lease that fits into 14 digits, in microseconds: three years.
+const MAX_LEASE_MICROS: u128 = 99_999_999_999_999;
 
 /// The last `N` decimal digits.
 pub(super) fn digits<const N: usize>(mut n: u64) -> [u8; N] {
@@ -66,9 +67,9 @@ pub(super) fn digits<const N: usize>(mut n: u64) -> [u8; N] {
     digits
 }
 
-/// A time as the scripts take it: microseconds, 14 digits.
+/// A duration as the scripts take it: microseconds in 14 digits.
 pub(super) fn micros(d: Duration) -> [u8; 14] {
-    digits(d.as_micros().clamp(1, LONGEST) as u64)
+    digits(d.as_micros().clamp(1, MAX_LEASE_MICROS) as u64)
 }
 
 /// A number of turns as the scripts take it.
@@ -76,21 +77,23 @@ pub(super) fn turns(turns: u16) -> [u8; 5] {
     digits(turns.into())
 }
 
-/// The bytes of an answer that may repeat what others have stored.
+/// The bytes of an answer that may quote a value of another program.
 pub(super) fn bytes(value: Value) -> Result<Vec<u8>> {
     match value {
         Value::BulkString(bytes) => Ok(bytes),
         Value::SimpleString(text) => Ok(text.into_bytes()),
-        other => Err(garbled(&format!("{other:?}"))),
+        other => Err(unexpected(&format!("{other:?}"))),
     }
 }
 
 /// The text of an answer.
 pub(super) fn text(value: Value) -> Result<String> {
     match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes).map_err(|_| garbled("bytes that are no text")),
+        Value::BulkString(bytes) => {
+            String::from_utf8(bytes).map_err(|_| unexpected("a string that is not UTF-8"))
+        }
         Value::SimpleString(text) => Ok(text),
-        other => Err(garbled(&format!("{other:?}"))),
+        other => Err(unexpected(&format!("{other:?}"))),
     }
 }
 
@@ -98,7 +101,7 @@ fn number<T: std::str::FromStr>(text: &str, from: usize, len: usize) -> Option<T
     text.get(from..from + len)?.parse().ok()
 }
 
-/// What is left of a lease: 16 digits since when, 14 for how long, 16 now.
+/// The time left of a lease: 16 digits for its beginning, 14 for its length, 16 for the present time.
 fn left(text: &str, at: usize) -> Option<Duration> {
     let end = number::<u64>(text, at, 16)? + number::<u64>(text, at + 16, 14)?;
     Some(Duration::from_micros(end.saturating_sub(number(text, at + 30, 16)?)))
@@ -107,7 +110,7 @@ fn left(text: &str, at: usize) -> Option<Duration> {
 impl Answer {
     pub(super) fn parse(value: Value) -> Result<Self> {
         let text = text(value)?;
-        Self::from_text(&text).ok_or_else(|| garbled(&format!("{text:?}")))
+        Self::from_text(&text).ok_or_else(|| unexpected(&format!("{text:?}")))
     }
 
     fn from_text(text: &str) -> Option<Self> {
@@ -125,7 +128,7 @@ impl Answer {
 }
 
 impl Block {
-    /// 16 digits of the first token, 5 of the turns, 14 of the microseconds.
+    /// 16 digits for the first token, 5 for the turns, 14 for the lease in microseconds.
     fn from_digits(digits: &str) -> Option<Self> {
         if digits.len() != 35 {
             return None;
@@ -139,7 +142,7 @@ impl Block {
 }
 
 impl Message {
-    /// `granted <claim id> <ticket> <first token> <turns> <ttl> <key>`; `None` for what it is not.
+    /// Parses `granted <claim id> <ticket> <first token> <turns> <ttl> <key>`; `None` for any other message.
     pub(super) fn parse(payload: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(payload).ok()?.strip_prefix("granted ")?;
         let mut fields = text.splitn(6, ' ');
@@ -167,7 +170,7 @@ impl Stored {
         })
     }
 
-    /// What is left of the lease; `None` when it is free.
+    /// The time left of the lease; `None` if the lock is free.
     pub(super) fn left(&self, now: u64) -> Option<Duration> {
         let left = (self.granted.min(now) + self.ttl).saturating_sub(now);
         (self.taken && left > 0).then(|| Duration::from_micros(left))
@@ -179,12 +182,12 @@ impl Stored {
     }
 }
 
-/// What one lock of an extension was answered with: the time that is left, or why it is lost.
+/// The answer for one lock of an extension: the time left, or why the lock is lost.
 pub(super) fn extended(field: &str) -> Result<Result<Duration, LossCause>> {
     match field.as_bytes().first() {
         Some(b'-') => Ok(Err(LossCause::Gone)),
         Some(b'e') => Ok(Err(LossCause::Evicted)),
-        _ => field.parse().map(|us| Ok(Duration::from_micros(us))).map_err(|_| garbled(field)),
+        _ => field.parse().map(|us| Ok(Duration::from_micros(us))).map_err(|_| unexpected(field)),
     }
 }
 

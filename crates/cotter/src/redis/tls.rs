@@ -1,4 +1,4 @@
-//! TLS: whom to trust, and who we are.
+//! TLS configuration.
 
 use crate::error::config;
 use crate::{Error, Result};
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use std::fmt;
 use std::sync::Arc;
 
-/// The files of `ca=`, `cert=` and `key=`, read.
+/// The contents of the files of `ca=`, `cert=` and `key=`.
 #[derive(Default)]
 pub(super) struct Certificates {
     pub(super) ca: Option<Vec<u8>>,
@@ -22,8 +22,8 @@ impl Certificates {
         self.ca.is_none() && self.cert.is_none() && self.key.is_none()
     }
 
-    /// With the provider that the application has installed. Where it has installed none, ring is used, for these
-    /// connections only: which one a process has is the application's to choose, at any time.
+    /// Uses the crypto provider that the application has installed. If it has installed none, *ring* is used for these
+    /// connections only: the process-wide provider is the application's choice.
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>> {
         let provider =
             CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
@@ -35,11 +35,11 @@ impl Certificates {
                     .collect::<Result<_, _>>()
                     .map_err(|e| config(format!("the file of cert= is not PEM: {e}")))?;
                 let key = PrivateKeyDer::from_pem_slice(key)
-                    .map_err(|e| config(format!("the file of key= holds no PEM key: {e}")))?;
+                    .map_err(|e| config(format!("the file of key= contains no PEM key: {e}")))?;
                 builder.with_client_auth_cert(chain, key).map_err(unusable)?
             }
             (None, None) => builder.with_no_client_auth(),
-            _ => return Err(config("cert= and key= go together")),
+            _ => return Err(config("cert= and key= must be given together")),
         };
         Ok(Arc::new(config))
     }
@@ -47,7 +47,7 @@ impl Certificates {
     fn authorities(&self) -> Result<RootCertStore> {
         let mut store = RootCertStore::empty();
         let Some(ca) = &self.ca else {
-            // Some that cannot be read do not spoil the others.
+            // Certificates that cannot be read are skipped.
             let native = rustls_native_certs::load_native_certs();
             store.add_parsable_certificates(native.certs);
             return Ok(store);
@@ -57,7 +57,7 @@ impl Certificates {
             store.add(certificate).map_err(unusable)?;
         }
         if store.is_empty() {
-            return Err(config("the file of ca= holds no certificate"));
+            return Err(config("the file of ca= contains no certificate"));
         }
         Ok(store)
     }

@@ -1,128 +1,134 @@
-//! The subscription that wakes those who wait: one per connection, opened at the first contention.
+//! The subscription that wakes waiters: one for each connection, opened at the first contention.
 
 use super::connection::Link;
-use super::inflight::{Addressee, Desk};
 use super::names::LockKeys;
 use super::script;
 use super::state::Message;
+use super::waiters::{Delivery, Waiters};
+use crate::backend::Backoff;
+use crate::sync::lock;
 use redis::aio::{PubSubSink, PubSubStream};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Ears on a channel of our own.
+/// The subscription to a channel of this connection's own.
 #[derive(Debug)]
-pub(super) struct Wake {
-    ears: Arc<Ears>,
-    reader: Mutex<Option<JoinHandle<()>>>,
+pub(super) struct Subscription {
+    reader: Arc<Reader>,
+    task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the reader works with.
+/// The task that reads the messages.
 #[derive(Debug)]
-struct Ears {
+struct Reader {
     link: Arc<Link>,
-    desk: Arc<Desk>,
+    waiters: Arc<Waiters>,
     channel: Arc<str>,
-    /// How long a free name is remembered, as the release script takes it.
+    /// The time for which a free name is remembered, as the release script takes it.
     retain: String,
     state: watch::Sender<State>,
+    /// The number of those who wait now.
     waiting: AtomicU64,
-    /// Counts those who ever waited.
+    /// The number of those who have ever waited.
     waited: AtomicU64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nobody listens yet, or just now; the reader sees to it.
+    /// Not subscribed, or not any more; the task subscribes.
     Opening,
     Open,
     Closed,
 }
 
-/// Without anybody who waits for so long, the subscription is closed.
-const IDLE: Duration = Duration::from_secs(60);
-/// How long who waits waits for the subscription before it asks without.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How often a silent subscription is tried.
-const PING: Duration = Duration::from_secs(5);
+/// The subscription is closed when nobody has waited for this time.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time that a waiter allows for the subscription before it sends its first request without one.
+const OPEN_TIMEOUT: Duration = Duration::from_millis(100);
+/// The period at which a silent subscription is checked.
+const PING_PERIOD: Duration = Duration::from_secs(5);
+/// The pauses between attempts to subscribe.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 
-impl Wake {
-    pub(super) fn new(link: &Arc<Link>, desk: &Arc<Desk>, channel: String, retain: String) -> Self {
-        let ears = Ears {
+impl Subscription {
+    pub(super) fn new(link: &Arc<Link>, waiters: &Arc<Waiters>, channel: String, retain: String) -> Self {
+        let reader = Reader {
             link: link.clone(),
-            desk: desk.clone(),
+            waiters: waiters.clone(),
             channel: channel.into(),
             retain,
             state: watch::Sender::new(State::Closed),
             waiting: AtomicU64::new(0),
             waited: AtomicU64::new(0),
         };
-        Self { ears: Arc::new(ears), reader: Mutex::default() }
+        Self { reader: Arc::new(reader), task: Mutex::default() }
     }
 
-    pub(super) fn channel(&self) -> &str {
-        &self.ears.channel
+    pub(super) fn channel(&self) -> &Arc<str> {
+        &self.reader.channel
     }
 
-    /// Counts one who waits, until it is dropped.
-    pub(super) fn enter(&self) -> Waiting {
-        self.ears.waiting.fetch_add(1, Ordering::AcqRel);
-        self.ears.waited.fetch_add(1, Ordering::AcqRel);
-        Waiting(self.ears.clone())
+    /// Counts a waiter until the returned value is dropped.
+    pub(super) fn enter(&self) -> WaiterCount {
+        self.reader.waiting.fetch_add(1, Ordering::AcqRel);
+        self.reader.waited.fetch_add(1, Ordering::AcqRel);
+        WaiterCount(self.reader.clone())
     }
 
-    /// Sees to it that somebody listens. Who joins a queue before that would be passed over.
+    /// Whether messages are received. If they are not, the subscription is opened in the background.
     pub(super) fn is_open(&self) -> bool {
         self.start();
-        *self.ears.state.borrow() == State::Open
+        *self.reader.state.borrow() == State::Open
     }
 
-    /// The same, with a moment's patience. Where there is no subscription to be had, nobody has to wait for it.
-    pub(super) async fn opens(&self) -> bool {
+    /// Waits a moment for the subscription to open. False if it does not, for example because the server is a proxy
+    /// without subscriptions: nobody should have to wait for that.
+    pub(super) async fn wait_until_open(&self) -> bool {
         if self.is_open() {
             return true;
         }
-        let (mut state, link) = (self.ears.state.subscribe(), &self.ears.link);
+        let (mut state, link) = (self.reader.state.subscribe(), &self.reader.link);
         tokio::select! {
             biased;
             open = state.wait_for(|s| *s == State::Open) => open.is_ok(),
-            () = link.clock().sleep_until(link.now() + PATIENCE) => false,
+            () = link.clock().sleep_until(link.now() + OPEN_TIMEOUT) => false,
         }
     }
 
     fn start(&self) {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        // Decided under the lock that the reader's end is judged by: it says that it is closed before it ends.
-        let closed = *self.ears.state.borrow() == State::Closed;
-        if closed || reader.as_ref().is_none_or(JoinHandle::is_finished) {
-            self.ears.state.send_replace(State::Opening);
-            *reader = Some(tokio::spawn(self.ears.clone().read()));
+        let mut task = lock(&self.task);
+        // A task that ends sets the state to closed before: both are read under this lock.
+        let closed = *self.reader.state.borrow() == State::Closed;
+        if closed || task.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.reader.state.send_replace(State::Opening);
+            *task = Some(tokio::spawn(self.reader.clone().run()));
         }
     }
 
     pub(super) fn close(&self) {
-        if let Some(reader) = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            reader.abort();
-            self.ears.desk.hears(&self.ears.channel, false);
+        if let Some(task) = lock(&self.task).take() {
+            task.abort();
+            self.reader.waiters.set_subscribed(&self.reader.channel, false);
         }
     }
 }
 
-impl Drop for Wake {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// One who waits.
+/// A waiter that is counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Waiting(Arc<Ears>);
+pub(super) struct WaiterCount(Arc<Reader>);
 
-impl Drop for Waiting {
+impl Drop for WaiterCount {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
@@ -134,20 +140,20 @@ enum End {
     Lost,
 }
 
-impl Ears {
-    /// Listens until nobody waits any more. A place in a queue outlives a reconnect, so the first thing after one is
-    /// that all who wait ask again.
-    async fn read(self: Arc<Self>) {
-        let mut pause = Duration::from_millis(10);
+impl Reader {
+    /// Reads messages until nobody waits any more. A place in a queue survives a reconnect, but messages may have been
+    /// missed: after one, every waiter sends its request again.
+    async fn run(self: Arc<Self>) {
+        let mut backoff = BACKOFF;
         loop {
             if let Ok(subscription) = self.link.subscribe(&self.channel).await {
-                pause = Duration::from_millis(10);
+                backoff.reset();
                 self.state.send_replace(State::Open);
-                self.desk.hears(&self.channel, true);
-                self.desk.wake_all();
+                self.waiters.set_subscribed(&self.channel, true);
+                self.waiters.wake_all();
                 let (sink, stream) = subscription.split();
-                let end = self.listen(sink, stream).await;
-                self.desk.hears(&self.channel, false);
+                let end = self.read(sink, stream).await;
+                self.waiters.set_subscribed(&self.channel, false);
                 if let End::Idle = end {
                     break;
                 }
@@ -155,14 +161,13 @@ impl Ears {
                 break;
             }
             self.state.send_replace(State::Opening);
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(1));
+            tokio::time::sleep(backoff.pause()).await;
         }
         self.state.send_replace(State::Closed);
     }
 
-    async fn listen(&self, mut sink: PubSubSink, mut stream: PubSubStream) -> End {
-        let mut tick = tokio::time::interval(PING);
+    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream) -> End {
+        let mut tick = tokio::time::interval(PING_PERIOD);
         let (mut idle_for, mut seen) = (Duration::ZERO, self.waited.load(Ordering::Acquire));
         tick.tick().await;
         loop {
@@ -170,15 +175,15 @@ impl Ears {
             tokio::select! {
                 biased;
                 message = next => match message {
-                    Some(payload) => self.hear(&payload).await,
+                    Some(payload) => self.on_message(&payload).await,
                     None => return End::Lost,
                 },
                 _ = tick.tick() => {
                     let waited = self.waited.load(Ordering::Acquire);
                     let idle = self.waiting.load(Ordering::Acquire) == 0 && waited == seen;
                     seen = waited;
-                    idle_for = if idle { idle_for + PING } else { Duration::ZERO };
-                    if idle_for >= IDLE {
+                    idle_for = if idle { idle_for + PING_PERIOD } else { Duration::ZERO };
+                    if idle_for >= IDLE_TIMEOUT {
                         return End::Idle;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;
@@ -190,16 +195,16 @@ impl Ears {
         }
     }
 
-    /// Hands a grant to the one who waits for it. One that nobody here waits for is given back at once, or it would
-    /// stay until its lease ends.
-    async fn hear(&self, payload: &[u8]) {
+    /// Passes a grant to the claim that waits for it. A grant for a claim that this process does not know is released at
+    /// once: it would last until its lease ends, and nobody uses it.
+    async fn on_message(&self, payload: &[u8]) {
         let Some(message) = Message::parse(payload) else { return };
         let (id, key) = (message.id.to_string(), message.key.clone());
-        if self.desk.deliver(message) == Addressee::Unknown
+        if self.waiters.deliver(message) == Delivery::Unknown
             && let Ok(live) = self.link.live().await
         {
             let args: [&[u8]; 3] = [id.as_bytes(), b"00000", self.retain.as_bytes()];
-            script::RELEASE.tell(&live, &LockKeys::new(&key).all(), &args).await;
+            script::RELEASE.send(&live, &LockKeys::new(&key).all(), &args).await;
         }
     }
 }

@@ -1,15 +1,24 @@
-//! The two older protocols, `plain` and `getset`: there is no queue, and numbers are made here.
+//! The older protocols, `plain` and `getset`: the server has no queue and no counter, so clients poll and make the tokens.
 //!
 //! | file | concept |
 //! |---|---|
+//! | `backend` | the contract for both, and the steps in which they differ |
+//! | `retry`, `pace` | waiting for a lock; the pauses between two attempts |
+//! | `issued` | the tokens and values that this process has issued |
 //! | `plain` | `SET NX PX`, compare-and-delete |
-//! | `getset` | `SETNX` and `GETSET` of an expiry |
-//! | `polling` | what both have in common: they poll, and their numbers are made here |
-//! | `pace` | when to ask |
-//! | `admin` | looking and evicting |
+//! | `getset`, `expiries` | `SETNX` and `GETSET` of an expiry; renewing expiries |
+//! | `admin` | listing and evicting |
 
-pub(super) mod admin;
-pub(super) mod getset;
-pub(super) mod pace;
-pub(super) mod plain;
-pub(super) mod polling;
+mod admin;
+mod backend;
+mod expiries;
+mod getset;
+mod issued;
+mod pace;
+mod plain;
+mod retry;
+
+pub(super) use backend::Older;
+pub(super) use getset::{GetSet, warn as warn_of_getset};
+pub(super) use issued::Issued;
+pub(super) use plain::Plain;

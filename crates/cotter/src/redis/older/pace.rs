@@ -1,68 +1,70 @@
-//! When to ask, where the store has no queue.
+//! The pauses between attempts, where the server has no queue.
 //!
-//! There the lock goes to whoever asks at the right moment, and nobody is more likely to than the process that has just
-//! given it back: its tasks would pass it on among themselves for ever. So a process asks often while the lock moves and
-//! less often while it stands still, and once it has had the lock it rests until somebody else has had a chance.
+//! There, a free lock goes to the client that tries at the right moment, most likely to the process that has just released
+//! it: its tasks could pass the lock on among themselves forever. So a process tries often while the lock changes hands and
+//! less often while it does not, and after it has held the lock it rests, to give other processes a chance.
 
+use crate::sync::lock;
 use crate::{Moment, Name};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// So long after the beginning of a wait the lock is asked for more often than later.
-const BRISK: Duration = Duration::from_secs(1);
-/// Who has met others within this time rests after every stay.
-const MEMORY: Duration = Duration::from_secs(1);
-/// Who has met nobody rests after so long a stay, in case that somebody waits.
-const STAY: Duration = Duration::from_millis(500);
-/// How far a pause may be off its length, in both directions.
+/// The first part of a wait, in which attempts are made more often than later.
+const BRISK_TIME: Duration = Duration::from_secs(1);
+/// A process that has met another holder within this time rests after each stay.
+const CONTENTION_MEMORY: Duration = Duration::from_secs(1);
+/// A process that has met no other holder rests after a stay of this length, in case that somebody waits.
+const MAX_STAY: Duration = Duration::from_millis(500);
+/// The share by which a pause is made longer or shorter at random.
 const JITTER: f64 = 0.25;
 
-/// The pauses that one option gives: `retry`, for those who have waited for long.
+/// The pauses that follow from the option `retry`.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::redis) struct Pauses {
+pub(super) struct Pauses {
     first: Duration,
-    /// The longest in the first second of a wait.
+    /// The longest pause in the first part of a wait.
     brisk: Duration,
+    /// The pause in the rest of a wait.
     retry: Duration,
 }
 
 impl Pauses {
-    pub(in crate::redis) fn up_to(retry: Duration) -> Self {
+    pub(super) fn up_to(retry: Duration) -> Self {
         let first = (retry / 10).max(Duration::from_millis(5)).min(retry);
         let brisk = (retry * 2 / 5).max(first * 2).min(retry);
         Self { first, brisk, retry }
     }
 
-    /// Long enough that everybody who waits for as long as this stay asks meanwhile.
+    /// A rest in which every process that has waited since the beginning of the stay makes an attempt.
     fn rest_after(&self, stay: Duration) -> Duration {
-        let pause = if stay < BRISK { self.brisk } else { self.retry };
+        let pause = if stay < BRISK_TIME { self.brisk } else { self.retry };
         pause.mul_f64(1.0 + JITTER)
     }
 }
 
-/// The pauses of one wait.
+/// The pace of one wait.
 #[derive(Debug)]
-pub(in crate::redis) struct Pace {
+pub(super) struct Pace {
     pauses: Pauses,
     began: Moment,
     tries: u32,
-    /// Whom the last try met.
+    /// The holder that the last attempt met.
     holder: Option<u64>,
 }
 
 impl Pace {
-    pub(in crate::redis) fn new(pauses: Pauses, now: Moment) -> Self {
+    pub(super) fn new(pauses: Pauses, now: Moment) -> Self {
         Self { pauses, began: now, tries: 0, holder: None }
     }
 
-    /// How long to pause after a try that met this holder. A lock that changes hands is worth another try soon.
-    pub(in crate::redis) fn after_meeting(&mut self, holder: u64, now: Moment) -> Duration {
+    /// The pause after an attempt that met this holder. If the lock changes hands, another attempt soon may succeed.
+    pub(super) fn after_meeting(&mut self, holder: u64, now: Moment) -> Duration {
         if self.holder.replace(holder) != Some(holder) {
             self.tries = 0;
         }
-        let length = if now.since(self.began) < BRISK {
+        let length = if now.since(self.began) < BRISK_TIME {
             (self.pauses.first * 2_u32.pow(self.tries.min(8))).min(self.pauses.brisk)
         } else {
             self.pauses.retry
@@ -72,44 +74,45 @@ impl Pace {
     }
 }
 
-/// The names that tasks of this process have waited for lately.
+/// The names for which tasks of this process have waited lately, and when to leave them to others.
 #[derive(Debug, Default)]
 pub(in crate::redis) struct Rests {
     stays: Mutex<Stays>,
-    /// Most releases are of names that nobody waits for: they need not look.
+    /// The number of names. It is mostly 0, and then a release need not take the lock.
     count: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct Stays {
     by_name: HashMap<Name, Stay>,
-    /// Those that are over are forgotten when there are so many.
+    /// When there are this many names, those that are no longer needed are forgotten.
     sweep_at: usize,
 }
 
-/// How this process has had a name.
+/// The stay of one name in this process.
 #[derive(Debug, Clone, Copy)]
 struct Stay {
-    /// Since when, with gaps too short for others.
+    /// When it began. Gaps that are too short for others to use do not end it.
     since: Option<Moment>,
+    /// When the lock was last released here.
     freed: Moment,
-    /// When somebody else was last seen to have it.
+    /// When another process was last seen to hold it.
     met: Option<Moment>,
 }
 
 impl Rests {
-    /// Somebody else has it.
-    pub(in crate::redis) fn met(&self, name: &Name, now: Moment) {
+    /// Another process holds the lock.
+    pub(super) fn met(&self, name: &Name, now: Moment) {
         self.with(name, now, |stay| (stay.since, stay.met) = (None, Some(now)));
     }
 
-    /// A task of this process has it after a wait.
-    pub(in crate::redis) fn got(&self, name: &Name, now: Moment) {
+    /// A task of this process has acquired the lock after a wait.
+    pub(super) fn got(&self, name: &Name, now: Moment) {
         self.with(name, now, |stay| _ = stay.since.get_or_insert(now));
     }
 
-    /// This process has given it back.
-    pub(in crate::redis) fn freed(&self, name: &Name, now: Moment) {
+    /// A task of this process has released the lock.
+    pub(super) fn freed(&self, name: &Name, now: Moment) {
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(stay) = self.lock().by_name.get_mut(name)
         {
@@ -117,8 +120,8 @@ impl Rests {
         }
     }
 
-    /// Until when to leave the name to others, for one who is about to wait for it.
-    pub(in crate::redis) fn until(&self, name: &Name, pauses: &Pauses, now: Moment) -> Option<Moment> {
+    /// Until when to leave the lock to other processes, for a wait that begins now.
+    pub(super) fn until(&self, name: &Name, pauses: &Pauses, now: Moment) -> Option<Moment> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -126,11 +129,11 @@ impl Rests {
         let stay = stays.by_name.get_mut(name)?;
         let length = stay.freed.since(stay.since?);
         let end = stay.freed + pauses.rest_after(length);
-        let contended = stay.met.is_some_and(|met| now.since(met) < MEMORY);
+        let contended = stay.met.is_some_and(|met| now.since(met) < CONTENTION_MEMORY);
         if end <= now {
-            // They had their chance.
+            // The others have had their chance.
             stay.since = None;
-        } else if contended || length >= STAY {
+        } else if contended || length >= MAX_STAY {
             stay.since = None;
             return Some(end);
         }
@@ -153,15 +156,15 @@ impl Rests {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stays> {
-        self.stays.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stays)
     }
 }
 
 impl Stay {
-    /// Whether a wait that begins now would still be affected.
+    /// Whether this still affects a wait that begins now.
     fn counts_at(&self, now: Moment) -> bool {
         let last = self.freed.max(self.met.unwrap_or(Moment::ZERO));
-        now.since(last) < MEMORY
+        now.since(last) < CONTENTION_MEMORY
     }
 }
 

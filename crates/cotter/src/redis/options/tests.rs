@@ -20,7 +20,7 @@ fn addresses() {
 #[test]
 fn options() {
     let (_, options) = parse("redis://h?mode=plain&retry=5ms&timeout=3s&request_id=me%2F1").expect("good");
-    assert_eq!((options.mode, options.retry), (Mode::Plain, Some(Duration::from_millis(5))));
+    assert_eq!((options.protocol, options.retry), (Protocol::Plain, Some(Duration::from_millis(5))));
     assert_eq!((options.timeout, options.request_id.as_deref()), (Duration::from_secs(3), Some("me/1")));
 }
 

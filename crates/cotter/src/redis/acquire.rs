@@ -1,0 +1,86 @@
+//! Acquire requests in native mode.
+
+use super::backend::Native;
+use super::errors::{Sent, explain, unexpected};
+use super::script;
+use super::state::{Answer, micros, turns};
+use super::waiters::Joined;
+use super::waiting::{max_silence, poll_period};
+use crate::backend::{Claim, Grant};
+use crate::{Error, Moment, Result};
+
+/// What a request does if the lock is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum IfBusy<'a> {
+    /// Nothing.
+    Leave,
+    /// Joins the queue, to be woken on this channel.
+    Join(&'a str),
+    /// Keeps the place in the queue that an earlier request has got.
+    Stay(&'a str),
+}
+
+impl<'a> IfBusy<'a> {
+    fn channel(self) -> Option<&'a str> {
+        match self {
+            Self::Leave => None,
+            Self::Join(channel) | Self::Stay(channel) => Some(channel),
+        }
+    }
+}
+
+impl Native {
+    /// Sends one acquire request. Returns the answer and the time of sending.
+    pub(super) async fn request(&self, claim: &Claim, if_busy: IfBusy<'_>) -> Result<(Answer, Moment)> {
+        let live = self.link.live().await?;
+        let (id, ttl, turns, px) =
+            (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)), self.px(claim.ttl));
+        let (silence, period) = (micros(max_silence(claim)), micros(poll_period(claim)));
+        let stays = matches!(if_busy, IfBusy::Stay(_));
+        let known: &[u8] = if stays { b"1" } else { b"" };
+        let args: [&[u8]; 10] = [
+            &id,
+            &ttl,
+            &turns,
+            claim.label.as_bytes(),
+            px.as_bytes(),
+            self.retain.as_bytes(),
+            if_busy.channel().unwrap_or_default().as_bytes(),
+            &silence,
+            &period,
+            known,
+        ];
+        let args = if if_busy.channel().is_some() { &args[..] } else { &args[..6] };
+        let script = if stays { &script::ACQUIRE_AGAIN } else { &script::ACQUIRE };
+        let sent = self.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let answer = script.run(&live, &self.keys.of(&claim.name).all(), args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
+        if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        Ok((answer?, sent))
+    }
+
+    /// Tries once and leaves nothing behind if the lock is busy.
+    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Option<Grant>> {
+        match self.request(claim, IfBusy::Leave).await? {
+            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
+            (Answer::Busy { .. }, _) => Ok(None),
+            (Answer::Queued { .. }, _) => Err(unexpected("a place in the queue, though none was asked for")),
+        }
+    }
+
+    /// Tries once and joins the queue if the lock is busy.
+    pub(super) async fn try_or_join(&self, claim: &Claim, channel: &str) -> Result<Option<Grant>> {
+        let joining = self.shared.waiters.join(claim.id);
+        match self.request(claim, IfBusy::Join(channel)).await? {
+            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
+            (Answer::Queued { ticket, left, position }, sent) => {
+                joining.joined(Joined { ticket, sent, left, position });
+                Ok(None)
+            }
+            (Answer::Busy { .. }, _) => Err(unexpected("busy, to a request that joins the queue")),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Opening connections.
+
+use super::SCHEME;
+use super::errors::{Sent, explain};
+use super::live::Live;
+use super::options::Options;
+use super::script;
+use super::socket::{Endpoint, Server, SocketState, TrackedStream};
+use crate::{Error, ErrorKind, Result};
+use redis::aio::{MultiplexedConnection, PubSub};
+use redis::{AsyncConnectionConfig, RedisResult};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+/// Opens connections to one server with the same settings.
+#[derive(Clone)]
+pub(super) struct Connector {
+    server: Server,
+    config: AsyncConnectionConfig,
+    pub(super) timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    name: String,
+}
+
+/// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
+/// of many tasks are written in several pieces: while the server answers one, the tasks that were woken by the last one
+/// write the next.
+const PIPELINE_BUFFER: usize = 32;
+
+impl Connector {
+    pub(super) fn new(server: &Server, options: &Options) -> Self {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(options.connect_timeout))
+            .set_response_timeout(Some(options.timeout))
+            .set_pipeline_buffer_size(PIPELINE_BUFFER);
+        Self {
+            server: server.clone(),
+            config,
+            timeout: options.timeout,
+            connect_timeout: options.connect_timeout,
+            name: options.client_name.clone(),
+        }
+    }
+
+    /// Opens a connection for requests: connects the socket, logs in and loads the scripts, in one round trip each. The
+    /// caller's runtime drives it.
+    pub(super) async fn connect(&self) -> Result<Live> {
+        let socket = Arc::<SocketState>::default();
+        let connecting = async {
+            let (wire, driver) = self.wire(&socket).await?;
+            let legacy = script::introduce(&wire, &self.name).await?;
+            Ok(Live::new(wire, legacy, socket, driver))
+        };
+        let limit = self.connect_timeout + self.timeout;
+        match timeout(limit, connecting).await {
+            Ok(made) => made.map_err(|e| explain(e, Sent::No)),
+            Err(_) => Err(timed_out("the connection", limit)),
+        }
+    }
+
+    async fn wire(
+        &self,
+        socket: &Arc<SocketState>,
+    ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
+        if let Endpoint::Driver(client) = &self.server.endpoint {
+            return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
+        }
+        let opened = async {
+            let stream = TrackedStream::new(self.server.endpoint.open().await?, socket.clone());
+            let config = self.config.clone();
+            MultiplexedConnection::new_with_config(&self.server.login, stream, config).await
+        };
+        let elapsed = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+        let (wire, driver) = timeout(self.connect_timeout, opened).await.map_err(elapsed)??;
+        let driver = tokio::spawn(socket.clone().watch(driver));
+        Ok((wire, Some(driver.abort_handle())))
+    }
+
+    /// Opens a connection that is subscribed to a channel.
+    pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
+        let opening = async {
+            let mut connection = match &self.server.endpoint {
+                Endpoint::Driver(client) => client.get_async_pubsub().await?,
+                endpoint => PubSub::new(&self.server.login, endpoint.open().await?).await?,
+            };
+            connection.subscribe(channel).await?;
+            Ok(connection)
+        };
+        match timeout(self.connect_timeout, opening).await {
+            Ok(opened) => opened.map_err(|e| explain(e, Sent::No)),
+            Err(_) => Err(timed_out("the subscription", self.connect_timeout)),
+        }
+    }
+}
+
+/// The error for something that was not open in time.
+pub(super) fn timed_out(what: &str, after: Duration) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{what} was not established within {after:?}"))
+        .with_backend(SCHEME)
+}

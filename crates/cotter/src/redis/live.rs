@@ -1,0 +1,119 @@
+//! A connection to the server, shared by many requests.
+
+use super::errors;
+use super::socket::{SocketState, never_sent};
+use crate::Moment;
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisError, RedisResult, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::AbortHandle;
+
+/// One connection.
+pub(super) struct Live {
+    wire: MultiplexedConnection,
+    /// Unique in this process.
+    pub(super) number: u64,
+    /// The server is too old for script flags.
+    pub(super) legacy: bool,
+    socket: Arc<SocketState>,
+    /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.
+    driver: Option<AbortHandle>,
+    /// The runtime has no worker threads: the socket is driven only while somebody is in `block_on`.
+    driven_by_callers: bool,
+    last_used: AtomicU64,
+    answers: AtomicU64,
+    broken: AtomicBool,
+}
+
+/// After a pause of this length, the driver is given the chance to read its socket before the next request.
+const IDLE: Duration = Duration::from_millis(10);
+
+impl Live {
+    pub(super) fn new(
+        wire: MultiplexedConnection,
+        legacy: bool,
+        socket: Arc<SocketState>,
+        driver: Option<AbortHandle>,
+    ) -> Self {
+        Self {
+            wire,
+            number: next_number(),
+            legacy,
+            socket,
+            driver,
+            driven_by_callers: Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread,
+            last_used: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        !self.broken.load(Ordering::Acquire) && !self.socket.has_ended()
+    }
+
+    /// Whether the server may have closed the connection without the driver having had a chance to notice.
+    pub(super) fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
+        self.driven_by_callers && self.was_idle(now())
+    }
+
+    fn was_idle(&self, now: Moment) -> bool {
+        let last = self.last_used.swap(now.as_nanos(), Ordering::Relaxed);
+        now.since(Moment::from_nanos(last)) > IDLE
+    }
+
+    /// Sends a command and waits for its answer. Commands run in the order of their first poll. A command whose future is
+    /// dropped runs all the same, unless it was still waiting for space in the send buffer.
+    pub(super) async fn query(&self, cmd: &Cmd) -> RedisResult<Value> {
+        let (before, written) = (self.answers.load(Ordering::Relaxed), self.socket.written());
+        let answer = cmd.query_async::<Value>(&mut self.wire.clone()).await;
+        match answer {
+            Ok(_) => _ = self.answers.fetch_add(1, Ordering::Relaxed),
+            Err(ref e) => self.judge(e, before),
+        }
+        // If the driver has ended and nothing was written since, the server has not seen the request.
+        answer.map_err(|e| match self.driver.is_some() && e.is_connection_dropped() {
+            true if self.socket.written() == written => never_sent(),
+            _ => e,
+        })
+    }
+
+    /// Sends a command without waiting for its answer.
+    pub(super) async fn send(&self, cmd: &mut Cmd) {
+        cmd.set_no_response(true);
+        let _ = cmd.query_async::<Value>(&mut self.wire.clone()).await;
+    }
+
+    /// Decides whether the connection is still usable after an error. It is not if nothing at all was answered on it for
+    /// the whole timeout of a request.
+    fn judge(&self, e: &RedisError, answers_before: u64) {
+        let silent = e.is_timeout() && self.answers.load(Ordering::Relaxed) == answers_before;
+        if e.code().is_some() {
+            self.answers.fetch_add(1, Ordering::Relaxed);
+        }
+        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
+            self.broken.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.driver.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

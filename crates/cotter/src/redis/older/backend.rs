@@ -1,0 +1,162 @@
+//! The contract for both older protocols.
+
+use super::pace::Pauses;
+use super::retry;
+use crate::backend::{
+    Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release, Until,
+};
+use crate::redis::batch::{BATCH, all};
+use crate::redis::connection::Link;
+use crate::redis::errors::unexpected;
+use crate::redis::{SCHEME, Shared, doctor};
+use crate::{Moment, Name, Result};
+use async_trait::async_trait;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The steps in which the older protocols differ.
+pub(in crate::redis) trait Steps: Debug + Send + Sync + 'static {
+    /// The value of `mode=` in a URL.
+    const MODE: &'static str;
+    /// The store's name in errors.
+    const VARIANT: &'static str;
+    /// The pause between two attempts of a long wait, unless the URL says otherwise.
+    const RETRY: Duration;
+    /// The shortest lease.
+    const MIN_TTL: Duration;
+
+    fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self;
+
+    fn link(&self) -> &Arc<Link>;
+
+    fn shared(&self) -> &Shared;
+
+    /// Adds the protocol's own properties to the description of the store.
+    fn describe(_: &mut Info) {}
+
+    /// Tries to acquire the lock once.
+    fn try_once(&self, claim: &Claim) -> impl Future<Output = Result<Tried>> + Send;
+
+    /// A number that identifies the holder, without an attempt to acquire the lock; `None` if the lock is free.
+    fn holder(&self, claim: &Claim) -> impl Future<Output = Result<Option<u64>>> + Send;
+
+    /// Extends grants with one script.
+    fn extend(
+        &self,
+        grants: &[&Grant],
+        ttl: Duration,
+    ) -> impl Future<Output = Result<Vec<Result<Extension>>>> + Send;
+
+    fn release(&self, claim: &Claim, leave: Leave) -> impl Future<Output = Result<Release>> + Send;
+
+    /// The holder as it can be shown.
+    fn inspect(&self, name: &Name) -> impl Future<Output = Result<Option<Holder>>> + Send;
+
+    /// Evicts the holder, at once or when its lease ends.
+    fn evict(&self, name: &Name, at_once: bool) -> impl Future<Output = Result<Eviction>> + Send;
+}
+
+/// The result of an attempt to acquire a lock.
+#[derive(Debug, Clone)]
+pub(in crate::redis) enum Tried {
+    Granted(Grant),
+    /// Held by another; the number identifies the holder.
+    Taken(u64),
+}
+
+impl Tried {
+    pub(super) fn granted(self) -> Option<Grant> {
+        match self {
+            Self::Granted(grant) => Some(grant),
+            Self::Taken(_) => None,
+        }
+    }
+}
+
+/// A connection that speaks an older protocol.
+#[derive(Debug)]
+pub(in crate::redis) struct Older<P> {
+    pub(super) steps: P,
+    info: Info,
+    pauses: Pauses,
+}
+
+impl<P: Steps> Older<P> {
+    pub(in crate::redis) fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self {
+        let options = &shared.options;
+        let instance = format!("{} ({}: tokens order only cotter's own grants)", options.instance, P::MODE);
+        let mut info = Info::new(SCHEME, instance);
+        info.variant = P::VARIANT;
+        info.capabilities = Capabilities {
+            leases: true,
+            per_runtime: true,
+            keep_for: true,
+            min_ttl: P::MIN_TTL,
+            ..Capabilities::default()
+        };
+        P::describe(&mut info);
+        let pauses = Pauses::up_to(options.retry.unwrap_or(P::RETRY));
+        Self { steps: P::new(link, shared), info, pauses }
+    }
+
+    async fn extend_batch(&self, batch: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let named = |(answer, grant): (Result<Extension>, &&Grant)| {
+            answer.map_err(|e| e.with_name(&grant.claim.name))
+        };
+        match self.steps.extend(batch, ttl).await {
+            Ok(answers) if answers.len() == batch.len() => {
+                answers.into_iter().zip(batch).map(named).collect()
+            }
+            Ok(_) => vec![Err(unexpected("too few extensions")); batch.len()],
+            Err(e) => batch.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))).collect(),
+        }
+    }
+}
+
+#[async_trait]
+impl<P: Steps> Backend for Older<P> {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+        self.info.capabilities.supports(claim.mode, SCHEME)?;
+        match until.moment() {
+            None => self.steps.try_once(claim).await.map(Tried::granted),
+            // Boxed, or the future of a single attempt would have room for it.
+            Some(_) => Box::pin(retry::acquire(&self.steps, self.pauses, claim, until)).await,
+        }
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let batches = grants.chunks(BATCH).map(|batch| self.extend_batch(batch, ttl));
+        all(batches).await.into_iter().flatten().collect()
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        self.steps.release(claim, leave).await
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        doctor::time(self.steps.link()).await.map(|(now, _)| Some(now))
+    }
+
+    async fn close(&self) {
+        self.steps.link().close();
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+}
+
+/// A block of tokens and a lease as a grant.
+pub(super) fn grant(claim: &Claim, (number, turns): (u64, u16), as_of: Moment, ttl: Duration) -> Grant {
+    Grant { turns, ttl: Some(ttl), ..Grant::new(claim.clone(), number, as_of) }
+}
+
+/// A duration in milliseconds, rounded up; never 0.
+pub(super) fn millis(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1)
+}
