@@ -1,5 +1,6 @@
 //! `cotter doctor`: the guarantees of a store, and problems of its set-up.
 
+use crate::duration::millis;
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
@@ -29,7 +30,7 @@ pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failu
 
 fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
     let scope = scope.map(|scope| format!(" ({scope})")).unwrap_or_default();
-    let can = abilities(info.capabilities).into_iter().filter(|(_, yes)| *yes).map(|(what, _)| what);
+    let can = abilities(info.capabilities).into_iter().filter(|ability| ability.2).map(|ability| ability.1);
     let can = can.collect::<Vec<_>>().join(", ");
     let mut text = format!(
         "store      {}{scope}\npromises   {}\nlifetime   {}\n",
@@ -53,10 +54,8 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
 
 fn as_json(info: &Info, findings: &[Finding]) -> String {
     let level = level(promised(info, findings)).0;
-    let capabilities: serde_json::Map<_, _> = abilities(info.capabilities)
-        .into_iter()
-        .map(|(what, yes)| (what.replace(' ', "_"), yes.into()))
-        .collect();
+    let capabilities: serde_json::Map<_, _> =
+        abilities(info.capabilities).into_iter().map(|(key, _, yes)| (key.to_owned(), yes.into())).collect();
     let findings: Vec<_> = findings
         .iter()
         .map(|f| json!({ "severity": f.severity.to_string(), "subject": f.subject, "message": f.message }))
@@ -66,7 +65,7 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
         "scheme": info.scheme,
         "level": level,
         "capabilities": capabilities,
-        "min_ttl_ms": u64::try_from(info.capabilities.min_ttl.as_millis()).unwrap_or(u64::MAX),
+        "min_ttl_ms": millis(info.capabilities.min_ttl),
         "findings": findings,
     });
     format!("{report}\n")
@@ -89,11 +88,11 @@ fn lifetime(capabilities: Capabilities) -> &'static str {
     if capabilities.leases { "a lock ends with its lease" } else { "a lock ends with its process or session" }
 }
 
-fn abilities(capabilities: Capabilities) -> [(&'static str, bool); 4] {
+/// The capabilities that commands make use of: the key for programs, the text for people, and whether the store has it.
+fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 3] {
     [
-        ("leases", capabilities.leases),
-        ("shared locks", capabilities.shared),
-        ("semaphores", capabilities.permits),
-        ("leaving a lease behind", capabilities.keep_for),
+        ("leases", "leases", capabilities.leases),
+        ("shared_locks", "shared locks", capabilities.shared),
+        ("keep_for", "keeping a lock without a process", capabilities.keep_for),
     ]
 }

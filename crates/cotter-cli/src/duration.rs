@@ -51,6 +51,11 @@ pub(crate) fn words(duration: Duration) -> String {
     parts.join(" ")
 }
 
+/// Whole milliseconds, for programs.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The time since an instant; zero if the clock was stepped back.
 pub(crate) fn since(then: SystemTime) -> Duration {
     SystemTime::now().duration_since(then).unwrap_or_default()

@@ -117,6 +117,9 @@ fn list(jobs: &[JobStatus], console: &Console) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    if jobs.is_empty() {
+        console.confirm("no job of this group was ever started");
+    }
     let rows = jobs.iter().map(|job| {
         [clean(&job.name), state(job), last(job.started), took(job), ending(job), clean(&job.trigger)]
     });
@@ -124,7 +127,7 @@ fn list(jobs: &[JobStatus], console: &Console) -> Result<(), Failure> {
 }
 
 fn as_json(job: &JobStatus) -> serde_json::Value {
-    let time = |at: Option<UnixTime>| at.map(|at| at.to_string());
+    let time = |at: Option<UnixTime>| at.map(|at| format!("{at:.3}"));
     json!({
         "job": job.name,
         "trigger": job.trigger,
@@ -132,7 +135,7 @@ fn as_json(job: &JobStatus) -> serde_json::Value {
         "paused": job.paused,
         "asked_by": job.asked_by,
         "requests": job.requests,
-        "last_slot": time(job.last_slot),
+        "last_slot": job.last_slot.map(|slot| slot.to_string()),
         "started": time(job.started),
         "ended": time(job.ended),
         "outcome": job.ending.as_ref().map(cotter_scheduler::Ending::word),
@@ -150,6 +153,11 @@ fn state(job: &JobStatus) -> String {
         (false, false) if job.requests > 0 => format!("triggered{}", by()),
         (false, false) => "waiting".to_owned(),
     }
+}
+
+/// A slot, with milliseconds unless it is a whole second.
+pub(crate) fn short(slot: UnixTime) -> String {
+    if slot.subsec_nanos() == 0 { slot.to_string() } else { format!("{slot:.3}") }
 }
 
 fn last(at: Option<UnixTime>) -> String {
@@ -177,9 +185,9 @@ fn history(entries: &[Entry], console: &Console) -> Result<(), Failure> {
                     "slot": entry.slot.to_string(),
                     "asked": entry.asked,
                     "attempt": entry.attempt,
-                    "token": entry.token,
-                    "started": entry.started.to_string(),
-                    "ended": entry.ended.to_string(),
+                    "token": entry.token.to_string(),
+                    "started": format!("{:.3}", entry.started),
+                    "ended": format!("{:.3}", entry.ended),
                     "outcome": entry.ending.word(),
                     "reason": entry.ending.reason(),
                 })
@@ -187,10 +195,13 @@ fn history(entries: &[Entry], console: &Console) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    if entries.is_empty() {
+        console.confirm("no run of this job has ended yet");
+    }
     let rows = entries.iter().map(|entry| {
         let asked = if entry.asked { " (triggered)" } else { "" };
         [
-            format!("{:.3}{asked}", entry.slot),
+            format!("{}{asked}", short(entry.slot)),
             entry.attempt.to_string(),
             entry.token.to_string(),
             format!("{:.3}", entry.started),

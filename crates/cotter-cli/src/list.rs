@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
             false => format!("no lock{which} is held in {whose}"),
         });
     }
-    table::print(["NAME", "HELD BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"], rows, console)?;
+    table::print(["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING"], rows, console)?;
     Ok(Exit::Done)
 }
 

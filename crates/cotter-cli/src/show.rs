@@ -1,6 +1,6 @@
 //! `cotter show`: one lock; and locks as JSON.
 
-use crate::duration::{since, words};
+use crate::duration::{millis, since, words};
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
@@ -8,7 +8,7 @@ use clap::Args;
 use cotter::{Client, Filter, Holder, Mode, Name, Record};
 use serde::Serialize;
 use std::io::Write;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Show one lock
 ///
@@ -44,7 +44,10 @@ fn text(record: &Record) -> String {
         lines.push(("held by", "nobody".into()));
         lines.extend(record.last_token.map(|t| ("last token", t.to_string())));
     }
-    for holder in &record.holders {
+    for (i, holder) in record.holders.iter().enumerate() {
+        if i > 0 {
+            lines.push(("", String::new()));
+        }
         lines.push(("held by", clean(&holder.label)));
         lines.push(("mode", mode(holder.mode).0.into()));
         lines.extend(token(holder).map(|token| ("token", token)));
@@ -53,7 +56,7 @@ fn text(record: &Record) -> String {
         lines.extend(holder.remaining.map(|left| ("left", words(left))));
     }
     lines.extend(record.waiters.map(|n| ("waiting", n.to_string())));
-    lines.into_iter().map(|(key, value)| format!("{key:<10}  {value}\n")).collect()
+    lines.into_iter().map(|(key, value)| format!("{}\n", format!("{key:<10}  {value}").trim_end())).collect()
 }
 
 /// A lock as a JSON object on one line. Tokens are strings, because not every JSON parser has 64-bit integers.
@@ -127,8 +130,4 @@ fn stamp(time: SystemTime) -> String {
         Ok(time) => format!("{time:.3}"),
         Err(_) => "unknown".into(),
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

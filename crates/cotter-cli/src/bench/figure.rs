@@ -95,7 +95,7 @@ impl Figure {
         self = self.with(&row(|o| o.per_second), raw);
         let (handed, worst) = (Spread::of(row(|o| o.handed)), Spread::of(row(|o| o.worst_millis)));
         handed.enter(&mut self.facts, "handed_over", 4);
-        worst.enter(&mut self.facts, "worst_wait_millis", 2);
+        worst.enter(&mut self.facts, "worst_wait_ms", 2);
         let mut more = format!("{} % to another task, ", percent(handed.median));
         if self.facts["processes"] != json!(1) {
             let between = Spread::of(row(|o| o.between));

@@ -68,8 +68,8 @@ pub(crate) struct Run {
     /// Write a report to FILE, as one JSON object; - is standard output
     ///
     /// Its fields are `name`, `outcome` (exited, done_before, busy, interrupted, lost, max_hold, not_started or failed),
-    /// `code`, `signal`, `token`, `waited` and `held` in seconds, and `error`. A regular file is replaced atomically; a pipe
-    /// or device is written to.
+    /// `code`, `signal`, `token`, `waited_ms`, `held_ms`, and `error`. A regular file is replaced atomically; a pipe or device
+    /// is written to.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// A label of the holder, shown to others in addition to host and process

@@ -34,13 +34,62 @@ pub(super) struct WaitMonitor<'a> {
     /// Since when the store does not answer.
     silent: Option<Instant>,
     is_silence_reported: bool,
+    queue: Queue,
+}
+
+/// The own position in the store's queue.
+///
+/// Stores report only the number of waiters. With this process among them, it is an upper bound of the position, and so is
+/// every earlier number, because nobody is overtaken.
+#[derive(Default)]
+struct Queue {
+    position: Option<u32>,
+    checked: Option<Instant>,
+}
+
+impl Queue {
+    fn update(&mut self, waiters: Option<u32>, now: Instant) {
+        // A process that was stopped may have lost its place.
+        let is_recent = self.checked.is_some_and(|checked| now - checked < 2 * UPDATE_INTERVAL);
+        let before = self.position.filter(|_| is_recent);
+        self.position = waiters.filter(|n| *n > 0).map(|n| before.map_or(n, |position| position.min(n)));
+        self.checked = Some(now);
+    }
+
+    fn text(&self) -> String {
+        match self.position {
+            None => String::new(),
+            Some(1) => ", next in queue".to_owned(),
+            Some(n) => format!(", at most {} in queue", ordinal(n)),
+        }
+    }
+}
+
+fn ordinal(n: u32) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 impl<'a> WaitMonitor<'a> {
     pub(super) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
         let live = StatusLine::new(!console.quiet);
         let is_printed = !console.verbose;
-        Self { client, name, console, live, is_printed, silent: None, is_silence_reported: false }
+        Self {
+            client,
+            name,
+            console,
+            live,
+            is_printed,
+            silent: None,
+            is_silence_reported: false,
+            queue: Queue::default(),
+        }
     }
 
     /// Returns only if waiting is of no use.
@@ -69,7 +118,9 @@ impl<'a> WaitMonitor<'a> {
     }
 
     fn show(&mut self, record: Option<&Record>) {
-        let text = waiting_message(self.name, record);
+        self.queue.update(record.and_then(|record| record.waiters), Instant::now());
+        let held = record.and_then(held_by).map(|by| format!(", held by {by}")).unwrap_or_default();
+        let text = format!("waiting for {}{held}{}", clean(self.name), self.queue.text());
         if self.live.is_on() {
             self.live.say(&text);
         } else if !self.is_printed {
@@ -90,13 +141,6 @@ impl<'a> WaitMonitor<'a> {
         }
         self.show(None);
     }
-}
-
-fn waiting_message(name: &Name, record: Option<&Record>) -> String {
-    let held = record.and_then(held_by).map(|by| format!(", held by {by}")).unwrap_or_default();
-    let waiters = record.and_then(|r| r.waiters).filter(|n| *n > 0);
-    let waiting = waiters.map(|n| format!(", {n} waiting")).unwrap_or_default();
-    format!("waiting for {}{held}{waiting}", clean(name))
 }
 
 /// The message about giving up.
@@ -120,4 +164,29 @@ fn held_by(record: &Record) -> Option<String> {
         1 => format!("{held} and one other"),
         others => format!("{held} and {others} others"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_never_grows_unless_this_process_was_stopped() {
+        let (mut queue, mut now) = (Queue::default(), Instant::now());
+        assert_eq!(queue.text(), "");
+        for (waiters, text) in [
+            (Some(3), ", at most 3rd in queue"),
+            (Some(5), ", at most 3rd in queue"),
+            (Some(1), ", next in queue"),
+            (Some(12), ", next in queue"),
+        ] {
+            queue.update(waiters, now);
+            assert_eq!(queue.text(), text);
+            now += UPDATE_INTERVAL;
+        }
+        queue.update(Some(12), now + 2 * UPDATE_INTERVAL);
+        assert_eq!(queue.text(), ", at most 12th in queue");
+        queue.update(None, now);
+        assert_eq!(queue.text(), "");
+    }
 }

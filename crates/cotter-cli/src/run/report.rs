@@ -1,6 +1,7 @@
 //! `--report`: a report of the run for programs.
 
 use super::sink;
+use crate::duration::millis;
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use cotter::FencingToken;
@@ -47,8 +48,8 @@ impl Report {
             "code": exit.code(),
             "signal": signal(exit),
             "token": self.held.map(|(_, token)| token.to_string()),
-            "waited": waited.as_secs_f64(),
-            "held": self.held.map(|(since, _)| since.elapsed().as_secs_f64()),
+            "waited_ms": millis(waited),
+            "held_ms": self.held.map(|(since, _)| millis(since.elapsed())),
             "error": result.as_ref().err().map(|failure| &failure.message),
         });
         format!("{report}\n")

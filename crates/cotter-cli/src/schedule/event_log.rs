@@ -2,6 +2,8 @@
 //!
 //! A separate thread writes them, so that a stopped terminal or a full pipe does not delay jobs.
 
+use crate::duration::{millis, words};
+use crate::jobs::short;
 use crate::output::Console;
 use cotter_scheduler::{Event, EventKind, UnixTime};
 use serde_json::{Value, json};
@@ -49,7 +51,7 @@ impl EventLog {
         let code = job
             .filter(|_| ended)
             .and_then(|job| self.codes.lock().unwrap_or_else(PoisonError::into_inner).remove(job));
-        let text = event.to_string();
+        let text = text(event);
         self.send(match (self.json, event.kind.is_warning()) {
             (true, _) => Line::Object(object(event, code)),
             (false, true) => Line::Warning(text),
@@ -97,8 +99,22 @@ fn write(lines: &Receiver<Line>, console: &Console) {
     }
 }
 
+/// The event for people, with durations as in other commands.
+fn text(event: &Event) -> String {
+    let job = event.job.as_deref().map(|job| format!("{job}: ")).unwrap_or_default();
+    match &event.kind {
+        EventKind::Ended { slot, outcome, took } => {
+            format!("{job}ended for {} after {}: {outcome}", short(*slot), words(*took))
+        }
+        EventKind::Retrying { slot, attempt, after } => {
+            format!("{job}attempt {attempt} for {} follows in {}", short(*slot), words(*after))
+        }
+        _ => event.to_string(),
+    }
+}
+
 fn stamped(mut object: Value) -> Value {
-    object["time"] = UnixTime::now().to_string().into();
+    object["time"] = format!("{:.3}", UnixTime::now()).into();
     object
 }
 
@@ -114,26 +130,26 @@ fn object(event: &Event, code: Option<u8>) -> Value {
 fn fields(kind: &EventKind) -> Value {
     match kind {
         EventKind::Started { slot, attempt, token } => {
-            json!({ "event": "started", "slot": slot.to_string(), "attempt": attempt, "token": token })
+            json!({ "event": "started", "slot": slot.to_string(), "attempt": attempt, "token": token.to_string() })
         }
         EventKind::Ended { slot, outcome, took } => json!({
             "event": "ended",
             "slot": slot.to_string(),
             "outcome": outcome.word(),
             "reason": outcome.reason(),
-            "took": took.as_secs_f64(),
+            "took_ms": millis(*took),
         }),
         EventKind::Retrying { slot, attempt, after } => json!({
             "event": "retrying",
             "slot": slot.to_string(),
             "attempt": attempt,
-            "after": after.as_secs_f64(),
+            "after_ms": millis(*after),
         }),
         EventKind::Skipped { n } => json!({ "event": "skipped", "slots": n }),
         EventKind::Missed { n } => json!({ "event": "missed", "slots": n }),
         EventKind::Merged { n } => json!({ "event": "merged", "slots": n }),
         EventKind::Crashed { slot, token, again } => {
-            json!({ "event": "crashed", "slot": slot.to_string(), "token": token, "again": again })
+            json!({ "event": "crashed", "slot": slot.to_string(), "token": token.to_string(), "again": again })
         }
         EventKind::StandsBy { why } => json!({ "event": "stands by", "message": why }),
         EventKind::Again => json!({ "event": "again" }),

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use cotter_scheduler::{UnixTime, Zone};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 /// Prints the next slots of all jobs, then the jobs whose slots depend on earlier runs.
@@ -18,7 +19,8 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
             continue;
         }
         let local = if job.zone == Zone::utc() { String::new() } else { format!("  {}", job.zone.local(at)) };
-        writeln!(out, "{at}  {:width$}{local}", clean(&job.name))?;
+        let line = format!("{at}  {:width$}{local}", clean(&job.name));
+        writeln!(out, "{}", line.trim_end())?;
     }
     for job in counted {
         let why = if job.enabled { job.trigger.to_string() } else { "disabled".to_owned() };
@@ -30,6 +32,7 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// The next `count` slots of all jobs, but at least one of each, and the jobs whose slots depend on earlier runs.
 fn plan(jobs: &[Spec], now: UnixTime, count: usize) -> (Vec<(UnixTime, &Spec)>, Vec<&Spec>) {
     let mut planned = Vec::new();
     let mut counted = Vec::new();
@@ -48,6 +51,8 @@ fn plan(jobs: &[Spec], now: UnixTime, count: usize) -> (Vec<(UnixTime, &Spec)>, 
         }
     }
     planned.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.name.cmp(&y.name)));
-    planned.truncate(count);
+    let mut seen = BTreeSet::new();
+    let mut n = 0..;
+    planned.retain(|(_, job)| seen.insert(&job.name) | n.next().is_some_and(|n| n < count));
     (planned, counted)
 }

@@ -12,7 +12,7 @@ fn list_shows_who_holds_what() {
     let (other, _) = env.hold(&[], "mail");
     let output = env.run(["list"]).code(0).silent();
     let lines: Vec<Vec<&str>> = output.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
-    assert_eq!(lines[0], ["NAME", "HELD", "BY", "MODE", "SINCE", "LEFT", "TOKEN", "WAITING"]);
+    assert_eq!(lines[0], ["NAME", "HELD", "BY", "MODE", "HELD", "FOR", "LEFT", "TOKEN", "WAITING"]);
     assert_eq!(lines.len(), 3, "{output:?}");
     assert_eq!(lines[1][0], "mail");
     assert_eq!(lines[2][0], "orders:cleanup");
@@ -110,7 +110,8 @@ fn doctor_promises_no_more_than_what_it_has_found() {
     let doctor =
         |args: &[&str]| Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
     let alone = doctor(&["doctor"]).stdout;
-    assert!(alone.contains("promises   L1") && !alone.contains("tickets"), "{alone}");
+    assert!(alone.contains("promises   L1") && alone.contains("keeping a lock"), "{alone}");
+    assert!(!alone.contains("tickets") && !alone.contains("semaphores"), "no command can use them: {alone}");
     replica.follow(&redis);
     until("it is attached", || redis.command(&["INFO", "replication"]).contains("connected_slaves:1"));
     let text = doctor(&["doctor"]).stdout;

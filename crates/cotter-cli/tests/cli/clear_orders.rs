@@ -27,7 +27,10 @@ fn exact(env: &TestEnv, url: &str, options: &[&str]) {
     assert_eq!(orders, (1..=12).collect::<Vec<_>>());
     let mut closers = BTreeMap::new();
     for line in &closings {
-        let by = (line["replica"].clone(), line["token"].as_u64().expect("a token"));
+        let by = (
+            line["replica"].clone(),
+            line["token"].as_str().expect("a token is a string").parse::<u64>().unwrap(),
+        );
         let first = closers.entry(line["slot"].to_string()).or_insert_with(|| by.clone());
         assert_eq!(*first, by, "{output:?}");
     }

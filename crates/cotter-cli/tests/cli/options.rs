@@ -77,7 +77,7 @@ fn a_report_says_how_it_went() {
     assert_eq!((&told["outcome"], &told["code"]), (&"exited".into(), &3.into()));
     assert_eq!((&told["name"], &told["signal"]), (&"a".into(), &Value::Null));
     assert!(told["token"].as_str().unwrap().parse::<u64>().unwrap() > 0);
-    assert!(told["held"].as_f64().unwrap() >= 0.2 && told["waited"].as_f64().unwrap() < 5.0, "{told}");
+    assert!(told["held_ms"].as_u64().unwrap() >= 200 && told["waited_ms"].as_u64().unwrap() < 5000, "{told}");
     let told = report(&env, &["--max-hold", "100ms", "a", "--", "sleep", "600"], 124);
     assert_eq!(told["outcome"], "max_hold");
     assert!(told["error"].as_str().unwrap().contains("--max-hold"));
@@ -93,7 +93,7 @@ fn a_report_says_how_it_went() {
     let (holder, _) = env.hold(&[], "a");
     let told = report(&env, &["-w", "100ms", "a", "true"], 75);
     assert_eq!(
-        (&told["outcome"], &told["token"], &told["held"]),
+        (&told["outcome"], &told["token"], &told["held_ms"]),
         (&"busy".into(), &Value::Null, &Value::Null)
     );
     holder.let_go().code(0);

@@ -13,7 +13,7 @@ fn several_share_it_and_an_exclusive_run_waits_for_all() {
     busy.one_line(&["a is held by ", "(one) for ", " and one other; gave up"]);
     let mut writer = env.start(["run", "-v", "a", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
     let line = writer.waiting_line();
-    assert!(line.contains("(one) for ") && line.ends_with(" and one other, 1 waiting"), "{line}");
+    assert!(line.contains("(one) for ") && line.ends_with(" and one other, next in queue"), "{line}");
     env.run(["run", "-s", "-n", "a", "true"]).code(75);
     first.let_go().code(0).silent();
     second.let_go().code(0).silent();

@@ -64,6 +64,7 @@ fn people_are_told_what_came_of_it() {
     env.run(["run", "--slot", "monday", "a", "true"]).code(0).silent();
     for (args, says) in [
         (&["list"][..], "no lock is held in file:///"),
+        (&["jobs", "--group", "g", "list"], "no job of this group was ever started"),
         (&["list", "b"], "no lock beginning with \"b\" is held in file:///"),
         (
             &["run", "--slot", "monday", "a", "true"],

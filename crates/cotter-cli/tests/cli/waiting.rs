@@ -14,7 +14,7 @@ fn the_second_waits_says_for_whom_and_has_a_larger_token() {
     let pid = first.pid().as_raw_nonzero();
     assert!(line.starts_with("waiting for orders:cleanup, held by "), "{line}");
     assert!(line.contains(&format!("/{pid} (deploy) for ")), "{line}");
-    assert!(line.ends_with(", 1 waiting"), "{line}");
+    assert!(line.ends_with(", next in queue"), "{line}");
     first.let_go().code(0).silent();
     let newer: u64 = second.line().parse().unwrap();
     assert!(newer > older);

@@ -38,7 +38,8 @@ impl<'a> Show<'a> {
         let slot = UnixTime::from_seconds(closing.slot);
         if self.console.json {
             let line = json!({
-                "type": "closing", "order": order, "replica": replica, "slot": slot.to_string(), "token": token,
+                "type": "closing", "order": order, "replica": replica, "slot": slot.to_string(),
+                "token": token.map(|token| token.to_string()),
                 "item": item, "quantity": quantity, "stock": stock,
             });
             return writeln!(self.console.out(), "{line}");

@@ -63,7 +63,8 @@ impl<'a> Show<'a> {
         let Sold { buyer, process, remaining, token, .. } = sold;
         if self.console.json {
             let sale = json!({
-                "type": "sale", "buyer": buyer, "process": process, "remaining": remaining, "token": token,
+                "type": "sale", "buyer": buyer, "process": process, "remaining": remaining,
+                "token": token.map(|token| token.to_string()),
             });
             return writeln!(self.console.out(), "{sale}");
         }

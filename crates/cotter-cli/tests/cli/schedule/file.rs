@@ -57,10 +57,11 @@ fn what_runs_next_is_told_for_all_jobs_together() {
     let path = path.to_str().unwrap();
     let output = env.run(["schedule", path, "--next", "-n", "3"]).code(0).silent();
     let lines: Vec<_> = output.stdout.lines().collect();
-    assert_eq!(lines.len(), 5, "{output:?}");
-    assert!(lines[..3].iter().all(|line| line.contains("-01-01T00:00:00Z  yearly")), "{output:?}");
-    assert!(lines[3].contains("off") && lines[3].ends_with("disabled"), "{output:?}");
-    assert!(lines[4].contains("poll") && lines[4].ends_with("fixed rate 10s"), "{output:?}");
+    assert_eq!(lines.len(), 7, "{output:?}");
+    assert!(lines[..3].iter().all(|line| line.ends_with("-01-01T00:00:00Z  yearly")), "{output:?}");
+    assert!(lines[3].ends_with("  once") && lines[4].contains("  night"), "of each job one slot: {output:?}");
+    assert!(lines[5].contains("off") && lines[5].ends_with("disabled"), "{output:?}");
+    assert!(lines[6].contains("poll") && lines[6].ends_with("fixed rate 10s"), "{output:?}");
     let output = env.run(["--json", "schedule", path, "--next", "-n", "1000"]).code(0);
     let last = output.json().into_iter().rev().find(|object| !object["at"].is_null()).unwrap();
     assert_eq!(last["job"], "yearly");

@@ -17,11 +17,11 @@ fn a_command_sees_its_slot_and_nothing_to_read() {
     let seen: Vec<String> = (0..7).map(|_| printed(&mut run)).collect();
     let home = fs::canonicalize(env.path("home")).unwrap();
     let url = env.url();
-    let token = started["token"].to_string();
+    let token = started["token"].as_str().unwrap().to_owned();
     assert_eq!(seen, [home.to_str().unwrap(), "live", "g/a", &url, "2020-01-01T00:00:00Z", "1", &token]);
     let ended = event(&mut run, "ended");
     assert_eq!((&ended["outcome"], &ended["code"]), (&"ok".into(), &0.into()));
-    assert!(ended["took"].as_f64().is_some());
+    assert!(ended["took_ms"].as_u64().is_some());
     run.signal(Signal::TERM);
     run.end().code(0).silent();
 }
