@@ -121,9 +121,17 @@ fn list(jobs: &[JobStatus], console: &Console) -> Result<(), Failure> {
         console.confirm("no job of this group was ever started");
     }
     let rows = jobs.iter().map(|job| {
-        [clean(&job.name), state(job), last(job.started), took(job), ending(job), clean(&job.trigger)]
+        [
+            clean(&job.name),
+            state(job),
+            job.next_slot.map_or_else(|| "-".to_owned(), short),
+            last(job.started),
+            took(job),
+            ending(job),
+            clean(&job.trigger),
+        ]
     });
-    table::print(["JOB", "STATE", "LAST RUN", "TOOK", "OUTCOME", "TRIGGER"], rows, console)
+    table::print(["JOB", "STATE", "NEXT SLOT", "LAST RUN", "TOOK", "OUTCOME", "TRIGGER"], rows, console)
 }
 
 fn as_json(job: &JobStatus) -> serde_json::Value {
@@ -136,6 +144,7 @@ fn as_json(job: &JobStatus) -> serde_json::Value {
         "asked_by": job.asked_by,
         "requests": job.requests,
         "last_slot": job.last_slot.map(|slot| slot.to_string()),
+        "next_slot": job.next_slot.map(|slot| slot.to_string()),
         "started": time(job.started),
         "ended": time(job.ended),
         "outcome": job.ending.as_ref().map(cotter_scheduler::Ending::word),

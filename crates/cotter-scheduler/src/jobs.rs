@@ -1,7 +1,7 @@
 //! Inspection and control of the jobs of a group.
 
 use crate::notes::{CONTROL, Control, Entry, HISTORY, History, JobControl, State, roster};
-use crate::{Ending, Error, ErrorKind, Result, UnixTime};
+use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
 use cotter::Client;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
@@ -35,6 +35,9 @@ pub struct JobStatus {
     pub requests: u64,
     /// The latest slot that is settled.
     pub last_slot: Option<UnixTime>,
+    /// The next slot of a cron expression or [`once_at`](crate::Trigger::once_at), by the store's clock and without jitter;
+    /// `None` for other triggers, and while the job is paused or disabled.
+    pub next_slot: Option<UnixTime>,
     /// The fencing token of the last run.
     pub token: Option<u64>,
     /// When the last run started.
@@ -68,10 +71,11 @@ impl Jobs {
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`]; [`ErrorKind::ForeignNote`] for a note that cannot be read.
     pub async fn list(&self) -> Result<Vec<JobStatus>> {
         let control = self.control().await?.1;
+        let now = store_time(&self.client).await?;
         let mut found = Vec::new();
         for name in roster::read(&self.client, &self.group).await? {
             if let Some(state) = self.state(&name).await? {
-                found.push(status(name, &state, &control));
+                found.push(status(name, &state, &control, now));
             }
         }
         Ok(found)
@@ -168,8 +172,9 @@ async fn store_time(client: &Client) -> Result<UnixTime> {
     Ok(time.unwrap_or_else(|| client.clock().wall()).into())
 }
 
-fn status(name: String, state: &State, control: &Control) -> JobStatus {
+fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobStatus {
     let asked = control.of(&name);
+    let trigger = Trigger::parse(&state.trigger).filter(|_| !asked.paused);
     let run = state.run.as_ref();
     JobStatus {
         name,
@@ -179,6 +184,8 @@ fn status(name: String, state: &State, control: &Control) -> JobStatus {
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
         last_slot: state.last,
+        next_slot: trigger
+            .and_then(|trigger| trigger.next_after(state.last.map_or(now, |last| last.max(now)))),
         token: run.map(|run| run.token),
         started: run.map(|run| run.started),
         ended: run.and_then(|run| run.ended),

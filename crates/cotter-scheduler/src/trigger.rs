@@ -84,6 +84,15 @@ impl Trigger {
         self
     }
 
+    /// The trigger that `Display` wrote, for cron and `once_at`: the slots of the others depend on more than the trigger.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(instant) = text.strip_prefix("once at ") {
+            return Some(Self(Kind::Once(instant.parse().ok()?)));
+        }
+        let (cron, zone) = text.strip_prefix("cron ")?.rsplit_once(" in ")?;
+        Some(Self(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?)))
+    }
+
     /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {
@@ -109,5 +118,23 @@ impl fmt::Display for Trigger {
             Kind::Delay(d) => write!(f, "fixed delay {d:?}"),
             Kind::Once(at) => write!(f, "once at {at}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triggers_with_slots_of_their_own_are_parsed_back() {
+        let zone = Zone::named("Asia/Shanghai").unwrap();
+        let cron = Trigger::cron("0 30 2 ? * MON-FRI").unwrap().zone(zone);
+        let once = Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap();
+        for trigger in [cron, once] {
+            assert_eq!(Trigger::parse(&trigger.to_string()), Some(trigger));
+        }
+        let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
+        assert_eq!(Trigger::parse(&rate.to_string()), None);
+        assert_eq!(Trigger::parse("(off) cron 0 30 2 * * ? in UTC"), None);
     }
 }

@@ -9,7 +9,13 @@ use cotter::Guard;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use std::future::pending;
 use std::task::{Context, Waker};
+use std::time::Duration;
 use tokio::signal::unix::{self, SignalKind};
+use tokio::task::yield_now;
+use tokio::time::timeout;
+
+/// How long a signal to the own group may take to reach this process.
+const OWN_SIGNAL: Duration = Duration::from_secs(1);
 
 /// Job control, if there is a terminal; otherwise a command that stops itself stays stopped.
 pub(super) struct JobControl(Option<Signals>);
@@ -71,13 +77,15 @@ impl Signals {
         let mut no_waker = Context::from_waker(Waker::noop());
         // Discard signals from before the stop.
         while self.go_on.poll_recv(&mut no_waker).is_ready() {}
-        if signal != Signal::STOP.as_raw() {
-            let _ = kill_current_process_group(Signal::TSTP);
+        if signal != Signal::STOP.as_raw() && kill_current_process_group(Signal::TSTP).is_ok() {
+            // This process receives it as well, on any thread and possibly late. After the stop it would look like another
+            // Ctrl-Z.
+            let _ = timeout(OWN_SIGNAL, self.stop.recv()).await;
         }
         if kill_process(getpid(), Signal::STOP).is_ok() {
             self.go_on.recv().await;
         }
-        // The signal to the group reached this process as well.
+        yield_now().await;
         let mut no_waker = Context::from_waker(Waker::noop());
         while self.stop.poll_recv(&mut no_waker).is_ready() {}
     }

@@ -25,6 +25,7 @@ fn jobs_are_listed_paused_resumed_and_asked_for() {
     assert!(lines[0].starts_with("JOB  STATE") && lines.len() == 3, "{output:?}");
     assert!(lines[1].starts_with("a    paused by ") && lines[1].ends_with("fixed rate 50ms"), "{output:?}");
     assert!(lines[2].contains("failed: exit code 4"), "{output:?}");
+    assert!(lines[0].contains("NEXT SLOT") && lines[2].contains("2099-01-01T00:00:00Z"), "{output:?}");
     let history = history();
     assert_eq!(
         (history.len(), &history[0]["asked"], &history[0]["outcome"]),
