@@ -2,8 +2,9 @@
 
 use crate::servers::Redis;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
+use cotter::clock::{Clock, Moment, Sleep};
 use cotter::redis::Store;
-use cotter::{Client, Clock, Lease, Moment, Name, Sleep};
+use cotter::{Client, Lease, Name};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 

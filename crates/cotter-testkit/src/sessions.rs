@@ -5,7 +5,8 @@ use cotter::backend::{
     Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Session,
     Until,
 };
-use cotter::{Clock, Error, ErrorKind, LossCause, Moment, Result};
+use cotter::clock::{Clock, Moment};
+use cotter::{Error, ErrorKind, LossCause, Result};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

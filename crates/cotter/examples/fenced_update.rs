@@ -1,28 +1,34 @@
-//! Program 4: an SQL update that the database refuses from a stale holder.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! An SQL update that the database rejects from a stale holder.
+//!
+//! SQLite here; the same in PostgreSQL, with the token as a `bigint`:
+//!
+//! ```sql
+//! ALTER TABLE stock ADD COLUMN fence bigint NOT NULL DEFAULT 0;
+//! UPDATE stock SET in_stock = in_stock - 1, fence = $1 WHERE item = $2 AND fence <= $1 AND in_stock > 0;
+//! ```
+//!
+//! with `client.execute(UPDATE, &[&token.as_i64(), &"phone"])`. Zero rows mean: a later holder was here, or nothing is left.
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
-use cotter::{Client, Result};
+use cotter::Client;
 use rusqlite::{Connection, params};
 
 const UPDATE: &str =
-    "UPDATE stock SET left = left - 1, fence = ?1 WHERE item = ?2 AND fence <= ?1 AND left > 0";
+    "UPDATE stock SET in_stock = in_stock - 1, fence = ?1 WHERE item = ?2 AND fence <= ?1 AND in_stock > 0";
 
 #[tokio::main]
-async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let db = Connection::open_in_memory()?;
-    db.execute_batch("CREATE TABLE stock(item TEXT PRIMARY KEY, left INTEGER, fence INTEGER);")?;
+    db.execute_batch("CREATE TABLE stock(item TEXT PRIMARY KEY, in_stock INTEGER, fence INTEGER);")?;
     db.execute("INSERT INTO stock VALUES ('phone', 10, 0)", [])?;
-    let (older, newer) = two_holders().await?;
-    assert_eq!(db.execute(UPDATE, params![newer, "phone"])?, 1);
-    assert_eq!(db.execute(UPDATE, params![older, "phone"])?, 0, "the stale holder changes nothing");
+    let url = std::env::args().nth(1).unwrap_or_else(|| "file:".to_owned());
+    let lock = Client::connect(url).await?.mutex("example:phone");
+    // The first holder was paused for longer than its lease, and does not know it yet.
+    let stale = lock.lock().await?.token();
+    let current = lock.lock().await?;
+    assert_eq!(db.execute(UPDATE, params![current.token().as_i64(), "phone"])?, 1);
+    assert_eq!(db.execute(UPDATE, params![stale.as_i64(), "phone"])?, 0, "the stale holder changes nothing");
+    current.finish().await?;
     println!("one of two writes was admitted");
     Ok(())
-}
-
-/// The first one was paused for longer than its lease, so to say.
-async fn two_holders() -> Result<(i64, i64)> {
-    let client = Client::connect("memory:").await?;
-    let older = client.mutex("phone").lock().await?.token();
-    let newer = client.mutex("phone").lock().await?.token();
-    Ok((older.as_i64(), newer.as_i64()))
 }

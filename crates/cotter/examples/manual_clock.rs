@@ -1,5 +1,5 @@
-//! Program 10: a test that moves the clock by hand; `advance` returns when the engine has nothing left to do.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! A test that moves the clock by hand; `advance` returns once the engine has nothing left to do.
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use cotter::{Client, Lease, LossCause, ManualClock, Result};
 use std::time::Duration;

@@ -1,10 +1,10 @@
-//! Program 8: a migration that runs once, however many replicas start at the same moment.
+//! A migration that runs once, however many replicas start at the same moment.
 //!
 //! The lock only makes the replicas take turns. What makes the migration run *once* is the note that each of them reads
-//! after it got the lock: whoever comes second finds the work done.
+//! under the lock: all but the first find the work done.
 //!
-//! `COTTER_URL=redis://db-1 cargo run --features redis --example migration`
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! `cargo run --features redis --example migration redis://db-1`
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use cotter::{Client, Result};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use std::time::Duration;
 const SCHEMA: &[u8] = b"42";
 
 fn main() -> Result<()> {
-    let url = std::env::var("COTTER_URL").unwrap_or_else(|_| "file:".to_owned());
+    let url = std::env::args().nth(1).unwrap_or_else(|| "file:".to_owned());
     let client = Client::builder().url(url).label("migrate").connect().wait()?;
-    match client.mutex("schema").try_lock_for(Duration::from_secs(60)).wait()? {
+    match client.mutex("example:schema").try_lock_for(Duration::from_secs(60)).wait()? {
         Some(guard) => {
-            let note = client.note("schema").wait()?;
+            let note = client.note("example:schema").wait()?;
             if note.is_some_and(|note| note.bytes == SCHEMA) {
                 println!("the schema is up to date");
             } else {

@@ -1,15 +1,18 @@
-//! Program 2: a job that stops when its lock is lost: beside its work, between its steps, and in another task.
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! A job that stops when its lock is lost: during its work, between its steps, and in another task.
+//!
+//! Run it with a Redis URL and evict it: `cotter evict example:report`.
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use cotter::{Client, Result};
 use std::time::Duration;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let client = Client::connect("memory:").await?;
-    let guard = client.mutex("report").lock().await?;
+    let url = std::env::args().nth(1).unwrap_or_else(|| "file:".to_owned());
+    let client = Client::connect(url).await?;
+    let guard = client.mutex("example:report").lock().await?;
     let lost = guard.lost();
-    let progress = tokio::spawn(async move { println!("the end of it: {}", lost.await.cause) });
+    let progress = tokio::spawn(async move { println!("the progress bar ends: {}", lost.await.cause) });
     for step in 0..3 {
         guard.check()?;
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Choices before connecting.
+//! Options before connecting.
 
 use crate::backend::{Connect, Host};
 use crate::engine::{Core, Drift, Engine, Settings, crashed};
@@ -6,7 +6,7 @@ use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Choices before connecting; every one has a default.
+/// Options before connecting; each has a default.
 ///
 /// ```
 /// # use cotter::{Client, Lease};
@@ -55,55 +55,69 @@ impl Builder {
         self
     }
 
-    /// A store that was made by hand.
+    /// A store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several clients
+    /// share, or a [backend](crate::backend) of one's own.
     pub fn backend(mut self, store: impl Connect) -> Self {
         self.store = Ok(Arc::new(store));
         self
     }
 
-    /// The lease of locks that do not choose their own. Default: renewed, 30 s.
+    /// The lease of locks without one of their own. Default: renewed, 30 s.
     pub fn lease(mut self, lease: Lease) -> Self {
         self.lease = lease;
         self
     }
 
-    /// What others read about the holder, beside host and process.
+    /// A text about the holder that others can read, in addition to host and process. At most 256 bytes.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
     /// Whether tasks of this process that want the same name pass the lock on among themselves, for up to 5 ms, before
-    /// other processes get it. Default: yes. Without, every acquisition stands in the store's queue for itself, and a
-    /// lock whose guard was just dropped may still be busy for the next `try_lock`.
+    /// other processes get it. Default: yes. Otherwise every acquisition queues at the store by itself, and a lock whose
+    /// guard was just dropped may still be busy for the next `try_lock`.
     pub fn local_turns(mut self, yes: bool) -> Self {
         self.local_turns = yes;
         self
     }
 
-    /// How far the clock rates of this host and the store may be apart: `ppm` of every lease, and `fixed` on top, are
-    /// not relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm. A lease of which that is more than
-    /// half is refused: with the default one of less than about 4.1 ms.
+    /// How far the clock rates of this host and the store may differ: `ppm` of every lease, and `fixed` on top, are not
+    /// relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm. A lease that would lose more than half
+    /// of its ttl in this way is refused: with the defaults, one of less than about 4.1 ms.
     pub fn drift(mut self, ppm: u32, fixed: Duration) -> Self {
         self.drift = Drift { ppm, fixed };
         self
     }
 
-    /// Another clock, for tests. The client gets an engine thread of its own.
+    /// Another clock, for tests; see [`ManualClock`](crate::ManualClock). The client gets an engine thread of its own.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Puts everything into the runtime that polls [`connect`](Self::connect), for tests with paused time.
+    /// Runs everything in the runtime that polls [`connect`](Self::connect), for tests with tokio's paused time.
     ///
-    /// Not for production: when that runtime is busy, nothing is renewed.
+    /// ```
+    /// # use cotter::{Client, Lease};
+    /// # use std::time::Duration;
+    /// # async fn test() -> cotter::Result<()> {
+    /// // In a #[tokio::test(start_paused = true)]:
+    /// let client = Client::builder().url("memory:").in_this_runtime().connect().await?;
+    /// let lease = Lease::fixed(Duration::from_secs(3600));
+    /// let guard = client.mutex("nightly").lease(lease).lock().await?;
+    /// tokio::time::sleep(Duration::from_secs(3600)).await; // takes no time
+    /// assert!(!guard.is_valid());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Not for production: while that runtime is busy, nothing is renewed.
     pub fn in_this_runtime(mut self) -> Self {
         self.in_this_runtime = true;
         self
     }
 
-    /// How long [`Mutex::lock`](crate::Mutex::lock) goes on without any answer from the store. Default: 30 s.
+    /// How long [`Mutex::lock`](crate::Mutex::lock) keeps trying without any answer from the store. Default: 30 s.
     pub fn give_up(mut self, after: Duration) -> Self {
         self.give_up = after;
         self
@@ -111,8 +125,10 @@ impl Builder {
 
     /// Connects.
     ///
+    /// Cancel safety: a dropped call leaves nothing behind.
+    ///
     /// # Errors
-    /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for a choice that cannot work.
+    /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for an option that cannot work.
     pub fn connect(self) -> Op<Client> {
         Op::detached(async move {
             let engine = self.engine()?;

@@ -1,4 +1,4 @@
-//! A connected store.
+//! Clients.
 
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
@@ -8,15 +8,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// A connected store. Cheap to clone; all clones share one connection and one queue per name.
+/// A connection to a store. Cheap to clone; all clones share one connection and one queue per name.
 ///
 /// ```
+/// # use std::time::Duration;
 /// # fn main() -> cotter::Result<()> {
 /// let client = cotter::Client::connect("memory:").wait()?;
 /// let guard = client.mutex("orders:cleanup").lock().wait()?;
 /// println!("held with token {}", guard.token());
+/// guard.finish().wait()?;
+/// client.close(Duration::from_secs(5)).wait()?;
 /// # Ok(()) }
 /// ```
+///
+/// Dropping the last clone does not release locks: guards keep what they need. Call [`close`](Self::close) before the
+/// process ends, so that the last releases are sent.
+#[must_use = "a client that is dropped at once has connected for nothing"]
 #[derive(Clone)]
 pub struct Client(Arc<Core>);
 
@@ -33,47 +40,60 @@ impl Client {
     ///
     /// | URL | store |
     /// |---|---|
-    /// | `memory:` | this client; nobody else sees it |
+    /// | `memory:` | this client and its clones |
     /// | `file:` | a directory of this user on this host |
     /// | `file:///DIR` | that directory |
+    /// | `flock:/PATH` | the lock that flock(1) takes on that path |
     /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
     ///
+    /// The options of each URL are in [stores.md].
+    ///
+    /// Cancel safety: a dropped call leaves nothing behind.
+    ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part of the URL that is wrong; otherwise whatever
-    /// keeps the store from being used.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part of the URL or of the set-up that is wrong,
+    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) the refusal of the store,
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) a store that cannot be reached now.
+    ///
+    /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
     pub fn connect(url: impl AsRef<str>) -> Op<Self> {
         Self::builder().url(url).connect()
     }
 
-    /// More choices before connecting.
+    /// Options before connecting.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The exclusive lock of this name. A bad name is told by the first operation, before any I/O.
+    /// The exclusive lock of this name. An invalid name is reported by the first operation, before any I/O.
     pub fn mutex(&self, name: impl AsRef<str>) -> Mutex {
         Mutex::new(self.0.clone(), name.as_ref())
     }
 
-    /// The lock of this name for readers and writers; `mutex` of the same name is its writer's side.
+    /// The lock of this name for readers and writers; the `mutex` of the same name is its writer's side.
     pub fn rwlock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(self.0.clone(), name.as_ref())
     }
 
-    /// What the store is and can do.
+    /// The store, its level and its capabilities.
     pub fn info(&self) -> &Info {
         self.0.backend.info()
     }
 
-    /// The locks that match, read page by page.
+    /// The locks that match a filter, read page by page.
     pub fn list(&self, filter: Filter) -> Records {
         Records::new(self.0.clone(), filter)
     }
 
-    /// Who holds a name now; `None` when nobody does.
+    /// The record of a name that is held now; `None` if it is free.
+    ///
+    /// The answer may be out of date when it arrives: never use it to decide whether to work without the lock.
+    ///
+    /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// The store did not answer, or cannot look.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it cannot tell.
     pub fn holder(&self, name: impl AsRef<str>) -> Op<Option<Record>> {
         let (core, name) = (self.0.clone(), Name::new(name));
         Op::new(&self.0.engine, async move {
@@ -84,16 +104,40 @@ impl Client {
         })
     }
 
-    /// Takes the lock away: its holder is told at its next renewal, and it passes on when the lease ends.
+    /// Takes the lock away: its holder finds out at its next renewal, and the lock is free when the lease ends.
+    ///
+    /// The holder sees [`LossCause::Evicted`](crate::LossCause::Evicted) and can write no more notes.
+    ///
+    /// Cancel safety: if the call is dropped, the holder may or may not have been evicted.
     ///
     /// # Errors
-    /// The store did not answer, or cannot do it.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer; the holder may have been
+    /// evicted. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot do it.
     pub fn evict(&self, name: impl AsRef<str>) -> Op<Eviction> {
         self.evict_with(name, EvictOrder::default())
     }
 
-    /// The same, only for the holder with a certain token, or at once, which voids the exclusion: the holder may go
-    /// on working for up to its ttl.
+    /// The same, only for the holder with a certain token, or at once. The latter voids the exclusion: the holder may
+    /// continue to work for up to its ttl.
+    ///
+    /// ```
+    /// # use cotter::{Client, EvictOrder, Eviction};
+    /// # fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").wait()?;
+    /// # let guard = client.mutex("backup").lock().wait()?;
+    /// if let Some(record) = client.holder("backup").wait()? {
+    ///     // Not a later holder, should the lock have passed on since.
+    ///     let order = EvictOrder::new().only(record.holders[0].token);
+    ///     match client.evict_with("backup", order).wait()? {
+    ///         Eviction::Evicted { token } => println!("evicted {token}"),
+    ///         Eviction::HolderMustExit { pid } => println!("stop process {pid}"),
+    ///         _ => println!("it is free already"),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Cancel safety: as for [`evict`](Self::evict).
     ///
     /// # Errors
     /// As [`evict`](Self::evict).
@@ -106,10 +150,12 @@ impl Client {
         })
     }
 
-    /// The store's clock, where it has one.
+    /// The time of day by the store's clock, where it has one.
+    ///
+    /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// The store did not answer.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer.
     pub fn time(&self) -> Op<Option<SystemTime>> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
@@ -118,16 +164,19 @@ impl Client {
         })
     }
 
-    /// The clock that deadlines and leases are kept on here: the one that was given to
-    /// [`Builder::clock`], else the system's. What sleeps on it can be tested with [`ManualClock`](crate::ManualClock).
+    /// The clock of deadlines and leases: the one that was passed to [`Builder::clock`], otherwise the system's. Code that
+    /// sleeps on it can be tested with a [`ManualClock`](crate::ManualClock).
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.0.clock().clone()
     }
 
-    /// What is worth knowing about this store: what it promises, and what in its set-up voids that.
+    /// Examines the store: what it promises, and what in its set-up weakens that.
+    ///
+    /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// The store did not answer.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it cannot be examined.
     pub fn diagnose(&self) -> Op<Vec<Finding>> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
@@ -136,14 +185,17 @@ impl Client {
         })
     }
 
-    /// Takes no more work, waits up to `grace` until the guards of all clones are given back and what runs in the
-    /// background is settled, then ends the connection. Guards that are left are lost, with the cause
-    /// [`Closed`](crate::LossCause::Closed), and their locks are given back.
+    /// Accepts no more work, waits up to `grace` until the guards of all clones are released and the background work is
+    /// done, then ends the connection. Guards that are left are lost, with the cause
+    /// [`Closed`](crate::LossCause::Closed), and their locks are released.
     ///
-    /// A process that ends without this may leave its last releases unsent; those leases run out.
+    /// A process that ends without this may leave its last releases unsent; those locks are free when their leases end.
+    ///
+    /// Cancel safety: once polled, closing continues on the engine even if the call is dropped. A second call returns at
+    /// once.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) when the store did not answer all releases in time.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer all releases in time.
     pub fn close(&self, grace: Duration) -> Op<()> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
@@ -157,15 +209,4 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("store", &self.0.backend.info().instance).finish_non_exhaustive()
     }
-}
-
-#[allow(dead_code, reason = "it only has to compile")]
-fn assert_shapes() {
-    fn shared<T: Send + Sync + 'static>() {}
-    fn owned<T: Send + Unpin + 'static>() {}
-    shared::<Client>();
-    shared::<Mutex>();
-    shared::<crate::Guard>();
-    owned::<Op<crate::Guard>>();
-    owned::<crate::LossSignal>();
 }

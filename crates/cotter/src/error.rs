@@ -5,12 +5,13 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-/// What every operation answers with.
+/// The result of every operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of thing went wrong. Contention is not an error: a busy lock is `None`.
+/// The kind of an error. Contention is not an error: a busy lock is `None`.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum ErrorKind {
     /// The name of a lock is empty, too long, or holds a control character.
     InvalidName,
@@ -18,17 +19,17 @@ pub enum ErrorKind {
     InvalidInput,
     /// The call cannot work here: in an async task, after a fork, on a closed client.
     Misuse,
-    /// A URL, a configuration file or a directory is not usable as it stands.
+    /// A URL, a configuration file or a directory cannot be used as it is.
     Config,
-    /// The store refuses: wrong password, missing privilege, foreign owner.
+    /// The store refuses: wrong password, missing privilege, foreign owner of a directory.
     Denied,
     /// The store cannot be reached, or is out of space.
     Unavailable,
-    /// This store cannot do that; the message names what can.
+    /// This store cannot do that.
     Unsupported,
-    /// What stands in the lock's place was not written by cotter.
+    /// The place of the lock is taken by something that cotter did not write.
     ForeignKey,
-    /// Others use this semaphore with another limit.
+    /// Other processes use this semaphore with a different limit.
     LimitMismatch,
     /// An exclusive lock was asked for inside a shared one of the same owner.
     Upgrade,
@@ -63,9 +64,21 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// Why an operation failed: what, which part, what to do, on one line.
+/// The reason why an operation failed: what, which part, and what to do about it, on one line.
 ///
-/// Cheap to clone, so that all who waited for one answer can be told. It never contains a password.
+/// It never contains a password.
+///
+/// ```
+/// use cotter::{Client, ErrorKind};
+/// let error = Client::connect("mysql://db-1").wait().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Config);
+/// assert!(!error.is_retryable() && error.lost().is_none());
+///
+/// let client = Client::connect("memory:").wait()?;
+/// let error = client.mutex("two\nlines").lock().wait().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidName);
+/// # Ok::<_, cotter::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -106,21 +119,21 @@ impl Error {
         self
     }
 
-    /// Names the lock that it was about.
+    /// Names the lock.
     #[must_use]
     pub fn with_name(mut self, name: &Name) -> Self {
         self.0.name.get_or_insert_with(|| name.clone());
         self
     }
 
-    /// Names the backend that said it.
+    /// Names the backend.
     #[must_use]
     pub fn with_backend(mut self, backend: &'static str) -> Self {
         self.0.backend.get_or_insert(backend);
         self
     }
 
-    /// Names the server that it was about, without credentials.
+    /// Names the server, without credentials.
     pub(crate) fn with_server(mut self, server: &str) -> Self {
         self.0.server.get_or_insert_with(|| server.to_owned());
         self
@@ -145,42 +158,44 @@ impl Error {
         self.0.kind
     }
 
-    /// Whether the same call may succeed later without anybody mending anything.
+    /// Whether the same call may succeed later without any change to the set-up.
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// Whether the store may have carried the request out although no answer came.
+    /// Whether the store may have carried out the request although no answer came.
     ///
-    /// cotter undoes such acquisitions by itself, in the background.
+    /// Such acquisitions are undone in the background.
     pub fn outcome_unknown(&self) -> bool {
         self.0.outcome_unknown
     }
 
-    /// The lock that it was about, if it was about one.
-    pub fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+    /// The lock, if the error concerns one.
+    pub fn name(&self) -> Option<&Name> {
+        self.0.name.as_ref()
     }
 
-    /// The scheme of the backend that said it.
+    /// The scheme of the backend that reported it.
     pub fn backend(&self) -> Option<&'static str> {
         self.0.backend
     }
 
-    /// How the lock was lost, if it was: for [`ErrorKind::Lost`], and for a release that found the lock to be another's.
+    /// How the lock was lost, if it was: for [`ErrorKind::Lost`], and for a release that found another holder.
     pub fn lost(&self) -> Option<&Lost> {
         self.0.lost.as_ref()
     }
 
-    /// Says that the lock is lost, whatever kind of error tells it.
-    #[cfg(feature = "redis")]
-    pub(crate) fn with_lost(mut self, lost: Lost) -> Self {
+    /// Says how the lock was lost, whatever the kind of the error.
+    #[must_use]
+    pub fn with_lost(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
     }
 
-    pub(crate) fn unsupported(what: &str, scheme: &str) -> Self {
-        Self::new(ErrorKind::Unsupported, format!("{what} is not something that {scheme} can do"))
+    /// For a backend that is asked for something beyond its [capabilities](crate::backend::Capabilities): what that is, as
+    /// in "a shared lock", and the [variant](crate::Info::variant) of the store.
+    pub fn unsupported(what: &str, variant: &str) -> Self {
+        Self::new(ErrorKind::Unsupported, format!("{variant} does not support {what}"))
     }
 
     pub(crate) fn not_ours(id: impl fmt::Display) -> Self {
@@ -241,7 +256,7 @@ impl fmt::Debug for Error {
 }
 
 impl StdError for Error {
-    /// What caused it and is not in its own text already: whoever prints the whole chain reads everything once.
+    /// The cause, unless its text is part of this error's text already, so that a printed chain repeats nothing.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let mut source: &(dyn StdError + 'static) = self.0.source.as_deref()?;
         while self.0.message.contains(&source.to_string()) {

@@ -4,11 +4,11 @@ use crate::{FencingToken, Guard, Mode};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Refuses holders that are stale: keeps the largest exclusive token it has seen.
+/// Rejects stale holders: keeps the largest exclusive token it has seen.
 ///
-/// This is for a resource that lives in one process (a device, a cache, a file writer). A database does the same
-/// with a column and `UPDATE … WHERE fence <= $token`. A *shared* token is compared with the largest *exclusive*
-/// one only, since readers do not exclude each other. Tokens of permits are identifiers and are refused never.
+/// It is for a resource that lives in one process: a device, a cache, a file writer. A database does the same with a
+/// column and `UPDATE … WHERE fence <= $token`; see [`FencingToken`]. A *shared* token is compared only with the largest
+/// *exclusive* one, since readers do not exclude each other. Tokens of permits are identifiers and are never rejected.
 ///
 /// ```
 /// use cotter::{Fence, Mode};
@@ -26,23 +26,23 @@ impl Fence {
         Self(AtomicU64::new(0))
     }
 
-    /// A fence that goes on from the largest token that was stored earlier.
+    /// A fence that continues from the largest token that was stored earlier.
     pub const fn starting_at(seen: FencingToken) -> Self {
         Self(AtomicU64::new(seen.get()))
     }
 
-    /// Admits the holder of this guard unless a later one was here.
+    /// Admits the holder of this guard unless a later one was admitted before.
     ///
     /// # Errors
-    /// [`Stale`] when a larger exclusive token was admitted before.
+    /// [`Stale`] if a larger exclusive token was admitted before.
     pub fn admit(&self, guard: &Guard) -> Result<(), Stale> {
         self.admit_token(guard.token(), guard.mode())
     }
 
-    /// The same for a token that came over the wire.
+    /// The same for a token that was sent by another process.
     ///
     /// # Errors
-    /// [`Stale`] when a larger exclusive token was admitted before.
+    /// [`Stale`] if a larger exclusive token was admitted before.
     pub fn admit_token(&self, token: FencingToken, mode: Mode) -> Result<(), Stale> {
         let seen = match mode {
             Mode::Exclusive => self.0.fetch_max(token.get(), Ordering::AcqRel),
@@ -54,9 +54,11 @@ impl Fence {
 }
 
 /// A token that is smaller than one that was admitted before.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stale {
-    /// The token that was refused.
+    /// The token that was rejected.
     pub token: FencingToken,
     /// The larger one that was seen before.
     pub seen: FencingToken,

@@ -1,19 +1,36 @@
-//! How long a grant lasts and who keeps it alive.
+//! Leases.
 
 use crate::backend::Capabilities;
 use crate::engine::Drift;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// How long a lock is held without a word from its holder, and whether cotter renews it.
+/// The time that a lock is held without news of its holder, and whether it is renewed.
 ///
 /// | | renewed | fixed |
 /// |---|---|---|
 /// | ends by itself | when the process dies or is cut off for `ttl` | after `ttl` |
-/// | a hung program | **holds the lock for ever**; set [`max_hold`](Self::max_hold) | loses it |
+/// | a hung program | **holds the lock forever**; set [`max_hold`](Self::max_hold) | loses it |
 ///
-/// On stores where the grant lives with the process (`file:`) the ttl is ignored; `fixed` and `max_hold` are
-/// then enforced by the client, which gives the lock back when they end.
+/// On stores where the grant lives with the process (`file:`) the ttl of a renewed lease is ignored. The end of a fixed
+/// one, and `max_hold`, are enforced by the client, which then releases the lock.
+///
+/// The part of the ttl that clocks may drift apart is never relied on ([`Builder::drift`](crate::Builder::drift)): a guard
+/// is lost that much earlier than the store's lease ends.
+///
+/// ```
+/// # use cotter::{Client, Lease};
+/// # use std::time::Duration;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// // At most two seconds, whatever happens:
+/// let short = Lease::fixed(Duration::from_secs(2));
+/// // For as long as the process lives, but never longer than an hour:
+/// let job = Lease::renewed(Duration::from_secs(30)).max_hold(Duration::from_secs(3600));
+/// let guard = client.mutex("nightly").lease(job).lock().wait()?;
+/// assert!(guard.lease().is_renewed() && !short.is_renewed());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
     pub(crate) ttl: Duration,
@@ -27,8 +44,8 @@ impl Lease {
 
     /// Renewed every third of `ttl` for as long as the guard lives.
     ///
-    /// A guard that is forgotten (`mem::forget`), or held by a program that hangs, is renewed for ever:
-    /// [`max_hold`](Self::max_hold) ends that.
+    /// A guard that is forgotten (`mem::forget`), or held by a program that hangs, is renewed forever, unless
+    /// [`max_hold`](Self::max_hold) is set.
     pub const fn renewed(ttl: Duration) -> Self {
         Self { ttl, renewed: true, max_hold: None }
     }
@@ -38,11 +55,21 @@ impl Lease {
         Self { ttl, renewed: false, max_hold: None }
     }
 
-    /// The guard is lost this long after the grant, however well it is renewed.
+    /// Limits the hold: the guard is lost this long after the grant, even if it could be renewed.
     #[must_use]
     pub const fn max_hold(mut self, longest: Duration) -> Self {
         self.max_hold = Some(longest);
         self
+    }
+
+    /// The time after which the lock is free without news of its holder.
+    pub const fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// Whether the lease is renewed for as long as the guard lives.
+    pub const fn is_renewed(&self) -> bool {
+        self.renewed
     }
 
     /// Whether a store that can do this can give such a lease, and at least half of it can be relied on.

@@ -1,6 +1,5 @@
-//! Distributed locks for Rust: one API over the stores that teams already run, an embedded default that needs no
-//! server, and one property everywhere: **every guard carries a fencing token and says, on time, when it is no longer
-//! valid.**
+//! Distributed locks for Rust: one API over several stores, an embedded default that needs no server, and one property
+//! everywhere: **every guard carries a fencing token and reports, in time, that it is no longer valid.**
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
@@ -15,20 +14,64 @@
 //! # async fn clean_up(_: cotter::FencingToken) {}
 //! ```
 //!
+//! # Which type
+//! | task | type |
+//! |---|---|
+//! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock |
+//! | one at a time | [`Mutex`] |
+//! | many readers or one writer | [`RwLock`] |
+//! | choose how long a lock is held without news of its holder | [`Lease`] |
+//! | stop when the lock is lost | [`Guard::scope`], [`Guard::check`], [`Guard::lost`], [`Guard::expiring`] |
+//! | be sure at the end that the lock was held all the time | [`Guard::finish`] |
+//! | reject a holder that does not know of its loss | [`FencingToken`] in a database, [`Fence`] in a process |
+//! | take a lock again further down the call tree | [`Owner`] |
+//! | leave something for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
+//! | see who holds what, or take a lock away | [`Client::list`], [`Client::holder`], [`Client::evict`] |
+//! | write a store of one's own | [`backend`] |
+//!
 //! # When not to use it
-//! - The work happens in one database anyway: use its transactions and row locks.
-//! - The work must never be done twice, whatever happens: no lock with a lease can promise that. Give the
-//!   [fencing token](FencingToken) to the resource and let it refuse stale holders ([`Fence`]).
+//! - All of the work happens in one database: its transactions and row locks are stronger and cheaper.
+//! - The work must never be done twice under any circumstances: no lock with a lease can promise that. Pass the
+//!   [fencing token](FencingToken) to the resource and let it reject stale holders ([`Fence`]).
 //! - All contenders are tasks of one process: use `tokio::sync::Mutex`.
 //!
-//! What each store promises, and what that assumes, stands in `docs/guarantees.md`.
+//! The guarantees of each store, and the assumptions behind them, are in [guarantees.md]; URLs and their options in
+//! [stores.md].
+//!
+//! # Runtimes and threads
+//! Every operation is an [`Op`]: a future that any executor can poll, or [`wait`](Op::wait) for on a thread without a
+//! runtime. Renewals, deadlines and clean-up run on one thread per process, `cotter-engine`, however many clients there
+//! are, so a busy runtime delays no renewal. A client may be used from several runtimes, and guards may outlive them.
+//! A client with a [clock](Builder::clock) of its own has a thread of its own.
+//!
+//! A forked child must connect again: the guards of its parent are [lost](LossCause::Forked) in it.
+//!
+//! # Errors
+//! There is one [`Error`], with an [`ErrorKind`]. A busy lock is not an error but `None`. A loss is reported as [`Lost`]
+//! by the guard, and as [`ErrorKind::Lost`] by operations. [`Error::is_retryable`] tells whether the same call may succeed
+//! later; [`Error::outcome_unknown`] whether the store may have carried it out. Errors never contain passwords.
+//!
+//! Warnings and debug events are emitted with `tracing`, under the target `cotter`.
+//!
+//! # Testing
+//! `memory:` is a complete store. With a [`ManualClock`] a test moves time by itself; with
+//! [`Builder::in_this_runtime`] tokio's paused time does. Clients on clones of one [`memory::Store`] behave like
+//! processes that share a store. A program that is generic over its locks can construct [`Lost`] and [`Error`] itself.
 //!
 //! # Features
-//! `file` (default): locks in a directory of this host. `redis`: locks in a Redis or Valkey server. `conformance`: the cases that every backend must pass.
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `file` | yes | locks in a directory of this host: `file:`, `flock:` |
+//! | `redis` | | locks in a Redis or Valkey server |
+//! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
+//! | `conformance` | | the test cases that every backend must pass |
+//!
+//! [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
+//! [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod client;
-mod clock;
 mod engine;
 mod error;
 mod fence;
@@ -43,13 +86,19 @@ mod op;
 mod owner;
 mod request;
 mod rwlock;
+#[cfg(feature = "serde")]
+mod serialize;
 mod signal;
 mod sync;
 mod sys;
 mod token;
 mod url;
 
+#[cfg(test)]
+mod shapes;
+
 pub mod backend;
+pub mod clock;
 pub mod memory;
 
 #[cfg(feature = "conformance")]
@@ -62,13 +111,10 @@ pub mod file;
 #[cfg(feature = "redis")]
 pub mod redis;
 
-pub use backend::{
-    ClaimId, EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Session,
-    Severity,
-};
+pub use backend::{EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Severity};
 pub use builder::Builder;
 pub use client::Client;
-pub use clock::{Clock, Idle, ManualClock, Moment, Sleep};
+pub use clock::ManualClock;
 pub use error::{Error, ErrorKind, Result};
 pub use fence::{Fence, Stale};
 pub use guard::{Guard, Released};
@@ -82,3 +128,6 @@ pub use owner::Owner;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use signal::{Expiring, ExpirySignal, LossSignal};
 pub use token::FencingToken;
+
+// For short paths inside the crate; users find these in their modules.
+pub(crate) use clock::{Clock, Moment, Sleep};

@@ -15,6 +15,7 @@ use std::fmt;
 /// ```
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lost {
     /// The name of the lock.
     pub name: Name,
@@ -42,6 +43,7 @@ impl std::error::Error for Lost {}
 /// Why a lock is not held any more.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum LossCause {
     /// The lease ended before it was renewed: after a pause, with a dead network, or because it was fixed.
     Expired,

@@ -1,4 +1,4 @@
-//! What is locked.
+//! The names of locks.
 
 use crate::{Error, ErrorKind, Result};
 use std::borrow::Borrow;
@@ -18,6 +18,11 @@ use std::sync::Arc;
 /// assert!("two\nlines".parse::<Name>().is_err());
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
 pub struct Name(Arc<str>);
 
 impl Name {
@@ -76,6 +81,26 @@ impl FromStr for Name {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {
         Self::new(s)
+    }
+}
+
+impl TryFrom<&str> for Name {
+    type Error = Error;
+    fn try_from(s: &str) -> Result<Self> {
+        Self::new(s)
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = Error;
+    fn try_from(s: String) -> Result<Self> {
+        Self::new(s)
+    }
+}
+
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.as_str().to_owned()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Notes as one reads and writes them from outside.
+//! Reading and writing notes without holding the lock.
 
 use crate::backend::Until;
 use crate::engine::{Core, crashed};
@@ -8,19 +8,39 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 impl Client {
-    /// The note beside a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
+    /// The note of a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
+    ///
+    /// It outlives the lock. To tell whether its writer still holds the lock, compare [`Note::token`] with the token of
+    /// the [`holder`](Client::holder):
+    ///
+    /// ```
+    /// # use cotter::Client;
+    /// # fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").wait()?;
+    /// let guard = client.mutex("leader").lock().wait()?;
+    /// guard.put_note("10.0.0.7:8080").wait()?;
+    ///
+    /// let note = client.note("leader").wait()?.expect("written above");
+    /// let holder = client.holder("leader").wait()?.expect("held");
+    /// assert_eq!(note.token, holder.holders[0].token);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] where the store has no notes.
+    /// [`ErrorKind::Unsupported`] where the store has no notes, [`ErrorKind::Unavailable`] if it did not answer.
     pub fn note(&self, name: impl AsRef<str>) -> Op<Option<Note>> {
         self.note_at(name, "")
     }
 
-    /// The note under a key beside a name; [`note`](Self::note) is the one under the empty key. A name may have several,
+    /// The note of a name under a key; [`note`](Self::note) is the one under the empty key. A name may have several notes,
     /// independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control characters.
     ///
+    /// Cancel safe: it only reads.
+    ///
     /// # Errors
-    /// [`ErrorKind::InvalidInput`] for a bad key, [`ErrorKind::Unsupported`] where the store has no notes.
+    /// As [`note`](Self::note); [`ErrorKind::InvalidInput`] for a bad key.
     pub fn note_at(&self, name: impl AsRef<str>, key: impl AsRef<str>) -> Op<Option<Note>> {
         let (core, place) = (self.core().clone(), Place::new(name, key));
         Op::new(&self.core().engine, async move {
@@ -30,16 +50,29 @@ impl Client {
         })
     }
 
-    /// Writes a note without holding the name: compare and set. `seen` is the [revision](Note::revision) that this
-    /// write replaces, 0 for none. Answers the new revision; `None` when the note has changed since, and is as it was.
+    /// Writes a note without holding the lock, by compare and set. `seen` is the [revision](Note::revision) that this
+    /// write replaces, 0 for none. Returns the new revision, or `None` if the note has changed since and was left alone.
     ///
-    /// A note that its holder writes too has two writers: keep such things under a key of their own.
+    /// A holder may write the same note at any time, so use a key of its own for values that are written in this way.
     ///
-    /// Cancel safety: a dropped call may or may not have written.
+    /// ```
+    /// # use cotter::Client;
+    /// # fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").wait()?;
+    /// let paused = client.note_at("nightly", "paused").wait()?;
+    /// let seen = paused.map_or(0, |note| note.revision);
+    /// match client.swap_note("nightly", "paused", seen, "until Monday").wait()? {
+    ///     Some(revision) => println!("written as revision {revision}"),
+    ///     None => println!("another operator was faster"),
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Cancel safety: if the call is dropped, the note may or may not have been written.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidInput`] for a bad key or more than [`Note::MAX_BYTES`], [`ErrorKind::Unsupported`] where the
-    /// store has no notes, [`ErrorKind::Unavailable`] when it did not answer: whether it has written is seen by reading.
+    /// store has no notes, [`ErrorKind::Unavailable`] if it did not answer: read the note to see whether it was written.
     pub fn swap_note(
         &self,
         name: impl AsRef<str>,
@@ -56,10 +89,10 @@ impl Client {
         })
     }
 
-    /// Waits until the revision of a note is another one than `seen` (0 = there is none), for at most `within`. `None`
-    /// when the time was over, and as long as there is no note. Several changes at once are one.
+    /// Waits for at most `within` until the revision of a note differs from `seen` (0 for none). `None` if the time
+    /// runs out, also while there is no note. Several changes in a row may be seen as one.
     ///
-    /// Cancel safe: dropping it ends the wait.
+    /// Cancel safe: dropping the call ends the wait.
     ///
     /// # Errors
     /// As [`note_at`](Self::note_at).
@@ -78,7 +111,7 @@ impl Client {
     }
 }
 
-/// Where a note stands.
+/// The name and the key of a note.
 struct Place {
     name: Name,
     key: String,

@@ -1,4 +1,4 @@
-//! Who re-enters.
+//! Re-entry.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +7,13 @@ tokio::task_local! {
     static CURRENT: Owner;
 }
 
-/// Who may take a lock again that it already holds.
+/// The identity under which a lock that is held can be taken again.
 ///
-/// Re-entry is explicit: the same owner on the same client gets the hold again, counted, without a round trip;
-/// the last release frees it. An owner is never stored and never leaves the process.
+/// Re-entry is explicit: the same owner on the same client gets the lock once more, counted, without a round trip; the
+/// last release frees it. An owner is never stored and never leaves the process.
 ///
-/// A scope does not cross `tokio::spawn`: hand [`Owner::current`] over and open a scope in the new task.
+/// A [`scope`](Self::scope) does not extend into `tokio::spawn`: pass [`Owner::current`] on and open a scope in the new
+/// task.
 ///
 /// ```
 /// # use cotter::{Client, Owner, Released};
@@ -36,7 +37,7 @@ impl Owner {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The owner of the scope that this code runs in, if any.
+    /// The owner of the surrounding scope, if any.
     pub fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
     }

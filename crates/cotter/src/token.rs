@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A number that rises with every grant of a name, so that a resource can refuse a stale holder.
+/// A number that rises with every grant of a name, so that a resource can reject a stale holder.
 ///
 /// Two grants of one name never carry the same token, and a later grant carries a larger one, as long as the
-/// store's token source does not go back (the table in `docs/guarantees.md` says when that could happen).
-/// Below 2^53 until the year 2255 on the stores whose counter is ours, so JSON and JavaScript compare it
-/// correctly. The idea: Martin Kleppmann, *How to do distributed locking* (2016).
+/// store's token source does not go backwards ([guarantees.md] says when that could happen). On the stores whose counter
+/// is cotter's own it stays below 2^53 until the year 2255, so JavaScript compares it correctly. The idea: Martin
+/// Kleppmann, *How to do distributed locking* (2016).
 ///
 /// ```
 /// use cotter::FencingToken;
@@ -17,6 +17,15 @@ use std::str::FromStr;
 /// assert!(older < newer);
 /// assert_eq!(newer.as_i64(), 42);
 /// ```
+///
+/// In SQL it is a `bigint` that every write compares:
+///
+/// ```sql
+/// UPDATE stock SET left_over = left_over - 1, fence = $1 WHERE item = $2 AND fence <= $1;
+/// -- 0 rows: a later holder was here
+/// ```
+///
+/// [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(u64);
 
@@ -29,9 +38,9 @@ impl FencingToken {
     /// The number as SQL's `bigint`.
     ///
     /// # Panics
-    /// Never for a token that a store gave: those are below 2^63.
+    /// If the number is 2^63 or more. No store issues such a token; for numbers from elsewhere use `i64::try_from`.
     pub const fn as_i64(self) -> i64 {
-        assert!(self.0 <= i64::MAX as u64, "no store gives tokens of 2^63 and more");
+        assert!(self.0 <= i64::MAX as u64, "no store issues tokens of 2^63 and more");
         self.0 as i64
     }
 }
@@ -39,6 +48,19 @@ impl FencingToken {
 impl From<u64> for FencingToken {
     fn from(number: u64) -> Self {
         Self(number)
+    }
+}
+
+impl From<FencingToken> for u64 {
+    fn from(token: FencingToken) -> Self {
+        token.0
+    }
+}
+
+impl TryFrom<FencingToken> for i64 {
+    type Error = std::num::TryFromIntError;
+    fn try_from(token: FencingToken) -> Result<Self, Self::Error> {
+        token.0.try_into()
     }
 }
 

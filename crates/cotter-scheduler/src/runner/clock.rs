@@ -1,7 +1,8 @@
 //! A local estimate of the store's clock.
 
 use crate::UnixTime;
-use cotter::{Client, Clock, Moment, Sleep};
+use cotter::Client;
+use cotter::clock::{Clock, Moment, Sleep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

@@ -5,7 +5,8 @@ use async_trait::async_trait;
 use cotter::backend::{
     Admin, Backend, Claim, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page, Release, Until,
 };
-use cotter::{Clock, Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
+use cotter::clock::Clock;
+use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
 use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

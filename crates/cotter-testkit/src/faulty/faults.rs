@@ -1,6 +1,7 @@
 //! What goes wrong, by seed or by order, and how often it did.
 
-use cotter::{Clock, Error, ErrorKind, Result};
+use cotter::clock::Clock;
+use cotter::{Error, ErrorKind, Result};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! A clock whose time of day is wrong.
 
-use cotter::{Clock, Moment, Sleep};
+use cotter::clock::{Clock, Moment, Sleep};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The clock of this process, with another time of day. Sleeps need a runtime.

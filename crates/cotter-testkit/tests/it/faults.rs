@@ -24,7 +24,7 @@ impl Stage {
         let connect = |process, backend: Faulty| {
             let client = Client::builder().backend(backend).clock(clock.clone()).lease(lease);
             let time = clock.clone();
-            let now = move || cotter::Clock::now(&time).as_nanos();
+            let now = move || cotter::clock::Clock::now(&time).as_nanos();
             Actor::on_clock(client.connect().wait().unwrap(), &log, process, now)
         };
         let one = connect(1, Faulty::new(store.clone(), &faults));
@@ -120,16 +120,16 @@ fn a_holder_whose_engine_hangs_learns_it_by_looking() {
 #[derive(Debug)]
 struct Boot;
 
-impl cotter::Clock for Boot {
-    fn now(&self) -> cotter::Moment {
-        cotter::Moment::from_nanos(cotter_testkit::now())
+impl cotter::clock::Clock for Boot {
+    fn now(&self) -> cotter::clock::Moment {
+        cotter::clock::Moment::from_nanos(cotter_testkit::now())
     }
 
     fn wall(&self) -> std::time::SystemTime {
         std::time::SystemTime::now()
     }
 
-    fn sleep_until(&self, until: cotter::Moment) -> cotter::Sleep {
+    fn sleep_until(&self, until: cotter::clock::Moment) -> cotter::clock::Sleep {
         let wait = until.since(self.now()).min(Duration::from_secs(60));
         let (done, told) = tokio::sync::oneshot::channel::<()>();
         std::thread::spawn(move || {

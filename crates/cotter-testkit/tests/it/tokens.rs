@@ -1,7 +1,8 @@
 //! Tokens and turns on `memory`, where the clock stands still unless the test moves it.
 
 use cotter::backend::{Backend, Claim, Connect, Host, Leave, Until};
-use cotter::{Client, Clock, ManualClock, Mode, Name, memory};
+use cotter::clock::Clock;
+use cotter::{Client, ManualClock, Mode, Name, memory};
 use cotter_testkit::Actor;
 use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
 use std::sync::Arc;

@@ -103,6 +103,7 @@ impl Filter {
 /// One name as the store shows it at one moment.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Record {
     /// The name.
     pub name: Name,
@@ -124,6 +125,7 @@ impl Record {
 /// One who holds a name.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Holder {
     /// Who it says it is: host, process, label.
     pub label: String,
@@ -183,6 +185,7 @@ impl Page {
 #[must_use = "only `Evicted` means that the holder loses the lock"]
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Eviction {
     /// The holder was marked or removed.
     Evicted {
@@ -201,6 +204,7 @@ pub enum Eviction {
 /// One finding of [`Client::diagnose`](crate::Client::diagnose).
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
@@ -235,6 +239,7 @@ impl fmt::Display for Finding {
 /// How bad a finding is.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Severity {
     /// As it should be.
     Ok,

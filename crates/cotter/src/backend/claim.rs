@@ -57,6 +57,7 @@ impl Debug for ClaimId {
 /// How a name is used.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Mode {
     /// One holder.
     Exclusive,

@@ -7,6 +7,7 @@ use std::time::Duration;
 /// What a store promises; see `docs/guarantees.md`.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Level {
     /// L0: two holders are possible without any pause or clock fault.
     BestEffort,

@@ -12,11 +12,11 @@ use super::state::State;
 use super::waiting::Place;
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Session, Until,
 };
 use crate::clock::unix_micros;
 use crate::sys::watch::Watcher;
-use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result, Session};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
 use async_trait::async_trait;
 use std::ops::Range;
 use std::os::fd::OwnedFd;

@@ -5,9 +5,9 @@ use super::paths::Spot;
 use super::readers::Record;
 use super::recheck::Rounded;
 use super::state::State;
-use crate::backend::{Claim, ClaimId, Leave, Release};
+use crate::LossCause;
+use crate::backend::{Claim, ClaimId, Leave, Release, Session};
 use crate::sys::gate::{self, Closed};
-use crate::{LossCause, Session};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -7,9 +7,9 @@ use super::holds::{Held, How};
 use super::lock::{Opened, Way};
 use super::paths::Spot;
 use crate::backend::poll::{self, Attempt};
-use crate::backend::{Claim, Grant, Mode, Until};
+use crate::backend::{Claim, Grant, Mode, Session, Until};
 use crate::sys::gate;
-use crate::{Error, ErrorKind, Result, Session};
+use crate::{Error, ErrorKind, Result};
 use std::pin::Pin;
 use std::time::Duration;
 

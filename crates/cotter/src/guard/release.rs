@@ -13,6 +13,7 @@ use std::time::Duration;
 #[must_use = "`AlreadyLost` means that the work may have collided with another holder; `finish()` reports it as an error"]
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Released {
     /// The lock is given back.
     Yes,

@@ -5,6 +5,7 @@
 //! | `conformance` | every store against the contract, case by case |
 //! | `mutex`, `rwlock` | what leases, owners and guards mean, on a clock that the test moves |
 //! | `handles` | what handles and guards can do, and how they end |
+//! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `file`, `flock`, `redis` | what is particular to one store |
@@ -26,3 +27,4 @@ mod placement;
 mod redis;
 mod rwlock;
 mod slow_subscriber;
+mod values;

@@ -5,14 +5,14 @@ use super::lock::{Place, open_at};
 use super::{SCHEME, error, tokens};
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Release, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Release, Session, Until,
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
 use crate::file::kernel_queue::{Sleepers, has_left};
 use crate::file::lock::{Opened, Way};
 use crate::file::recheck::Rounds;
-use crate::{Clock, Error, LossCause, Moment, Result, Session};
+use crate::{Clock, Error, LossCause, Moment, Result};
 use async_trait::async_trait;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! What one client holds and waits for.
 
-use crate::backend::{Claim, ClaimId, Grant, Release};
+use crate::LossCause;
+use crate::backend::{Claim, ClaimId, Grant, Release, Session};
 use crate::file::lock::Opened;
 use crate::file::recheck::Rounded;
-use crate::{LossCause, Session};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -43,9 +43,9 @@ impl Side {
         let until = Until::Now;
         match step {
             Step::Acquire => self.granted(self.backend.acquire(claim, until).await.unwrap()),
-            Step::Wait => {
-                self.granted(self.backend.acquire(claim, Until::Moment(cotter::Moment::ZERO)).await.unwrap())
-            }
+            Step::Wait => self.granted(
+                self.backend.acquire(claim, Until::Moment(cotter::clock::Moment::ZERO)).await.unwrap(),
+            ),
             Step::Extend => {
                 let Some(grant) = self.grants.get(&claim.id) else { return "none".into() };
                 let answer = self.backend.extend(&[grant], TTL * 2).await.remove(0).unwrap();
