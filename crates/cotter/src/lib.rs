@@ -61,7 +61,7 @@
 //! # Features
 //! | feature | default | what it adds |
 //! |---|---|---|
-//! | `file` | yes | locks in a directory of this host: `file:`, `flock:` (Linux) |
+//! | `file` | yes | locks in a directory of this host: `file:`, `flock:`; not on Windows |
 //! | `redis` | | locks in a Redis or Valkey server |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
