@@ -2,13 +2,13 @@
 
 use super::backend::{Steps, Tried, grant, millis};
 use super::issued::Holding;
-use crate::backend::{Claim, Eviction, Extension, Grant, Holder, Leave, Mode, Release};
+use crate::backend::{Claim, ClaimId, Eviction, Extension, Grant, Holder, Leave, Mode, Release};
 use crate::redis::connection::Link;
 use crate::redis::errors::{Sent, explain, unexpected};
 use crate::redis::script::Script;
 use crate::redis::state::{bytes, text};
 use crate::redis::{SCHEME, Shared, script};
-use crate::{ClaimId, Error, ErrorKind, LossCause, Lost, Moment, Name, Result};
+use crate::{Error, ErrorKind, LossCause, Lost, Moment, Name, Result};
 use redis::{Cmd, Value};
 use std::sync::Arc;
 use std::time::Duration;
