@@ -1,14 +1,14 @@
 //! Waiting until an engine has nothing left to do at this time.
 
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Condvar, Mutex, OnceLock, Weak};
 use tokio::runtime::Handle;
 
-/// Lets a clock wait until an engine has nothing left to do.
+/// A handle with which a clock waits until an engine has nothing left to do.
 #[derive(Debug, Clone)]
 pub struct Idle(pub(crate) Weak<IdleState>);
 
 impl Idle {
-    /// Blocks until the engine has done all that it could at this time. At once when it is gone.
+    /// Blocks until the engine has done everything that is due. Returns at once when the engine has ended.
     pub fn wait(&self) {
         if let Some(state) = self.0.upgrade() {
             state.wait();
@@ -16,7 +16,7 @@ impl Idle {
     }
 }
 
-/// Whether an engine's thread has anything left to do.
+/// The record of whether an engine's thread is parked.
 #[derive(Debug, Default)]
 pub(crate) struct IdleState {
     parks: Mutex<(bool, u64)>,
@@ -26,7 +26,7 @@ pub(crate) struct IdleState {
 
 impl IdleState {
     pub(crate) fn set(&self, parked: bool) {
-        let mut parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parks = crate::sync::lock(&self.parks);
         *parks = (parked, parks.1 + u64::from(parked));
         self.changed.notify_all();
     }
@@ -42,7 +42,7 @@ impl IdleState {
             return;
         }
         drop(probe);
-        let parks = self.parks.lock().unwrap_or_else(PoisonError::into_inner);
+        let parks = crate::sync::lock(&self.parks);
         let _unused = self.changed.wait_while(parks, |(parked, _)| !*parked);
     }
 }

@@ -1,16 +1,16 @@
-//! A clock that stands still until a test moves it.
+//! A clock that moves only when a test moves it.
 
 use super::{Clock, Idle, Moment, Sleep};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
-/// Time for tests: it moves only by [`advance`](Self::advance) and [`suspend`](Self::suspend).
+/// A clock for tests. It moves only by [`advance`](Self::advance) and [`suspend`](Self::suspend).
 ///
-/// Cloning gives another handle on the same time.
+/// A clone is another handle to the same clock.
 ///
 /// ```
 /// # use cotter::{Client, Lease, ManualClock};
@@ -45,7 +45,7 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that shows noon of 1 January 2026, UTC.
+    /// A clock set to noon of 1 January 2026, UTC.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(State {
             now: Moment::from_nanos(1_000_000_000),
@@ -56,10 +56,10 @@ impl ManualClock {
         })))
     }
 
-    /// Moves time on by `d`, step by step: whatever falls due on the way happens at its own time.
+    /// Moves the time forward by `d`, step by step: everything that becomes due on the way happens at its own time.
     ///
     /// Returns when the engines on this clock have nothing left to do at the new time. Tasks of other runtimes are
-    /// woken but not waited for. Must not be called from a task that an engine would have to wait for.
+    /// woken but not waited for. Must not be called from a task that an engine waits for.
     pub fn advance(&self, d: Duration) {
         let target = self.now() + d;
         self.settle();
@@ -71,7 +71,7 @@ impl ManualClock {
         self.settle();
     }
 
-    /// Moves time on by `d` at once, as a machine does that was suspended: everything that fell due meanwhile
+    /// Moves the time forward by `d` at once, like a machine that was suspended: everything that became due meanwhile
     /// happens late, at the new time.
     pub fn suspend(&self, d: Duration) {
         self.settle();
@@ -79,7 +79,7 @@ impl ManualClock {
         self.settle();
     }
 
-    /// Steps the time of day, forward or back, and nothing else.
+    /// Sets the time of day, forward or back, and nothing else.
     pub fn set_wall(&self, wall: SystemTime) {
         self.lock().wall = wall;
     }
@@ -101,7 +101,7 @@ impl ManualClock {
         due.into_values().for_each(Waker::wake);
     }
 
-    /// Twice, because the first engine may have given the second one something to do.
+    /// Waits for all engines: twice, because one of them may have given another something to do.
     fn settle(&self) {
         let engines = {
             let mut state = self.lock();
@@ -114,7 +114,7 @@ impl ManualClock {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.0)
     }
 }
 

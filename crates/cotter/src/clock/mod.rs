@@ -1,7 +1,14 @@
-//! Time as cotter sees it.
+//! Time.
 //!
-//! Deadlines are kept on a clock that goes on while the machine is suspended, because the lease in the store does:
-//! on Linux `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it, or suspend.
+//! Deadlines are kept on a clock that goes on while the machine is suspended, because the lease in the store does: on Linux
+//! `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it, or suspend.
+
+// | file | concept |
+// |---|---|
+// | `system` | the boot clock of the system |
+// | `manual` | a clock for tests |
+// | `runtime` | the clock of a tokio runtime, which a test may pause |
+// | `idle` | waiting until an engine has nothing left to do |
 
 mod idle;
 mod manual;
@@ -65,15 +72,15 @@ impl Sub<Duration> for Moment {
     }
 }
 
-/// What [`Clock::sleep_until`] answers with.
+/// The future of [`Clock::sleep_until`].
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
-/// A source of time. Implementations must never go back.
+/// A source of time. [`now`](Self::now) must never go back.
 pub trait Clock: Debug + Send + Sync + 'static {
     /// The moment it is now. Called on every operation, so it must be cheap.
     fn now(&self) -> Moment;
 
-    /// The time of day, for tokens and for people. It may be stepped.
+    /// The time of day, for tokens and for people. It may be set forward and back.
     fn wall(&self) -> SystemTime;
 
     /// Completes when [`now`](Self::now) has reached `until`; it may complete from any thread, without a runtime.

@@ -1,11 +1,11 @@
-//! The clock of a caller's tokio runtime, which a test may pause.
+//! The clock of a tokio runtime, which a test may pause.
 
 use super::{Clock, Moment, Sleep};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// Time as the runtime counts it; for clients that live in their caller's runtime.
+/// The clock of one tokio runtime, for clients that live in the runtime of their caller.
 #[derive(Debug)]
 pub(crate) struct RuntimeClock {
     runtime: Handle,
@@ -13,7 +13,7 @@ pub(crate) struct RuntimeClock {
     wall: SystemTime,
 }
 
-/// The origin is not zero, so that a moment shortly before the start can be told from none.
+/// The origin is not zero, so that a moment shortly before the start can be represented.
 const OFFSET: Duration = Duration::from_secs(1);
 
 impl RuntimeClock {

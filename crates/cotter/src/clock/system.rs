@@ -6,7 +6,7 @@ use crate::sys::clock::boot_nanos;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
@@ -103,7 +103,7 @@ impl Timers {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.queue)
     }
 }
 

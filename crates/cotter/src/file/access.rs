@@ -1,14 +1,14 @@
-//! With which rights files and directories are made: nobody ever sees one that is half made.
+//! The permissions of files and directories, which nobody ever sees without them.
 //!
-//! A group shares what its members make, whatever their umask. So a file gets its rights under a name that nobody looks
-//! for, and its own name last.
+//! A group shares what its members create, whatever their umask. So a file gets its permissions under a temporary name,
+//! and its own name last.
 
 use rustix::fs::{Gid, Mode, OFlags, chmod, chown, fchmod, link, lstat, mkdir, open, rename, rmdir, unlink};
 use rustix::io::{Errno, Result};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// The rights of one directory's content.
+/// The permissions of the content of one directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Access {
     pub(super) file: Mode,
@@ -16,8 +16,8 @@ pub(super) struct Access {
     pub(super) group: Option<Gid>,
 }
 
-/// Somebody may take away what was just made, but not that often.
-const RESTARTS: usize = 100;
+/// Another process may remove what was just created, but not this often in a row.
+const MAX_RESTARTS: usize = 100;
 
 impl Access {
     pub(super) const PRIVATE: Self =
@@ -28,12 +28,12 @@ impl Access {
         Self { file: Mode::from_raw_mode(0o660), directory, group: Some(group) }
     }
 
-    /// Opens a file; made with exactly these rights if it is missing.
+    /// Opens a file, and creates it with exactly these permissions if it is missing.
     pub(super) fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         if self.group.is_none() {
             return open(path, flags | OFlags::CREATE, self.file);
         }
-        for _ in 0..RESTARTS {
+        for _ in 0..MAX_RESTARTS {
             match open(path, flags, Mode::empty()) {
                 Err(Errno::NOENT) => self.make_file(path)?,
                 other => return other,
@@ -43,22 +43,22 @@ impl Access {
     }
 
     fn make_file(&self, path: &Path) -> Result<()> {
-        let unseen = unseen(path);
+        let hidden = temporary(path);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let made = open(&unseen, flags, self.file)
+        let made = open(&hidden, flags, self.file)
             .and_then(|file| self.open_up(file))
-            .and_then(|()| link(&unseen, path));
-        let _ = unlink(&unseen);
-        // Somebody else was faster.
+            .and_then(|()| link(&hidden, path));
+        let _ = unlink(&hidden);
+        // Another process was faster.
         if made == Err(Errno::EXIST) { Ok(()) } else { made }
     }
 
-    /// Gives a file that this process has made the rights that the umask took from it.
+    /// Gives a file that this process has created the permissions that the umask took from it.
     pub(super) fn open_up(&self, file: impl AsFd) -> Result<()> {
         if self.group.is_some() { fchmod(file, self.file) } else { Ok(()) }
     }
 
-    /// Makes a directory with exactly these rights; one that is there is left alone.
+    /// Makes a directory with exactly these permissions. An existing one is left alone.
     pub(super) fn make(&self, path: &Path) -> Result<()> {
         let Some(group) = self.group else {
             return mkdir(path, self.directory).or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(e) });
@@ -66,17 +66,17 @@ impl Access {
         if lstat(path).is_ok() {
             return Ok(());
         }
-        let unseen = unseen(path);
-        mkdir(&unseen, Mode::RWXU)?;
-        let made = chown(&unseen, None, Some(group))
-            .and_then(|()| chmod(&unseen, self.directory))
-            // Over one that somebody else has just made, if nothing is in it yet: they are alike.
-            .and_then(|()| rename(&unseen, path));
+        let hidden = temporary(path);
+        mkdir(&hidden, Mode::RWXU)?;
+        let made = chown(&hidden, None, Some(group))
+            .and_then(|()| chmod(&hidden, self.directory))
+            // Replaces one that another process has just made, if it is still empty: they are alike.
+            .and_then(|()| rename(&hidden, path));
         if made.is_err() {
-            let _ = rmdir(&unseen);
+            let _ = rmdir(&hidden);
         }
         match made {
-            // Somebody else's, by now perhaps not there any more: then whoever needs it comes again.
+            // Another process made it, and may have removed it by now: then the caller tries again.
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
             Err(_) if lstat(path).is_ok() => Ok(()),
             other => other,
@@ -84,7 +84,7 @@ impl Access {
     }
 }
 
-/// A name beside this one that no lock, queue or note has.
-fn unseen(path: &Path) -> PathBuf {
+/// A path in the same directory that no lock, queue or note has.
+fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(format!(".new-{}-{:016x}", std::process::id(), rand::random::<u64>()))
 }

@@ -1,17 +1,17 @@
-//! Looking at locks from outside, without ever taking one.
+//! Listing and eviction. On Linux neither ever takes a lock.
 //!
-//! The file says who holds, the kernel whether that is still so: a holder that was killed had no time to write, and may have
-//! left the lock to a process that goes on. Holders in another pid namespace that does not belong to ours count as gone.
+//! The file names the holder, and the kernel says whether that is still true: a holder that was killed had no time to write,
+//! and may have left the lock to a child process. Holders in a pid namespace outside of ours count as gone.
 
 use super::backend::Files;
 use super::errors::{errno, fault};
 use super::names::{decode, encode};
-use super::paths::{LOCK, Spot};
+use super::paths::{LOCK, LockPaths};
 use super::state::State;
 use crate::backend::{Admin, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::sys::FileId;
-use crate::sys::holders::{self, Flocked};
+use crate::sys::holders::{self, KernelLock};
 use crate::{Eviction, Mode, Name, Result};
 use async_trait::async_trait;
 use rustix::fs::{OFlags, fstat, open};
@@ -21,23 +21,23 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// Records in one page.
-const PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 
 #[async_trait]
 impl Admin for Files {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
         let locks = holders::flocked();
         let names = self.names(filter, after)?;
-        Page::fill(PAGE, filter, names, |name| self.record(name, locks.as_deref()))
+        Page::fill(PAGE_SIZE, filter, names, |name| self.record(name, locks.as_deref()))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let spot = self.spot(name);
-        let Some(found) = Found::read(&spot.lock)? else { return Ok(Eviction::NotHeld) };
-        let holders = found.holders(&spot, holders::flocked().as_deref());
+        let paths = self.paths(name);
+        let Some(found) = Found::read(&paths.lock)? else { return Ok(Eviction::NotHeld) };
+        let holders = found.holders(&paths, holders::flocked().as_deref());
         let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t.get())));
         let Some(State { pid, .. }) = meant else { return Ok(Eviction::NotHeld) };
-        // Somebody is going to end this process: it has to be the one.
+        // The user is going to end this process, so it has to be the right one.
         let is_it = holders::has(*pid, found.file).unwrap_or(true);
         let pid = if is_it { *pid } else { holders::heir(found.file, *pid) };
         Ok(Eviction::HolderMustExit { pid })
@@ -49,7 +49,7 @@ impl Admin for Files {
 }
 
 impl Files {
-    /// All names that match, in order.
+    /// All matching names, in order.
     fn names(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
         let wanted = |name: &Name| filter.admits(name) && after.is_none_or(|a| name > a);
         if let Some(exact) = &filter.exact {
@@ -62,7 +62,7 @@ impl Files {
         Ok(names)
     }
 
-    /// A name that was too long for a file name stands in the file.
+    /// The name that a lock file is for. One that is too long for a file name is in the file.
     fn name_of(&self, file: &str) -> Option<Name> {
         decode(file).or_else(|| {
             let path = self.directory.path.join(format!("{file}{LOCK}"));
@@ -71,23 +71,23 @@ impl Files {
         })
     }
 
-    fn record(&self, name: &Name, locks: Option<&[Flocked]>) -> Result<Option<Record>> {
-        let spot = self.spot(name);
-        // What is not ours, or went away, is not a lock.
-        let Ok(Some(found)) = Found::read(&spot.lock) else { return Ok(None) };
+    fn record(&self, name: &Name, locks: Option<&[KernelLock]>) -> Result<Option<Record>> {
+        let paths = self.paths(name);
+        // A file that is not ours, or has gone, is not a lock.
+        let Ok(Some(found)) = Found::read(&paths.lock) else { return Ok(None) };
         let mut record = Record::free(name.clone());
-        record.waiters = Some(spot.queue.waiters()? as u32);
+        record.waiters = Some(paths.queue.waiters()? as u32);
         record.last_token = Some(found.state.last.into());
-        record.holders = found.holders(&spot, locks).iter().map(holder).collect();
+        record.holders = found.holders(&paths, locks).iter().map(holder).collect();
         Ok(Some(record))
     }
 }
 
-/// A lock file as it was read.
+/// A lock file that was read.
 pub(super) struct Found {
     state: State,
     file: FileId,
-    /// False where it was tried, and nobody has the lock.
+    /// False where the lock was tried and nobody has it.
     may_be_locked: bool,
 }
 
@@ -105,20 +105,20 @@ impl Found {
         Ok(state.map(|state| Self { state, file: FileId::of(&stat), may_be_locked }))
     }
 
-    /// Those who hold it, as the kernel says.
-    fn holders(&self, spot: &Spot, locks: Option<&[Flocked]>) -> Vec<State> {
+    /// The holders, according to the kernel.
+    fn holders(&self, paths: &LockPaths, locks: Option<&[KernelLock]>) -> Vec<State> {
         if !self.may_be_locked {
             return Vec::new();
         }
         if self.state.shared {
-            return spot.readers.now(self.file, locks);
+            return paths.readers.now(self.file, locks);
         }
         let Self { state, file, .. } = self;
         if !state.held {
             return Vec::new();
         }
         let is_confirmed = locks.is_none_or(|all| all.iter().any(|l| l.is_on(*file, state.pid)));
-        let heir = || holders::holders(*file).into_iter().find(|h| h.alone).map(|h| h.pid);
+        let heir = || holders::holders(*file).into_iter().find(|h| h.exclusive).map(|h| h.pid);
         let pid = match is_confirmed {
             true if holders::is_likely(state.pid, *file, locks) => Some(state.pid),
             true => Some(heir().unwrap_or(state.pid)),
@@ -127,7 +127,7 @@ impl Found {
         pid.map(|pid| state.held_by(pid)).into_iter().collect()
     }
 
-    /// Whether a file of this name is where the name that stands in it belongs.
+    /// Whether this is the right file for the name that it contains.
     pub(super) fn belongs_in(&self, file: &str) -> bool {
         self.state.name.is_empty() || file.strip_suffix(LOCK) == Some(&*encode(&self.state.name))
     }
@@ -141,12 +141,12 @@ fn holder(state: &State) -> Holder {
     holder
 }
 
-/// What stands in a directory; names that are no text are nobody's.
+/// The names of the files in a directory. Names that are not UTF-8 are not ours.
 pub(super) fn file_names(path: &Path) -> Result<Vec<String>> {
-    let trouble = |e: std::io::Error| fault("reading the directory", path, errno(&e));
+    let unreadable = |e: std::io::Error| fault("reading the directory", path, errno(&e));
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(trouble)? {
-        names.extend(entry.map_err(trouble)?.file_name().into_string());
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        names.extend(entry.map_err(unreadable)?.file_name().into_string());
     }
     Ok(names)
 }

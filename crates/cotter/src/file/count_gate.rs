@@ -1,7 +1,7 @@
 //! The gate: of those who share a lock file, one at a time changes its content.
 
 use super::errors::fault;
-use super::paths::Spot;
+use super::paths::LockPaths;
 use crate::Result;
 use crate::sys::gate::{self, Closed};
 use rustix::fs::OFlags;
@@ -24,9 +24,9 @@ pub(super) struct Inside<'a> {
 
 /// Closes the gate behind the caller, waiting for a moment where it has to. `None` when somebody stays inside for longer
 /// than anybody should.
-pub(super) fn enter<'a>(lock: BorrowedFd<'a>, spot: &Spot) -> Result<Option<Inside<'a>>> {
+pub(super) fn enter<'a>(lock: BorrowedFd<'a>, paths: &LockPaths) -> Result<Option<Inside<'a>>> {
     for round in 0..SPINS + NAPS {
-        if let Some(closed) = close(lock, spot)? {
+        if let Some(closed) = close(lock, paths)? {
             return Ok(Some(Inside { lock, closed: Some(closed) }));
         }
         if round < SPINS { thread::yield_now() } else { thread::sleep(NAP) }
@@ -41,14 +41,14 @@ impl Drop for Inside<'_> {
 }
 
 /// Closes it; `None` when somebody else is inside.
-pub(super) fn close(lock: BorrowedFd<'_>, spot: &Spot) -> Result<Option<Closed>> {
-    let beside = || spot.queue.access.open(&spot.gate(), super::lock::SAFE | OFlags::RDWR);
-    gate::close(lock, beside).map_err(|e| fault("closing the gate of", &spot.lock, e))
+pub(super) fn close(lock: BorrowedFd<'_>, paths: &LockPaths) -> Result<Option<Closed>> {
+    let beside = || paths.queue.access.open(&paths.gate(), super::lock::SAFE | OFlags::RDWR);
+    gate::close(lock, beside).map_err(|e| fault("closing the gate of", &paths.lock, e))
 }
 
 /// Whether somebody else is inside.
-pub(super) fn is_closed(lock: BorrowedFd<'_>, spot: &Spot) -> Result<bool> {
-    gate::is_closed(lock, || spot.gate()).map_err(|e| fault("looking at the gate of", &spot.lock, e))
+pub(super) fn is_closed(lock: BorrowedFd<'_>, paths: &LockPaths) -> Result<bool> {
+    gate::is_closed(lock, || paths.gate()).map_err(|e| fault("looking at the gate of", &paths.lock, e))
 }
 
 #[cfg(test)]
@@ -66,18 +66,18 @@ mod tests {
         let directory =
             Directory::open(&Where::At(place.path().join("locks")), None, crate::sys::filesystem::of)
                 .unwrap();
-        let spot = Spot::of(&directory, &Name::new("a").unwrap());
-        std::fs::write(&spot.lock, "").unwrap();
-        let file = || File::options().write(true).open(&spot.lock).unwrap();
-        let (one, other, reader) = (file(), file(), File::open(&spot.lock).unwrap());
+        let paths = LockPaths::of(&directory, &Name::new("a").unwrap());
+        std::fs::write(&paths.lock, "").unwrap();
+        let file = || File::options().write(true).open(&paths.lock).unwrap();
+        let (one, other, reader) = (file(), file(), File::open(&paths.lock).unwrap());
         rustix::fs::flock(&reader, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let inside = enter(one.as_fd(), &spot).unwrap().expect("nobody is inside");
-        assert!(is_closed(reader.as_fd(), &spot).unwrap());
-        assert!(enter(other.as_fd(), &spot).unwrap().is_none());
+        let inside = enter(one.as_fd(), &paths).unwrap().expect("nobody is inside");
+        assert!(is_closed(reader.as_fd(), &paths).unwrap());
+        assert!(enter(other.as_fd(), &paths).unwrap().is_none());
         drop(inside);
-        assert!(!is_closed(reader.as_fd(), &spot).unwrap());
-        let closed = close(other.as_fd(), &spot).unwrap().expect("nobody is inside");
+        assert!(!is_closed(reader.as_fd(), &paths).unwrap());
+        let closed = close(other.as_fd(), &paths).unwrap().expect("nobody is inside");
         drop((closed, other));
-        assert!(close(one.as_fd(), &spot).unwrap().is_some(), "it ends with its descriptor");
+        assert!(close(one.as_fd(), &paths).unwrap().is_some(), "it ends with its descriptor");
     }
 }

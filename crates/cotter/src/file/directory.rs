@@ -1,4 +1,4 @@
-//! Choosing, making and checking the directory.
+//! The directory of the locks: choosing, making and checking it.
 
 use super::access::Access;
 use super::errors::{errno, fault};
@@ -15,16 +15,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Below the home directory.
-const DEFAULT: &str = ".local/state/cotter";
+/// The default, below the home directory.
+const DEFAULT_PATH: &str = ".local/state/cotter";
 
 /// Tells which file system a directory is on; replaced in tests.
 pub(super) type Probe = fn(BorrowedFd<'_>) -> rustix::io::Result<FileSystem>;
 
-/// Where the locks are.
+/// The directory that a user has chosen.
 #[derive(Debug, Clone)]
 pub(super) enum Where {
-    /// In the home directory of this user.
+    /// The default in the home directory of this user.
     Home,
     At(PathBuf),
 }
@@ -54,13 +54,13 @@ impl Directory {
         Ok(Self { path, access, filesystem })
     }
 
-    /// Whether the directory at this path may still be used.
+    /// Fails when the directory at this path may not be used any more.
     pub(super) fn check_again(&self) -> Result<()> {
         check(&self.path, &self.access, filesystem::of).map(|_| ())
     }
 }
 
-/// Nothing of the environment counts: the same user comes from cron, by ssh and as a service.
+/// Environment variables do not count: the same user comes from cron, by ssh and as a service.
 fn home() -> Result<PathBuf> {
     let uid = Uid::effective();
     let remedy = "name a directory with --url file:///DIR";
@@ -70,14 +70,14 @@ fn home() -> Result<PathBuf> {
     })?;
     let home = user.map(|u| u.dir).filter(|d| d.is_absolute());
     let Some(home) = home else {
-        let why = format!("the system knows no home directory of user {uid} for the locks; {remedy}");
+        let why = format!("user {uid} has no home directory for the locks; {remedy}");
         return Err(config(why).with_backend(super::SCHEME));
     };
     if !home.is_dir() {
-        let why = format!("the home directory {} of user {uid} is not there; {remedy}", home.display());
+        let why = format!("the home directory {} of user {uid} does not exist; {remedy}", home.display());
         return Err(config(why).with_backend(super::SCHEME));
     }
-    let path = home.join(DEFAULT);
+    let path = home.join(DEFAULT_PATH);
     let parents = path.parent().expect("it was joined");
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -113,7 +113,7 @@ fn member_of(group: &str) -> Result<Gid> {
     )))
 }
 
-/// Checks what is really there, through one descriptor; answers which file system it is on.
+/// Checks the directory through one descriptor, and returns the file system that it is on.
 fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
     let directory = open_directory(path)?;
     let found = fstat(&directory).map_err(|e| fault("looking at", path, e))?;
@@ -128,10 +128,11 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
         }
         None if mode & 0o022 != 0 => {
             let remedy = remedy(path, mode);
-            return Err(denied(format!("others may write to {shown} (mode {mode:04o}); {remedy}")));
+            return Err(denied(format!("other users may write to {shown} (mode {mode:04o}); {remedy}")));
         }
         None if mode & 0o077 != 0 && !is_for_locks(path) => {
-            let why = format!("other files are in {shown}, and others may look into it (mode {mode:04o})");
+            let why =
+                format!("there are other files in {shown}, and other users may read it (mode {mode:04o})");
             return Err(denied(format!("{why}; {}", remedy(path, mode))));
         }
         None => {}
@@ -140,7 +141,7 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
         {
             let (gid, wanted) = (found.st_gid, group.as_raw());
             let why = format!(
-                "has group {gid} and mode {mode:04o}, a shared one needs group {wanted} and mode 2770"
+                "has group {gid} and mode {mode:04o}, but a shared directory needs group {wanted} and mode 2770"
             );
             return Err(denied(format!("{shown} {why}")));
         }
@@ -156,19 +157,19 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
     Ok(found)
 }
 
-/// A directory that others use keeps its rights: only one that is for the locks alone may be closed.
+/// A directory that others use keeps its permissions: only one that is for locks alone may be made private.
 fn remedy(path: &Path, mode: u32) -> String {
     let shown = path.display();
     if is_for_locks(path) {
         return format!("chmod 700 {shown}, or add ?shared=GROUP");
     }
-    // Below one that others write to there is no safe place, unless it is sticky.
+    // Below a directory that others write to no path is safe, unless it is sticky.
     let below = mode & 0o022 == 0 || mode & 0o1000 != 0;
     let example = if below { path.join("cotter") } else { PathBuf::from("/var/lib/cotter") };
     format!("use a directory of its own, such as {}", example.display())
 }
 
-/// Whether nothing is in it, or locks of ours are.
+/// Whether it is empty, or has locks of ours in it.
 fn is_for_locks(path: &Path) -> bool {
     let Ok(mut entries) = std::fs::read_dir(path) else { return false };
     let Some(first) = entries.next() else { return true };
@@ -188,7 +189,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd> {
         let found = lstat(path).map(|s| kind(&s));
         match found {
             Ok(FileType::Symlink) => {
-                denied(format!("{} is a symbolic link; name the directory behind it", path.display()))
+                denied(format!("{} is a symbolic link; name the directory that it points to", path.display()))
             }
             Ok(FileType::Directory) | Err(_) => fault("opening the directory", path, e),
             Ok(_) => denied(format!("{} is not a directory; choose another one", path.display())),

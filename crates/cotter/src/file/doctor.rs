@@ -1,4 +1,4 @@
-//! What is worth knowing about a directory, for `cotter doctor`.
+//! Findings about a directory, for `cotter doctor`.
 
 use super::admin::{Found, file_names};
 use super::backend::Files;
@@ -11,8 +11,8 @@ use crate::backend::{Finding, Severity};
 use rustix::fs::{OFlags, open, unlink};
 use rustix::io::{Errno, pwrite};
 
-/// As much as the longest record of a holder.
-const PROBE: usize = 2048;
+/// The size of the longest record of a holder.
+const PROBE_SIZE: usize = 2048;
 
 impl Files {
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -43,10 +43,10 @@ impl Files {
         Finding::new(Severity::Ok, "directory", what)
     }
 
-    /// Locks need little room, but some.
+    /// Locks need little space, but some.
     fn space(&self) -> Finding {
         match self.try_to_write() {
-            Ok(()) => Finding::new(Severity::Ok, "space", "a file of a lock can be made and written"),
+            Ok(()) => Finding::new(Severity::Ok, "space", "a lock file can be created and written"),
             Err(e) => Finding::new(Severity::Problem, "space", e.to_string()),
         }
     }
@@ -55,10 +55,10 @@ impl Files {
         let path = self.directory.path.join(format!(".doctor-{}", std::process::id()));
         let flags = SAFE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = open(&path, flags, self.directory.access.file).map_err(|e| fault("making", &path, e))?;
-        let written = pwrite(&file, &[b'.'; PROBE], 0);
+        let written = pwrite(&file, &[b'.'; PROBE_SIZE], 0);
         let _ = unlink(&path);
         match written {
-            Ok(PROBE) => Ok(()),
+            Ok(PROBE_SIZE) => Ok(()),
             Ok(_) => Err(fault("writing", &path, Errno::NOSPC)),
             Err(e) => Err(fault("writing", &path, e)),
         }
@@ -68,7 +68,10 @@ impl Files {
     fn foreign(&self, files: &[String]) -> Option<Finding> {
         let locks = files.iter().filter(|f| f.ends_with(LOCK));
         let foreign: Vec<_> = locks.filter(|f| !self.is_ours(f)).map(String::as_str).collect();
-        let what = format!("not what cotter wrote for these names, move them away: {}", foreign.join(", "));
+        let what = format!(
+            "files that cotter did not write for these names; move them away: {}",
+            foreign.join(", ")
+        );
         (!foreign.is_empty()).then(|| Finding::new(Severity::Problem, "foreign files", what))
     }
 
@@ -80,7 +83,7 @@ impl Files {
         }
     }
 
-    /// Queues in which nobody waits any more.
+    /// Queues without waiters.
     fn leftovers(&self, files: &[String]) -> Option<Finding> {
         let queue = |file: &String| Queue {
             directory: self.directory.path.join(file),
@@ -88,7 +91,7 @@ impl Files {
         };
         let queues = files.iter().filter(|f| f.ends_with(QUEUE)).map(queue);
         let left = queues.filter(|q| q.waiters().is_ok_and(|n| n == 0)).count();
-        let what = format!("{left} queues of waiters that died; they go at the next use of their names");
+        let what = format!("{left} queues of waiters that died; the next use of their names removes them");
         (left > 0).then(|| Finding::new(Severity::Ok, "queues", what))
     }
 }

@@ -1,11 +1,11 @@
-//! What the system refuses, in the words of cotter.
+//! Errors of the system as errors of cotter.
 
 use crate::{Error, ErrorKind};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What went wrong while `doing` something to `path`, and what to do about it. Nothing of it mends itself, so nobody
-/// should wait for that.
+/// An error of the system while `doing` something to `path`, with what to do about it. None of these goes away by itself,
+/// so they are not retryable.
 pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
     let (kind, advice) = match errno {
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG => {
@@ -19,7 +19,7 @@ pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
             (ErrorKind::Denied, "; let this user write there, or choose another directory with file:///DIR")
         }
         Errno::LOOP | Errno::ISDIR | Errno::NXIO => {
-            (ErrorKind::ForeignKey, "; something else stands there, move it away")
+            (ErrorKind::ForeignKey, "; something else has that path, move it away")
         }
         _ => (ErrorKind::Unavailable, ""),
     };
@@ -30,17 +30,18 @@ pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
         .with_retryable(false)
 }
 
-/// What a call of the standard library failed with.
+/// The error number behind an error of the standard library.
 pub(super) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// Without the number that the standard library adds.
+/// The message for an error number, without the number that the standard library adds.
 pub(super) fn words(errno: Errno) -> String {
     let text = std::io::Error::from(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
+/// The path belongs to something that is not cotter's.
 pub(super) fn foreign(path: &Path, why: &str) -> Error {
     let why = format!("{} {why}; move it away", path.display());
     Error::new(ErrorKind::ForeignKey, why).with_backend(super::SCHEME)

@@ -1,92 +1,65 @@
-//! What this client holds and waits for.
+//! The table of what one client holds and waits for, by claim.
 
-use super::lock::Opened;
-use super::paths::Spot;
-use super::readers::Record;
-use super::recheck::Rounded;
-use super::state::State;
-use crate::LossCause;
-use crate::backend::{Claim, ClaimId, Leave, Release, Session};
-use crate::sys::gate::{self, Closed};
+use crate::backend::{ClaimId, Extension, Grant, Release, Session};
+use crate::{Clock, LossCause};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt::Debug;
+use std::sync::{Mutex, MutexGuard};
 
-/// One grant, with everything that ends it.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) claim: Claim,
-    pub(super) spot: Spot,
-    /// Locked.
-    pub(super) bolt: Opened,
-    pub(super) how: How,
-    pub(super) state: State,
-    pub(super) turns: u16,
-    /// The lock file: gone, the grant is lost.
-    pub(super) session: Session,
-}
+/// One grant on a locked file.
+pub(super) trait Hold: Debug + Send + 'static {
+    /// Whether the locked file still has its path, so that others who come lock the same one.
+    fn is_linked(&self) -> bool;
 
-/// How it is held.
-#[derive(Debug)]
-pub(super) enum How {
-    Exclusive,
-    /// On the way from writer to reader, behind the closed gate. The kernel's lock may be gone for a moment.
-    Between(Closed),
-    Shared(Record),
-}
+    /// Lost when the file is not at its path any more.
+    fn session(&self) -> &Session;
 
-impl Held {
-    /// Whether others who come lock the same file.
-    fn is_linked(&self) -> bool {
-        self.bolt.file.is_at(&self.spot.lock)
-    }
+    /// Marks the file as used, for programs that delete old files.
+    fn touch(&self);
 
-    /// Gives the lock back. That the record cannot be written keeps nobody: the kernel's lock is the truth, and the
-    /// clock is the floor under the next token.
-    pub(super) fn release(mut self, used: u16) {
-        match self.how {
-            How::Exclusive => {
-                self.state.free(used);
-                let _ = self.state.write(self.bolt.fd(), &self.spot.lock);
-            }
-            How::Between(closed) => gate::open(self.bolt.fd(), closed),
-            // The file is not this reader's alone, and its one token is used. What is after it goes before the lock.
-            How::Shared(record) => drop(record),
-        }
-        self.bolt.free();
-    }
+    /// Gives the lock back after `used` turns.
+    fn release(self, used: u16);
 }
 
 /// All that one client holds, by claim.
-#[derive(Debug, Default)]
-pub(super) struct Holds(Mutex<Table>);
+#[derive(Debug)]
+pub(super) struct Holds<H>(Mutex<Table<H>>);
 
-#[derive(Debug, Default)]
-struct Table {
-    held: HashMap<ClaimId, Held>,
+#[derive(Debug)]
+struct Table<H> {
+    held: HashMap<ClaimId, H>,
+    /// Claims whose release ends their wait.
     waiting: HashSet<ClaimId>,
 }
 
-impl Holds {
+impl<H> Default for Holds<H> {
+    fn default() -> Self {
+        Self(Mutex::new(Table { held: HashMap::new(), waiting: HashSet::new() }))
+    }
+}
+
+impl<H: Hold> Holds<H> {
     /// Looks at a grant of this client.
-    pub(super) fn with<T>(&self, id: ClaimId, look: impl FnOnce(&Held) -> T) -> Option<T> {
+    pub(super) fn with<T>(&self, id: ClaimId, look: impl FnOnce(&H) -> T) -> Option<T> {
         self.lock().held.get(&id).map(look)
     }
 
     /// Changes a grant of this client.
-    pub(super) fn with_mut<T>(&self, id: ClaimId, change: impl FnOnce(&mut Held) -> T) -> Option<T> {
+    pub(super) fn with_mut<T>(&self, id: ClaimId, change: impl FnOnce(&mut H) -> T) -> Option<T> {
         self.lock().held.get_mut(&id).map(change)
     }
 
-    /// Enters a grant. A `queued` one whose release came first is answered instead.
-    pub(super) fn insert(&self, held: Held, queued: bool) -> Option<Held> {
+    /// Enters a grant. A `queued` one whose release came first is handed back instead.
+    pub(super) fn insert(&self, id: ClaimId, held: H, queued: bool) -> Option<H> {
         let mut table = self.lock();
-        if queued && !table.waiting.contains(&held.claim.id) {
+        if queued && !table.waiting.contains(&id) {
             return Some(held);
         }
-        table.held.insert(held.claim.id, held)
+        table.held.insert(id, held)
     }
 
-    pub(super) fn remove(&self, id: ClaimId) -> Option<Held> {
+    /// Takes a grant out without giving its lock back.
+    pub(super) fn remove(&self, id: ClaimId) -> Option<H> {
         self.lock().held.remove(&id)
     }
 
@@ -95,31 +68,33 @@ impl Holds {
         self.lock().waiting.insert(id);
     }
 
+    /// Whether this claim waits and was not released.
     pub(super) fn is_waiting(&self, id: ClaimId) -> bool {
         self.lock().waiting.contains(&id)
     }
 
+    /// The claim does not wait any more.
     pub(super) fn leave(&self, id: ClaimId) {
         self.lock().waiting.remove(&id);
     }
 
-    /// A lock whose file is not there any more kept nobody out: that is not a lock given back.
-    pub(super) fn release(&self, id: ClaimId, leave: Leave) -> Release {
+    /// Releases a grant, or ends a wait. A lock whose file is not at its path any more kept nobody out, so it does not
+    /// count as given back.
+    pub(super) fn release(&self, id: ClaimId, used: u16) -> Release {
         let (held, waited) = {
             let mut table = self.lock();
             (table.held.remove(&id), table.waiting.remove(&id))
         };
-        let freed = held.as_ref().is_some_and(Held::is_linked) || waited;
+        let freed = held.as_ref().is_some_and(H::is_linked) || waited;
         if let Some(held) = held {
-            held.release(leave.used);
+            held.release(used);
         }
         if freed { Release::Freed } else { Release::NotHeld }
     }
 
-    /// Whether the grant still keeps others out. If not, all who hold it are told.
+    /// Whether the grant still keeps others out. If not, its session is lost.
     pub(super) fn is_good(&self, id: ClaimId) -> bool {
-        let gone = self.with(id, |held| (!held.is_linked()).then(|| held.session.clone()));
-        match gone {
+        match self.with(id, |held| (!held.is_linked()).then(|| held.session().clone())) {
             None => false,
             Some(None) => true,
             Some(Some(session)) => {
@@ -129,26 +104,37 @@ impl Holds {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The answers to [`Backend::extend`](crate::backend::Backend::extend).
+    pub(super) fn extend(&self, grants: &[&Grant], clock: &dyn Clock) -> Vec<crate::Result<Extension>> {
+        let extend = |grant: &&Grant| {
+            let as_of = clock.now();
+            let good = self.is_good(grant.claim.id);
+            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost(LossCause::Gone) })
+        };
+        grants.iter().map(extend).collect()
     }
-}
 
-impl Rounded for Holds {
-    fn is_held(&self) -> bool {
-        !self.lock().held.is_empty()
+    /// Whether nothing is held.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().held.is_empty()
     }
 
-    /// Told outside the lock: whoever hears of a loss may release at once.
-    fn look(&self) {
+    /// Ends the sessions of those grants whose file is not at its path any more.
+    pub(super) fn check(&self) {
         let lost: Vec<Session> = {
             let table = self.lock();
-            table.held.values().filter(|h| !h.is_linked()).map(|h| h.session.clone()).collect()
+            table.held.values().filter(|held| !held.is_linked()).map(|held| held.session().clone()).collect()
         };
-        lost.iter().for_each(|s| s.lose(LossCause::Gone));
+        // Without the table's lock, because whoever hears of a loss may release at once.
+        lost.iter().for_each(|session| session.lose(LossCause::Gone));
     }
 
-    fn touch(&self) {
-        self.lock().held.values().for_each(|held| held.bolt.touch());
+    /// Marks all files as used.
+    pub(super) fn touch(&self) {
+        self.lock().held.values().for_each(H::touch);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table<H>> {
+        crate::sync::lock(&self.0)
     }
 }

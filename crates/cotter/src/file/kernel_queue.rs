@@ -1,151 +1,154 @@
-//! Waiting in the kernel's own queue for a lock, beside whoever else waits there.
+//! Waiting in the kernel's own queue for a lock, among all processes that wait there.
 //!
-//! Only a call that blocks stands in that queue, so a thread makes it, and wakes the one it waits for. Nothing but the lock
-//! ends the call: who does not want it any more leaves the thread there. It gives the lock back as soon as it has it, or
-//! serves the next one of this client who waits for the same file; its place is a good one by then. Neither the end of the
-//! process waits for such a thread, nor does a process that is stopped or frozen stand in the kernel's queue.
+//! Only a blocking call waits in that queue, so a thread makes it and wakes the task that it waits for. Nothing but the
+//! lock ends the call. A thread whose task does not want the lock any more is therefore abandoned: it serves the next task
+//! of this client that waits for the same file, whose place in the queue is then a good one, or gives the lock back as
+//! soon as it has it. The end of the process does not wait for such a thread, and a process that is stopped or frozen does
+//! not keep its place in the kernel's queue.
 
-use super::lock::{Opened, Way};
+use super::lock::{LockFile, LockKind};
 use crate::sys::FileId;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::Builder;
 use tokio::sync::Notify;
 
-/// Waiting threads of one client. Who finds no room has to look for itself.
-const MOST: usize = 64;
+/// Waiting threads of one client. Waits beyond that have to poll.
+const MAX_THREADS: usize = 64;
 /// The thread makes one call and wakes a task.
-const STACK: usize = 128 * 1024;
+const STACK_SIZE: usize = 128 * 1024;
 
-/// The threads of one client.
+/// The waiting threads of one client.
 #[derive(Debug, Clone)]
-pub(super) struct Sleepers {
-    beds: Arc<Mutex<Vec<Arc<Bed>>>>,
-    most: usize,
+pub(super) struct WaitThreads {
+    all: Arc<Mutex<Vec<Arc<WaitThread>>>>,
+    limit: usize,
 }
 
-impl Default for Sleepers {
+impl Default for WaitThreads {
     fn default() -> Self {
-        Self::at_most(MOST)
+        Self::at_most(MAX_THREADS)
     }
 }
 
 #[derive(Debug)]
-struct Bed {
+struct WaitThread {
     file: FileId,
-    way: Way,
+    kind: LockKind,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 enum State {
-    Asleep(Arc<Notify>),
-    /// Nobody wants it any more.
-    Left,
-    Awake(rustix::io::Result<Opened>),
+    Waiting(Arc<Notify>),
+    /// Its wait was dropped.
+    Abandoned,
+    /// The call has returned, and its task has not looked yet.
+    Returned(rustix::io::Result<LockFile>),
     Over,
 }
 
-impl Sleepers {
-    pub(super) fn at_most(most: usize) -> Self {
-        Self { beds: Arc::default(), most }
+impl WaitThreads {
+    pub(super) fn at_most(limit: usize) -> Self {
+        Self { all: Arc::default(), limit }
     }
 
-    /// Has a thread wait for the lock and wake us. `None` where there is no room for one more.
-    pub(super) fn start(&self, opened: Opened, way: Way, woken: &Arc<Notify>) -> Option<Sleeper> {
-        let mut beds = self.lock();
-        let left = beds.iter().find(|bed| bed.is_for(opened.file, way) && bed.take_over(woken));
-        if let Some(bed) = left {
-            return Some(Sleeper(bed.clone()));
+    /// Has a thread wait for the lock and then notify `woken`. `None` where there is no room for another thread.
+    pub(super) fn start(&self, opened: LockFile, kind: LockKind, woken: &Arc<Notify>) -> Option<QueuedWait> {
+        let mut all = self.lock();
+        let abandoned = all.iter().find(|thread| thread.is_for(opened.id, kind) && thread.take_over(woken));
+        if let Some(thread) = abandoned {
+            return Some(QueuedWait(thread.clone()));
         }
-        if beds.len() >= self.most {
+        if all.len() >= self.limit {
             return None;
         }
-        let bed = Arc::new(Bed { file: opened.file, way, state: Mutex::new(State::Asleep(woken.clone())) });
-        let (all, ours) = (self.clone(), bed.clone());
-        let sleep = move || {
-            ours.wake_up(opened.wait(way).map(|()| opened));
-            all.lock().retain(|bed| !Arc::ptr_eq(bed, &ours));
+        let state = Mutex::new(State::Waiting(woken.clone()));
+        let thread = Arc::new(WaitThread { file: opened.id, kind, state });
+        let (threads, ours) = (self.clone(), thread.clone());
+        let run = move || {
+            ours.finish(opened.wait(kind).map(|()| opened));
+            threads.lock().retain(|thread| !Arc::ptr_eq(thread, &ours));
         };
-        Builder::new().name("cotter-wait".into()).stack_size(STACK).spawn(sleep).ok()?;
-        beds.push(bed.clone());
-        Some(Sleeper(bed))
+        Builder::new().name("cotter-wait".into()).stack_size(STACK_SIZE).spawn(run).ok()?;
+        all.push(thread.clone());
+        Some(QueuedWait(thread))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Bed>>> {
-        self.beds.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<WaitThread>>> {
+        crate::sync::lock(&self.all)
     }
 }
 
-/// How many threads of this process wait for nobody, by the number of their file. Some files share a count.
-static LEFT: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+/// The number of abandoned threads of this process, by the number of their file. Some files share a counter.
+static ABANDONED: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
 
-fn left(file: FileId) -> &'static AtomicUsize {
-    &LEFT[(file.ino % LEFT.len() as u64) as usize]
+fn abandoned(file: FileId) -> &'static AtomicUsize {
+    &ABANDONED[(file.ino % ABANDONED.len() as u64) as usize]
 }
 
-/// Whether a thread that nobody needs any more may wait for this file, and have it for a moment.
-pub(super) fn has_left(file: FileId) -> bool {
-    left(file).load(Ordering::Acquire) > 0
+/// Whether an abandoned thread may wait for this file, and have its lock for a moment.
+pub(super) fn has_abandoned(file: FileId) -> bool {
+    abandoned(file).load(Ordering::Acquire) > 0
 }
 
-impl Bed {
-    fn is_for(&self, file: FileId, way: Way) -> bool {
-        self.file == file && self.way == way
+impl WaitThread {
+    fn is_for(&self, file: FileId, kind: LockKind) -> bool {
+        self.file == file && self.kind == kind
     }
 
     fn take_over(&self, woken: &Arc<Notify>) -> bool {
         let mut state = self.lock();
-        let left = matches!(*state, State::Left);
-        if left {
-            *state = State::Asleep(woken.clone());
-            self::left(self.file).fetch_sub(1, Ordering::AcqRel);
+        let is_abandoned = matches!(*state, State::Abandoned);
+        if is_abandoned {
+            *state = State::Waiting(woken.clone());
+            abandoned(self.file).fetch_sub(1, Ordering::AcqRel);
         }
-        left
+        is_abandoned
     }
 
-    fn wake_up(&self, got: rustix::io::Result<Opened>) {
+    fn finish(&self, outcome: rustix::io::Result<LockFile>) {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            State::Asleep(woken) => {
-                *state = State::Awake(got);
+            State::Waiting(woken) => {
+                *state = State::Returned(outcome);
                 drop(state);
                 woken.notify_one();
             }
             was => {
-                give_back(got);
-                let left = usize::from(matches!(was, State::Left));
-                self::left(self.file).fetch_sub(left, Ordering::AcqRel);
+                give_back(outcome);
+                let count = usize::from(matches!(was, State::Abandoned));
+                abandoned(self.file).fetch_sub(count, Ordering::AcqRel);
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.state)
     }
 }
 
-fn give_back(got: rustix::io::Result<Opened>) {
-    if let Ok(opened) = got {
-        opened.free();
+fn give_back(outcome: rustix::io::Result<LockFile>) {
+    if let Ok(locked) = outcome {
+        locked.free();
     }
 }
 
-/// One place in the kernel's queue. Dropped, it frees what it has got and did not tell.
+/// A place in the kernel's queue. Dropped, it gives back a lock that nobody took.
 #[derive(Debug)]
-pub(super) struct Sleeper(Arc<Bed>);
+pub(super) struct QueuedWait(Arc<WaitThread>);
 
-impl Sleeper {
-    /// Which file it waits for.
+impl QueuedWait {
+    /// The file that it waits for.
     pub(super) fn file(&self) -> FileId {
         self.0.file
     }
 
-    /// The lock, once it is there.
-    pub(super) fn outcome(&self) -> Option<rustix::io::Result<Opened>> {
+    /// Takes the locked file, once it is locked.
+    pub(super) fn outcome(&self) -> Option<rustix::io::Result<LockFile>> {
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            State::Awake(got) => Some(got),
+            State::Returned(outcome) => Some(outcome),
             other => {
                 *state = other;
                 None
@@ -154,16 +157,16 @@ impl Sleeper {
     }
 }
 
-impl Drop for Sleeper {
+impl Drop for QueuedWait {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            State::Asleep(_) => {
-                *state = State::Left;
-                left(self.0.file).fetch_add(1, Ordering::AcqRel);
+            State::Waiting(_) => {
+                *state = State::Abandoned;
+                abandoned(self.0.file).fetch_add(1, Ordering::AcqRel);
             }
-            State::Awake(got) => give_back(got),
-            State::Left | State::Over => {}
+            State::Returned(outcome) => give_back(outcome),
+            State::Abandoned | State::Over => {}
         }
     }
 }
@@ -176,32 +179,32 @@ mod tests {
 
     struct Scene {
         path: tempfile::TempPath,
-        sleepers: Sleepers,
+        threads: WaitThreads,
         woken: Arc<Notify>,
     }
 
     impl Scene {
         fn new() -> Self {
             let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-            Self { path, sleepers: Sleepers::default(), woken: Arc::default() }
+            Self { path, threads: WaitThreads::default(), woken: Arc::default() }
         }
 
-        fn opened(&self) -> Opened {
-            Opened::of(File::open(&self.path).unwrap().into()).unwrap()
+        fn opened(&self) -> LockFile {
+            LockFile::from_fd(File::open(&self.path).unwrap().into()).unwrap()
         }
 
-        fn held(&self) -> Opened {
+        fn held(&self) -> LockFile {
             let opened = self.opened();
-            assert!(opened.attempt(Way::Alone).unwrap());
+            assert!(opened.attempt(LockKind::Exclusive).unwrap());
             opened
         }
 
-        fn start(&self) -> Sleeper {
-            self.sleepers.start(self.opened(), Way::Alone, &self.woken).expect("room for one more")
+        fn start(&self) -> QueuedWait {
+            self.threads.start(self.opened(), LockKind::Exclusive, &self.woken).expect("room for one more")
         }
 
-        fn threads(&self) -> usize {
-            self.sleepers.lock().len()
+        fn running(&self) -> usize {
+            self.threads.lock().len()
         }
     }
 
@@ -214,64 +217,64 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_wakes_with_the_lock() {
+    async fn a_wait_ends_with_the_lock() {
         let scene = Scene::new();
         let holder = scene.held();
-        let sleeper = scene.start();
-        assert!(sleeper.outcome().is_none());
+        let wait = scene.start();
+        assert!(wait.outcome().is_none());
         holder.free();
         scene.woken.notified().await;
-        let got = sleeper.outcome().expect("awake").unwrap();
-        assert!(!scene.opened().attempt(Way::Alone).unwrap(), "it has the lock");
-        assert!(sleeper.outcome().is_none());
-        drop(sleeper);
-        assert!(!scene.opened().attempt(Way::Alone).unwrap(), "what was told is not taken back");
+        let got = wait.outcome().expect("awake").unwrap();
+        assert!(!scene.opened().attempt(LockKind::Exclusive).unwrap(), "it has the lock");
+        assert!(wait.outcome().is_none());
+        drop(wait);
+        assert!(!scene.opened().attempt(LockKind::Exclusive).unwrap(), "a lock that was taken is kept");
         got.free();
     }
 
     #[test]
-    fn what_nobody_wants_any_more_is_given_back() {
+    fn a_dropped_wait_gives_the_lock_back() {
         let scene = Scene::new();
         let holder = scene.held();
         drop(scene.start());
         holder.free();
-        until("the thread ends", || scene.threads() == 0);
-        until("it is free", || scene.opened().attempt(Way::Alone).unwrap());
+        until("the thread ends", || scene.running() == 0);
+        until("it is free", || scene.opened().attempt(LockKind::Exclusive).unwrap());
     }
 
     #[test]
-    fn what_came_and_was_not_asked_for_is_given_back() {
+    fn a_lock_that_nobody_took_is_given_back() {
         let scene = Scene::new();
         let holder = scene.held();
-        let sleeper = scene.start();
+        let wait = scene.start();
         holder.free();
-        until("the thread ends", || scene.threads() == 0);
-        drop(sleeper);
-        until("it is free", || scene.opened().attempt(Way::Alone).unwrap());
+        until("the thread ends", || scene.running() == 0);
+        drop(wait);
+        until("it is free", || scene.opened().attempt(LockKind::Exclusive).unwrap());
     }
 
     #[tokio::test]
-    async fn the_next_one_takes_over_a_place_that_was_left() {
+    async fn the_next_wait_takes_over_an_abandoned_thread() {
         let scene = Scene::new();
         let holder = scene.held();
         for _ in 0..100 {
             drop(scene.start());
         }
-        let sleeper = scene.start();
-        assert_eq!(scene.threads(), 1);
+        let wait = scene.start();
+        assert_eq!(scene.running(), 1);
         holder.free();
         scene.woken.notified().await;
-        assert!(sleeper.outcome().is_some());
+        assert!(wait.outcome().is_some());
     }
 
     #[test]
-    fn there_is_an_end_to_the_threads() {
+    fn the_number_of_threads_is_limited() {
         let scene = Scene::new();
         let holder = scene.held();
-        let all: Vec<_> = (0..MOST).map(|_| scene.start()).collect();
-        assert!(scene.sleepers.start(scene.opened(), Way::Alone, &scene.woken).is_none());
+        let all: Vec<_> = (0..MAX_THREADS).map(|_| scene.start()).collect();
+        assert!(scene.threads.start(scene.opened(), LockKind::Exclusive, &scene.woken).is_none());
         drop(all);
         holder.free();
-        until("they end", || scene.threads() == 0);
+        until("they end", || scene.running() == 0);
     }
 }

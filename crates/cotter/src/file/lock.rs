@@ -1,104 +1,113 @@
-//! The kernel's lock on one file, and the descriptor that keeps it.
+//! A lock file that is open, and the kernel's lock on it.
 
 use super::access::Access;
 use super::errors::{fault, foreign};
 use crate::Result;
+use crate::backend::Claim;
 use crate::sys::FileId;
 use rustix::fs::{FileType, FlockOperation, OFlags, Timespec, Timestamps, flock, fstat, futimens};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// Neither waits for a writer when a pipe stands there, nor follows a link out of the directory.
+/// Opening with these flags neither blocks when the path is a pipe, nor follows a link out of the directory.
 pub(super) const SAFE: OFlags =
     OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-/// In which way the kernel's lock is wanted.
+/// The two kinds of the kernel's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Alone,
-    WithReaders,
+pub(super) enum LockKind {
+    Exclusive,
+    Shared,
 }
 
-/// A file that can be locked, open.
+impl LockKind {
+    /// The kind for a claim of `file:`.
+    pub(super) fn of(claim: &Claim) -> Self {
+        if claim.mode.is_exclusive() { Self::Exclusive } else { Self::Shared }
+    }
+}
+
+/// An open file for the kernel's lock.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct LockFile {
     fd: OwnedFd,
-    pub(super) file: FileId,
+    pub(super) id: FileId,
 }
 
-impl Opened {
-    /// A lock file of ours; made if it is missing.
-    pub(super) fn ours(path: &Path, access: &Access) -> Result<Self> {
+impl LockFile {
+    /// Opens a lock file of cotter's, and creates it if it is missing.
+    pub(super) fn open(path: &Path, access: &Access) -> Result<Self> {
         let fd = access.open(path, SAFE | OFlags::RDWR).map_err(|e| fault("opening", path, e))?;
         let stat = fstat(&fd).map_err(|e| fault("looking at", path, e))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(foreign(path, "is not a regular file"));
         }
-        Ok(Self { fd, file: FileId::of(&stat) })
+        Ok(Self { fd, id: FileId::of(&stat) })
     }
 
-    /// Any file, as it was opened by somebody else.
-    pub(super) fn of(fd: OwnedFd) -> rustix::io::Result<Self> {
-        let file = FileId::of(&fstat(&fd)?);
-        Ok(Self { fd, file })
+    /// Any file that is open already.
+    pub(super) fn from_fd(fd: OwnedFd) -> rustix::io::Result<Self> {
+        let id = FileId::of(&fstat(&fd)?);
+        Ok(Self { fd, id })
     }
 
-    /// One try; false when somebody has it.
-    pub(super) fn attempt(&self, way: Way) -> rustix::io::Result<bool> {
-        let how = match way {
-            Way::Alone => FlockOperation::NonBlockingLockExclusive,
-            Way::WithReaders => FlockOperation::NonBlockingLockShared,
+    /// Tries to lock it; false when somebody else has the lock.
+    pub(super) fn attempt(&self, kind: LockKind) -> rustix::io::Result<bool> {
+        let operation = match kind {
+            LockKind::Exclusive => FlockOperation::NonBlockingLockExclusive,
+            LockKind::Shared => FlockOperation::NonBlockingLockShared,
         };
-        match flock(&self.fd, how) {
+        match flock(&self.fd, operation) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(e) => Err(e),
         }
     }
 
-    /// Stands in the kernel's queue until it has it.
-    pub(super) fn wait(&self, way: Way) -> rustix::io::Result<()> {
-        let how = match way {
-            Way::Alone => FlockOperation::LockExclusive,
-            Way::WithReaders => FlockOperation::LockShared,
+    /// Waits in the kernel's queue until it is locked.
+    pub(super) fn wait(&self, kind: LockKind) -> rustix::io::Result<()> {
+        let operation = match kind {
+            LockKind::Exclusive => FlockOperation::LockExclusive,
+            LockKind::Shared => FlockOperation::LockShared,
         };
-        rustix::io::retry_on_intr(|| flock(&self.fd, how))
+        rustix::io::retry_on_intr(|| flock(&self.fd, operation))
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Gives the lock back. By word, not only by closing: a child that was forked a moment ago, and has not come to its
-    /// `exec` yet, has the descriptor too.
+    /// Unlocks and closes it.
     pub(super) fn free(self) {
         unlock(&self.fd);
     }
 
-    /// Whether the lock could be had now. It is given back at once.
-    pub(super) fn could_be_had(self, way: Way) -> bool {
-        let free = self.attempt(way).is_ok_and(|free| free);
+    /// Whether the lock could be had now. A lock that was got is given back at once.
+    pub(super) fn could_be_had(self, kind: LockKind) -> bool {
+        let free = self.attempt(kind).is_ok_and(|free| free);
         if free {
             self.free();
         }
         free
     }
 
-    /// Tells whoever clears old files away that this one is in use.
+    /// Marks the file as used, for programs that delete old files.
     pub(super) fn touch(&self) {
         let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-        // Of a file of somebody else only the lock is ours.
+        // It fails for a file of another user, of which only the lock is ours.
         let _ = futimens(&self.fd, &Timestamps { last_access: now, last_modification: now });
     }
 
-    /// The descriptor once more.
+    /// Another descriptor of the same open file.
     pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
         self.fd.try_clone()
     }
 }
 
+/// Unlocks explicitly. Closing would not do: a child that was forked a moment ago, and has not called `exec` yet, has the
+/// descriptor as well.
 pub(super) fn unlock(fd: impl AsFd) {
-    // It can only fail for a descriptor that is not one; closing frees it too.
+    // It can only fail for a descriptor that is not one.
     let _ = flock(fd, FlockOperation::Unlock);
 }

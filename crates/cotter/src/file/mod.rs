@@ -1,64 +1,73 @@
-//! Locks in a directory of this host: the default, without a server.
+//! Locks in a directory of this host: the default store, without a server.
 //!
-//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters stand in a line of
-//! tickets; the first of them stands in the kernel's queue for the lock, by a thread that sleeps there, and each of the
-//! others waits for the end of the ticket before its own.
+//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters queue with tickets. The
+//! owner of the first ticket waits in the kernel's queue for the lock, by a thread; each of the others waits for the end of
+//! the ticket before its own.
 //!
-//! # What stands in the directory
-//! - `NAME.lock`, one for each name that was ever used; never deleted by cotter, because somebody could wait for it.
-//! - `NAME.queue/`, one ticket, a named pipe, for each process that waits; there only while somebody waits.
-//! - `NAME.readers/`, one record for each reader; what a killed one left is cleared away by the next writer.
-//! - `notes/NAME/KEY`, values beside names.
+//! # Files in the directory
+//! - `NAME.lock`, one for each name that was ever used. Cotter never deletes it, because another process may wait for it.
+//! - `NAME.queue/`, one ticket for each process that waits. It exists only while somebody waits.
+//! - `NAME.readers/`, one record for each reader. The next writer removes those of readers that were killed.
+//! - `notes/NAME/KEY`, the notes.
 //!
 //! # Tokens
-//! The next one is the larger of the counter in the file plus one, and the clock in microseconds. Nothing is brought to
-//! the disk for that: a crash of the machine that loses the last writes leaves a smaller counter, and the clock is
-//! above all tokens that were given, as it was when they were given. Only a counter that is lost *and* a clock that was
-//! stepped back, together, repeat a token.
+//! The next token is the larger of the counter in the file plus one, and the clock in microseconds. It is not synced to the
+//! disk: a crash of the machine that loses the last writes leaves a smaller counter, and the clock is above all tokens that
+//! were given. Only a counter that is lost together with a clock that was set back repeats a token.
 //!
-//! # What it costs
-//! An uncontended pair is these system calls, and three `getpid`. A bare lock with a record (`open`, `flock`, `write`,
-//! `flock`, `close`) is five of them.
+//! # Cost
+//! An uncontended lock and release are these system calls, and three `getpid`. A bare lock with a record (`open`, `flock`,
+//! `write`, `flock`, `close`) is five of them.
 //!
 //! | step | calls |
 //! |---|---|
-//! | does somebody wait? | `openat` (not there) |
+//! | does anybody wait? | `openat` (fails) |
 //! | the lock | `open`, `fstat`, `flock` |
-//! | does somebody wait by now? | `openat` (not there) |
-//! | is a writer just becoming a reader? | `fcntl` |
+//! | does anybody wait by now? | `openat` (fails) |
+//! | is a writer becoming a reader? | `fcntl` |
 //! | counter and holder | `pread`, `pwrite` |
-//! | is it still the file that others see? | `newfstatat` |
+//! | is the locked file still at its path? | `newfstatat` |
 //! | release | `pwrite`, `flock`, `close` |
 //!
-//! What is held is looked at once a second: whether its file still stands in its place. Who waits looks once a second, too,
-//! and costs nothing else.
+//! Once a second the client checks whether the files of its locks are still at their paths. A waiter checks once a second,
+//! too, and costs nothing else.
 //!
-//! | file | concept |
-//! |---|---|
-//! | `directory` | choosing, making and checking the directory |
-//! | `trust` | who could put another directory in its place |
-//! | `access` | with which rights files and directories are made |
-//! | `names` | file names for lock names |
-//! | `paths` | where the files of one name are |
-//! | `count_gate` | one at a time, among those who share the lock |
-//! | `readers` | who reads |
-//! | `share` | how readers get their tokens, and how a writer becomes one |
-//! | `lock` | the kernel's lock, and the descriptor that keeps it |
-//! | `kernel_queue` | waiting in the kernel's queue |
-//! | `state` | what stands in a lock file |
-//! | `holds` | what this client holds |
-//! | `recheck` | a look at the files of what is held |
-//! | `tickets` | tickets |
-//! | `rival` | somebody else's ticket |
-//! | `waiting` | waiting |
-//! | `backend` | the contract |
-//! | `notes` | values beside names |
-//! | `admin` | looking from outside |
-//! | `doctor` | what is worth knowing about a directory |
-//! | `errors` | what the system refuses |
-//! | `flock/` | another store: the lock that flock(1) takes |
+//! # Platforms
+//! That describes Linux. On macOS and FreeBSD tickets are regular files, and waiters behind the first one look every 50 ms;
+//! holders are known from the lock files alone, and a file `NAME.gate` lets a writer become a reader. On Windows connecting
+//! answers [`Unsupported`](crate::ErrorKind::Unsupported).
+
+// | file | concept |
+// |---|---|
+// | `backend` | the backend contract |
+// | `acquire` | from a free lock file to a grant |
+// | `waiting` | waiting, with a ticket and in the kernel's queue |
+// | `wake_ups` | the events that wake a waiter |
+// | `tickets` | the queue of a name, and our own ticket in it |
+// | `rival` | the ticket of another waiter |
+// | `kernel_queue` | waiting in the kernel's queue, by threads |
+// | `lock` | an open lock file and the kernel's lock on it |
+// | `state` | the content of a lock file |
+// | `held` | one grant |
+// | `holds` | the table of what a client holds and waits for |
+// | `recheck` | a periodic look at the files of what is held |
+// | `readers` | the records of readers |
+// | `share` | the tokens of readers, and downgrades |
+// | `count_gate` | one at a time, among those who share the lock |
+// | `notes` | notes |
+// | `admin` | listing and eviction |
+// | `doctor` | findings about a directory |
+// | `directory` | choosing, making and checking the directory |
+// | `trust` | the check that nobody else can replace the directory |
+// | `access` | the permissions of files and directories |
+// | `names` | file names for lock names |
+// | `paths` | the paths of the files of one name |
+// | `errors` | errors of the system as errors of cotter |
+// | `flock/` | another store: the lock that flock(1) takes |
+// | `unsupported` | this module on Windows |
 
 mod access;
+mod acquire;
 mod admin;
 mod backend;
 mod count_gate;
@@ -66,6 +75,7 @@ mod directory;
 mod doctor;
 mod errors;
 mod flock;
+mod held;
 mod holds;
 mod kernel_queue;
 mod lock;
@@ -80,6 +90,7 @@ mod state;
 mod tickets;
 mod trust;
 mod waiting;
+mod wake_ups;
 
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};
@@ -90,13 +101,13 @@ pub use flock::Flock;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The scheme of its URLs.
+/// The scheme of the URLs.
 const SCHEME: &str = "file";
 
 /// Locks in one directory, for the processes of one user or group on one host.
 ///
 /// A grant lives with its process: the ttl of the lease is ignored, and the lock is free as soon as the process ends.
-/// The lock file must stay where it is: deleted or replaced, the grant is lost, and its guard says so.
+/// The lock file must stay at its path: when it is deleted or replaced, the grant is lost, and its guard says so.
 ///
 /// ```
 /// # use cotter::{file, Client};
@@ -122,24 +133,24 @@ impl Default for Store {
 
 impl Store {
     /// The default directory: `.local/state/cotter` in the home directory that the system knows for this user.
-    /// Nothing of the environment counts, so that cron, ssh and services share it.
+    /// Environment variables do not count, so that cron, ssh and services share it.
     pub fn home() -> Self {
         Self { place: Where::Home, group: None, probe: crate::sys::filesystem::of }
     }
 
-    /// This directory, an absolute path. Made with mode 0700 if it is missing and its parent is there.
+    /// This directory, an absolute path. It is made with mode 0700 if it is missing and its parent exists.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self { place: Where::At(directory.into()), ..Self::home() }
     }
 
-    /// Shares the directory with all users of a group: made with mode 2770, refused with any other.
+    /// Shares the directory with all users of a group. It is made with mode 2770, and refused with any other mode.
     #[must_use]
     pub fn shared(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
     }
 
-    /// From what stands behind `file:` in a URL.
+    /// From the part of a URL after `file:`.
     pub(crate) fn from_url(rest: &str) -> Result<Self> {
         let (place, query) = rest.split_once('?').map_or((rest, None), |(p, q)| (p, Some(q)));
         let store = if place.is_empty() { Self::home() } else { Self::at(path(place)?) };
@@ -153,7 +164,7 @@ impl Store {
 /// The directory of `///DIR`.
 fn path(place: &str) -> Result<PathBuf> {
     let Some(path) = place.strip_prefix("//") else {
-        return Err(config(format!("{:?} behind file: is not understood; write file:///DIR", shown(place))));
+        return Err(config(format!("{:?} after file: is not understood; write file:///DIR", shown(place))));
     };
     let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
     if !host.is_empty() {
@@ -168,7 +179,7 @@ fn path(place: &str) -> Result<PathBuf> {
         )));
     }
     if path.contains('#') {
-        return Err(config("file: takes nothing behind a #; write %23 if the directory has one"));
+        return Err(config("file: takes nothing after a #; write %23 if the directory has one"));
     }
     unescape(path)
 }

@@ -1,17 +1,17 @@
 //! File names for lock names.
 //!
-//! What is not a lower-case ASCII letter, a digit, `_`, `-` or an inner `.` stands as `%xx`, so that two names never
-//! share a file, not even where the file system does not tell `Job` from `job`. Long names are cut and end in `~` and
-//! their SHA-256; the file itself then says which name it belongs to.
+//! Everything except lower-case ASCII letters, digits, `_`, `-` and an inner `.` is written as `%xx`, so that two names
+//! never share a file, not even on a file system that ignores case. Long names are cut, and end in `~` and their SHA-256;
+//! the file itself then contains the name.
 
 use crate::Name;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// With the longest suffix this stays below the 255 bytes of a file name.
-const LONGEST: usize = 200;
-/// What is left of a long name, for people.
-const PREFIX: usize = 100;
+const MAX_SIZE: usize = 200;
+/// The part of a long name that is kept, for people.
+const PREFIX_SIZE: usize = 100;
 
 /// The file name for a name or key, without a suffix. Empty for the empty key.
 pub(super) fn encode(name: &str) -> String {
@@ -25,8 +25,8 @@ pub(super) fn encode(name: &str) -> String {
             _ => push_hex(&mut encoded, '%', &[byte]),
         }
     }
-    if encoded.len() > LONGEST {
-        encoded.truncate(PREFIX);
+    if encoded.len() > MAX_SIZE {
+        encoded.truncate(PREFIX_SIZE);
         push_hex(&mut encoded, '~', &Sha256::digest(bytes));
     }
     encoded
@@ -51,7 +51,7 @@ pub(super) fn decode(encoded: &str) -> Option<Name> {
 fn push_hex(text: &mut String, mark: char, bytes: &[u8]) {
     text.push(mark);
     for byte in bytes {
-        write!(text, "{byte:02x}").expect("a string takes all that is written");
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
         let files: std::collections::HashSet<_> = names.iter().map(|n| encode(n).to_lowercase()).collect();
         assert_eq!(files.len(), names.len());
         for file in files {
-            assert!(file.len() <= LONGEST && !file.starts_with('.') && !file.contains('/'), "{file}");
+            assert!(file.len() <= MAX_SIZE && !file.starts_with('.') && !file.contains('/'), "{file}");
         }
     }
 

@@ -1,11 +1,11 @@
-//! Values beside names: one file per key, written beside, brought to the disk, and renamed into place.
+//! Notes: one file per key, written under another name, synced to the disk, and renamed into place.
 //!
-//! Writers of one name pass a gate, a file that they lock in turn; readers do not. A write waits for the disk in the
-//! task that asks for it.
+//! The writers of one name take turns by locking a file; readers do not. A write waits for the disk in the task that asks
+//! for it.
 
 use super::backend::Files;
 use super::errors::{errno, fault, foreign};
-use super::lock::{Opened, SAFE, Way};
+use super::lock::{LockFile, LockKind, SAFE};
 use super::names::encode;
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
@@ -49,17 +49,17 @@ impl Kept {
     }
 }
 
-/// The notes of one name.
-struct Shelf<'a> {
+/// The directory with the notes of one name.
+struct NoteDirectory<'a> {
     files: &'a Files,
-    top: PathBuf,
+    all_notes: PathBuf,
     directory: PathBuf,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> NoteDirectory<'a> {
     fn of(files: &'a Files, name: &Name) -> Self {
-        let top = files.directory.path.join("notes");
-        Self { files, directory: top.join(encode(name)), top }
+        let all_notes = files.directory.path.join("notes");
+        Self { files, directory: all_notes.join(encode(name)), all_notes }
     }
 
     fn file(&self, key: &str) -> PathBuf {
@@ -84,14 +84,14 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Writes if `may` agrees with what is there; answers the new revision.
+    /// Writes if `may` agrees to replace the present note, and returns the new revision.
     async fn write(
         &self,
         at: NoteAt<'_>,
         bytes: &[u8],
         may: impl Fn(Option<&Kept>) -> bool + Send,
     ) -> Result<Option<u64>> {
-        let _gate = self.pass().await?;
+        let _lock = self.lock().await?;
         let old = self.load(at.key)?;
         if !may(old.as_ref()) {
             return Ok(None);
@@ -103,27 +103,28 @@ impl<'a> Shelf<'a> {
         Ok(Some(revision))
     }
 
-    /// Waits until no other writer is inside.
-    async fn pass(&self) -> Result<Inside> {
+    /// Waits until no other process writes.
+    async fn lock(&self) -> Result<WriteLock> {
         let access = &self.files.directory.access;
-        for directory in [&self.top, &self.directory] {
+        for directory in [&self.all_notes, &self.directory] {
             access.make(directory).map_err(|e| fault("making the directory", directory, e))?;
         }
         let clock = &*self.files.clock;
-        let mut gate = Gate { shelf: self, path: self.directory.join(".gate") };
-        let passed = poll::until(clock, Until::Moment(clock.now() + GATE), &mut gate).await?;
-        passed.ok_or_else(|| {
-            let why = format!("another writer keeps {} locked", gate.path.display());
+        let mut attempt = LockAttempt { notes: self, path: self.directory.join(".gate") };
+        let last = Until::Moment(clock.now() + LOCK_TIMEOUT);
+        let locked = poll::until(clock, last, &mut attempt).await?;
+        locked.ok_or_else(|| {
+            let why = format!("another writer keeps {} locked", attempt.path.display());
             Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME)
         })
     }
 
-    /// Inside the gate, so the name of the new file is free.
+    /// Only one process writes, so the name of the new file is free.
     fn replace(&self, path: &Path, text: &[u8]) -> Result<()> {
         let new = self.directory.join(".new");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let access = &self.files.directory.access;
-        // Of one who was killed in here; it may have been another user.
+        // A writer that was killed may have left one, and may have been another user.
         let _ = unlink(&new);
         let written = || {
             let fd = open(&new, flags, access.file)?;
@@ -137,35 +138,31 @@ impl<'a> Shelf<'a> {
     }
 }
 
-/// A writer is inside for one write to the disk.
-const GATE: Duration = Duration::from_secs(10);
+/// A writer keeps the lock for one write to the disk.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Waits to be let in.
-struct Gate<'a> {
-    shelf: &'a Shelf<'a>,
+/// Waits for the lock of the writers.
+struct LockAttempt<'a> {
+    notes: &'a NoteDirectory<'a>,
     path: PathBuf,
 }
 
-/// Inside the gate, until it is dropped.
-struct Inside(Option<Opened>);
+/// The lock of the writers, until it is dropped.
+struct WriteLock(Option<LockFile>);
 
-impl Drop for Inside {
+impl Drop for WriteLock {
     fn drop(&mut self) {
-        self.0.take().into_iter().for_each(Opened::free);
+        self.0.take().into_iter().for_each(LockFile::free);
     }
 }
 
-impl Attempt for Gate<'_> {
-    type Done = Inside;
+impl Attempt for LockAttempt<'_> {
+    type Done = WriteLock;
 
-    async fn attempt(&mut self) -> Result<Option<Inside>> {
-        let opened = Opened::ours(&self.path, &self.shelf.files.directory.access)?;
-        let inside = opened.attempt(Way::Alone).map_err(|e| fault("locking", &self.path, e))?;
-        Ok(inside.then_some(Inside(Some(opened))))
-    }
-
-    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(std::future::pending())
+    async fn attempt(&mut self) -> Result<Option<WriteLock>> {
+        let opened = LockFile::open(&self.path, &self.notes.files.directory.access)?;
+        let locked = opened.attempt(LockKind::Exclusive).map_err(|e| fault("locking", &self.path, e))?;
+        Ok(locked.then_some(WriteLock(Some(opened))))
     }
 
     fn period(&self) -> Duration {
@@ -176,7 +173,7 @@ impl Attempt for Gate<'_> {
 #[async_trait]
 impl Notes for Files {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
-        Ok(Shelf::of(self, name).load(key)?.map(|k| k.note))
+        Ok(NoteDirectory::of(self, name).load(key)?.map(|k| k.note))
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
@@ -185,47 +182,47 @@ impl Notes for Files {
             let larger = |k: &Kept| (at.token, at.sequence) > (k.note.token.get(), k.sequence);
             self.holds.is_good(claim.id) && old.is_none_or(larger)
         };
-        Shelf::of(self, &claim.name).write(at, bytes, newer).await
+        NoteDirectory::of(self, &claim.name).write(at, bytes, newer).await
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
         let same = |old: Option<&Kept>| old.map_or(0, |k| k.note.revision) == seen;
         let at = NoteAt { key, token: 0, sequence: 0 };
-        Shelf::of(self, name).write(at, bytes, same).await
+        NoteDirectory::of(self, name).write(at, bytes, same).await
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        let shelf = Shelf::of(self, name);
-        let mut change = Change { shelf, key, seen, watch: None, woken: Arc::default() };
+        let notes = NoteDirectory::of(self, name);
+        let mut change = NoteChange { notes, key, seen, watch: None, woken: Arc::default() };
         poll::until(&*self.clock, until, &mut change).await
     }
 }
 
-/// Waits until a note is another one than was seen.
-struct Change<'a> {
-    shelf: Shelf<'a>,
+/// Waits until the revision of a note differs from the one that was seen.
+struct NoteChange<'a> {
+    notes: NoteDirectory<'a>,
     key: &'a str,
     seen: u64,
     watch: Option<Watch>,
     woken: Arc<Notify>,
 }
 
-impl Attempt for Change<'_> {
+impl Attempt for NoteChange<'_> {
     type Done = Note;
 
     async fn attempt(&mut self) -> Result<Option<Note>> {
         if self.watch.is_none() {
-            let watcher = self.shelf.files.watcher();
-            self.watch = watcher.and_then(|w| w.watch(&self.shelf.directory, &self.woken));
+            let watcher = self.notes.files.watcher();
+            self.watch = watcher.and_then(|w| w.watch(&self.notes.directory, &self.woken));
         }
-        Ok(self.shelf.load(self.key)?.map(|k| k.note).filter(|n| n.revision != self.seen))
+        Ok(self.notes.load(self.key)?.map(|k| k.note).filter(|n| n.revision != self.seen))
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.woken.clone().notified_owned())
     }
 
-    /// Before the first note there is nothing to watch.
+    /// Before the first note there is no directory to watch.
     fn period(&self) -> Duration {
         Duration::from_millis(if self.watch.is_some() { 1000 } else { 50 })
     }

@@ -1,4 +1,4 @@
-//! Where the files of one name are.
+//! The paths of the files of one name.
 
 use super::directory::Directory;
 use super::names::encode;
@@ -11,18 +11,18 @@ use std::path::PathBuf;
 pub(super) const LOCK: &str = ".lock";
 /// The suffix of queues.
 pub(super) const QUEUE: &str = ".queue";
-/// The suffix of the records of readers.
+/// The suffix of directories with records of readers.
 const READERS: &str = ".readers";
 
-/// The files of one name.
+/// The paths of the files of one name.
 #[derive(Debug, Clone)]
-pub(super) struct Spot {
+pub(super) struct LockPaths {
     pub(super) lock: PathBuf,
     pub(super) queue: Queue,
     pub(super) readers: Readers,
 }
 
-impl Spot {
+impl LockPaths {
     /// The gate's own file, on systems where it has one.
     pub(super) fn gate(&self) -> PathBuf {
         self.lock.with_extension("gate")

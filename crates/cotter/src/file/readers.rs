@@ -1,27 +1,27 @@
-//! Who reads: the lock file has room for one holder, so every reader has a record of its own beside it.
+//! The readers of a lock. The lock file has room for one holder, so every reader has a record of its own in a directory.
 //!
-//! A record is written when the lock is had and goes before the lock does. What a reader that was killed left behind
-//! counts for nothing, because the kernel knows that it does not read any more; the next writer clears it away.
+//! A record is written after the reader got the lock, and removed before it gives the lock back. The record of a reader
+//! that was killed does not count, because the kernel knows that the reader is gone; the next writer removes it.
 
 use super::access::Access;
 use super::errors::fault;
 use super::state::State;
 use crate::sys::FileId;
-use crate::sys::holders::{self, Flocked};
+use crate::sys::holders::{self, KernelLock};
 use crate::{Error, ErrorKind, Result};
 use rustix::fs::{Mode, OFlags, open, rmdir, unlink};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// The records of one name; their directory is made by the first reader.
+/// The records of one name. The first reader makes their directory.
 #[derive(Debug, Clone)]
 pub(super) struct Readers {
     pub(super) directory: PathBuf,
     pub(super) access: Access,
 }
 
-/// One reader's record; it goes when this is dropped.
+/// One reader's record. Dropping this removes it.
 #[derive(Debug)]
 pub(super) struct Record(PathBuf);
 
@@ -31,14 +31,14 @@ impl Drop for Record {
     }
 }
 
-/// Directories come and go under our hands, but not that often.
-const RESTARTS: usize = 100;
+/// Other processes create and remove the same directory, but not this often in a row.
+const MAX_RESTARTS: usize = 100;
 
 impl Readers {
-    /// Writes who reads with the first token of this state.
+    /// Writes the record of the reader with the first token of this state.
     pub(super) fn enter(&self, state: &State) -> Result<Record> {
         let path = self.directory.join(format!("{:020}", state.first));
-        for _ in 0..RESTARTS {
+        for _ in 0..MAX_RESTARTS {
             match self.write(&path, state)? {
                 Some(record) => return Ok(record),
                 None => self
@@ -47,11 +47,11 @@ impl Readers {
                     .map_err(|e| fault("making the directory", &self.directory, e))?,
             }
         }
-        let why = format!("{} is taken away again and again", self.directory.display());
+        let why = format!("{} is removed again and again", self.directory.display());
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME))
     }
 
-    /// `None` when the directory is not there.
+    /// `None` when the directory does not exist.
     fn write(&self, path: &Path, state: &State) -> Result<Option<Record>> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = match open(path, flags, self.access.file) {
@@ -65,12 +65,12 @@ impl Readers {
         Ok(Some(record))
     }
 
-    /// Those who read now, the longest first. Without the kernel's table, all who said so.
-    pub(super) fn now(&self, file: FileId, locks: Option<&[Flocked]>) -> Vec<State> {
+    /// The present readers, in order of arrival. Without the kernel's table, all that have a record.
+    pub(super) fn now(&self, file: FileId, locks: Option<&[KernelLock]>) -> Vec<State> {
         let mut readers = self.records();
         let Some(locks) = locks else { return readers };
         let mut pids: Vec<u32> = locks.iter().filter_map(|l| l.pid_on(file)).collect();
-        // As many of a process as it has locks. What it had in a former life, under the same number, is older.
+        // As many of a process as it has locks. Records of an earlier process with the same number are older.
         let mut reads = |reader: &State| {
             pids.iter().position(|pid| *pid == reader.pid).map(|at| pids.swap_remove(at)).is_some()
         };
@@ -89,7 +89,7 @@ impl Readers {
         readers
     }
 
-    /// Takes away what the dead left behind. Only for who knows that nobody reads.
+    /// Removes the records of killed readers. Only for a caller that knows that nobody reads.
     pub(super) fn clear(&self) {
         for path in self.files() {
             let _ = unlink(&path);

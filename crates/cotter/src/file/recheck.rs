@@ -1,7 +1,8 @@
-//! A look, now and then, at the files of what is held: do they still stand in their places?
+//! A periodic look at the files that are locked: are they still at their paths?
 //!
-//! Nothing tells when a lock file is deleted or replaced, but for an inotify instance, and those are few.
+//! Nothing tells when a lock file is deleted or replaced, except an inotify instance, and a user may have few of those.
 
+use super::holds::{Hold, Holds};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,74 +11,62 @@ use tokio::time::sleep;
 
 /// A lost lock file is noticed within this time.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Looking takes at most one part in so many of the time.
-const SHARE: u32 = 50;
-/// How many rounds there are between two touches.
-const TOUCH: u32 = 1800;
+/// Where looking takes long, the pauses are this many times as long.
+const PAUSE_FACTOR: u32 = 50;
+/// Files are touched in one of so many rounds.
+const TOUCH_ROUNDS: u32 = 1800;
 
-/// What is looked at.
-pub(super) trait Rounded: Send + Sync + 'static {
-    /// Whether anything is held.
-    fn is_held(&self) -> bool;
-
-    /// Tells those whose file does not stand in its place any more.
-    fn look(&self);
-
-    /// Keeps whoever clears away old files from the files that are held.
-    fn touch(&self);
-}
-
-/// One task, asleep while nothing is held.
+/// The task that looks at the files of one client. It sleeps while nothing is held.
 #[derive(Debug)]
-pub(super) struct Rounds(Arc<Rest>);
+pub(super) struct Rechecks(Arc<Sleep>);
 
 #[derive(Debug)]
-struct Rest {
-    rests: AtomicBool,
+struct Sleep {
+    asleep: AtomicBool,
     wake: Notify,
 }
 
-impl Rounds {
-    /// On the runtime that calls.
-    pub(super) fn start<T: Rounded>(held: &Arc<T>) -> Self {
-        let rest = Arc::new(Rest { rests: AtomicBool::new(true), wake: Notify::new() });
-        tokio::spawn(go(Arc::downgrade(held), rest.clone()));
-        Self(rest)
+impl Rechecks {
+    /// Starts it on the runtime of the caller.
+    pub(super) fn start<H: Hold>(holds: &Arc<Holds<H>>) -> Self {
+        let task = Arc::new(Sleep { asleep: AtomicBool::new(true), wake: Notify::new() });
+        tokio::spawn(run(Arc::downgrade(holds), task.clone()));
+        Self(task)
     }
 
     /// Something is held from now on.
     pub(super) fn begin(&self) {
-        if self.0.rests.swap(false, Ordering::SeqCst) {
+        if self.0.asleep.swap(false, Ordering::SeqCst) {
             self.0.wake.notify_one();
         }
     }
 }
 
-impl Drop for Rounds {
+impl Drop for Rechecks {
     fn drop(&mut self) {
-        // It sees that there is nothing left to look at.
+        // The task sees that its client has gone, and ends.
         self.0.wake.notify_one();
     }
 }
 
-async fn go<T: Rounded>(held: Weak<T>, rest: Arc<Rest>) {
+async fn run<H: Hold>(holds: Weak<Holds<H>>, task: Arc<Sleep>) {
     let mut pause = PERIOD;
     for round in 1_u32.. {
-        if held.upgrade().is_some_and(|held| !held.is_held()) {
-            rest.rests.store(true, Ordering::SeqCst);
-            // What came before that has woken nobody.
-            if held.upgrade().is_some_and(|held| !held.is_held()) {
-                rest.wake.notified().await;
+        if holds.upgrade().is_some_and(|holds| holds.is_empty()) {
+            task.asleep.store(true, Ordering::SeqCst);
+            // A grant that came before that has woken nobody.
+            if holds.upgrade().is_some_and(|holds| holds.is_empty()) {
+                task.wake.notified().await;
             }
-            rest.rests.store(false, Ordering::SeqCst);
+            task.asleep.store(false, Ordering::SeqCst);
         }
         sleep(pause).await;
-        let Some(held) = held.upgrade() else { return };
+        let Some(holds) = holds.upgrade() else { return };
         let start = Instant::now();
-        held.look();
-        if round % TOUCH == 0 {
-            held.touch();
+        holds.check();
+        if round % TOUCH_ROUNDS == 0 {
+            holds.touch();
         }
-        pause = PERIOD.max(start.elapsed() * SHARE);
+        pause = PERIOD.max(start.elapsed() * PAUSE_FACTOR);
     }
 }

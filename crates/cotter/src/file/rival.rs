@@ -1,4 +1,4 @@
-//! Somebody else's ticket: whether its owner lives, and whether it listens.
+//! The ticket of another waiter: whether its owner lives, and whether it listens.
 
 use super::access::Access;
 use super::errors::fault;
@@ -12,12 +12,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Who does not answer a question for so long does not listen.
-const DEAF: Duration = Duration::from_millis(950);
+/// A waiter that does not answer a question for this long does not listen.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(950);
 /// A ticket that is not finished by then never will be.
-const UNFINISHED: Duration = Duration::from_secs(10);
+const CREATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A ticket, open for reading. It is a pipe: its end can be waited for, and a byte in it is a question to its owner.
+/// A ticket, open for reading. A byte in it is a question to its owner.
 #[derive(Debug)]
 pub(super) struct Rival {
     owner: process::Id,
@@ -26,13 +26,13 @@ pub(super) struct Rival {
 }
 
 impl Rival {
-    /// Opens it; `None` when it is gone, or nobody's.
+    /// Opens it; `None` when it is gone, or is no ticket.
     pub(super) fn open(directory: &Path, name: &str) -> Result<Option<Self>> {
         let path = directory.join(name);
         let file = match open(&path, SAFE | OFlags::RDONLY, Mode::empty()) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
-            // It gets its rights before its name; so this one is not finished.
+            // It gets its permissions before its final name, so this one is not finished.
             Err(Errno::ACCESS) if name.starts_with('.') => return Ok(None),
             Err(e) => return Err(fault("opening", &path, e)),
         };
@@ -53,15 +53,16 @@ impl Rival {
         !free
     }
 
-    /// Whether its owner waits and could notice that its turn has come. One that is stopped is known at once where its
-    /// number means something here; any other, however it is kept from running, by leaving a question unanswered.
+    /// Whether its owner waits and could notice that its turn has come. A stopped process is recognised at once where its
+    /// number means something here; any other that does not run, for whatever reason, by a question that it leaves
+    /// unanswered.
     pub(super) fn is_listening(&self) -> bool {
         self.lives()
             && !self.owner.is_stopped()
-            && !(self.is_asked() && self.age().is_none_or(|age| age >= DEAF))
+            && !(self.is_asked() && self.age().is_none_or(|age| age >= ANSWER_TIMEOUT))
     }
 
-    /// Asks whether it listens. That wakes it, too.
+    /// Asks whether it listens, which also wakes it.
     pub(super) fn ask(&self) {
         if self.is_asked() {
             return;
@@ -73,7 +74,7 @@ impl Rival {
         let _ = write(&pipe, b"?");
     }
 
-    /// Whether a question waits for its answer: whoever listens takes it out at once.
+    /// Whether a question waits for its answer. A waiter that listens takes it out at once.
     fn is_asked(&self) -> bool {
         ticket::is_asked(&self.file)
     }
@@ -83,13 +84,13 @@ impl Rival {
         fstat(&self.file).ok().and_then(|stat| since(&stat))
     }
 
-    /// Whether its owner ended before it was finished.
+    /// Whether its owner died before it was finished.
     pub(super) fn is_abandoned(&self) -> bool {
-        !self.lives() && self.age().is_none_or(|age| age >= UNFINISHED)
+        !self.lives() && self.age().is_none_or(|age| age >= CREATION_TIMEOUT)
     }
 
-    /// Its end of the pipe once more, to wait for.
-    pub(super) fn pipe(&self) -> std::io::Result<OwnedFd> {
+    /// Another descriptor of it, to wait for its end.
+    pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
         self.file.try_clone()
     }
 
@@ -110,7 +111,7 @@ pub(super) fn name_of(number: u64) -> String {
     format!("{number:020}-{pid}-{namespace:x}-{:016x}", rand::random::<u64>())
 }
 
-/// Whose ticket has this name.
+/// The owner of the ticket with this name.
 fn owner(name: &str) -> process::Id {
     let mut parts = name.split('-').skip(1);
     let pid = parts.next().and_then(|pid| pid.parse().ok()).unwrap_or_default();
@@ -118,10 +119,11 @@ fn owner(name: &str) -> process::Id {
     process::Id { pid, namespace }
 }
 
-/// Makes the pipe of a ticket under a name that does not count yet, locked. `None` when somebody took it away meanwhile.
+/// Creates and locks the file of a ticket, under a name that does not count yet. `None` when another process removed it
+/// meanwhile.
 pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<OwnedFd>> {
     ticket::create(path, access.file)?;
-    // For both, or it would have an end as soon as it is opened.
+    // For reading and writing: a pipe without a writer would have ended as soon as it is opened.
     let file = match open(path, SAFE | OFlags::RDWR, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
@@ -130,7 +132,7 @@ pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<Ow
     access.open_up(&file)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
-        // Who tidies up may be looking at it.
+        // A process that cleans up may be looking at it.
         Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(e) => return Err(e),
     }

@@ -1,68 +1,64 @@
-//! Readers: how they get their tokens, and how a writer becomes one.
+//! Readers: reserving their tokens, and turning a writer into a reader.
 
 use super::backend::Files;
 use super::count_gate;
 use super::errors::fault;
-use super::holds::{Held, How};
-use super::lock::{Opened, Way};
-use super::paths::Spot;
+use super::held::{Held, HeldAs};
+use super::lock::{LockFile, LockKind};
+use super::paths::LockPaths;
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Claim, Grant, Mode, Session, Until};
 use crate::sys::gate;
 use crate::{Error, ErrorKind, Result};
-use std::pin::Pin;
 use std::time::Duration;
 
 impl Files {
-    /// From a shared lock of the kernel to a hold. Other readers may come in at this moment: the gate makes the tokens
-    /// of each its own. `None` when somebody is stuck in there.
-    pub(super) fn share(&self, claim: &Claim, spot: &Spot, bolt: Opened) -> Result<Option<Held>> {
-        let Some(gate) = count_gate::enter(bolt.fd(), spot)? else {
-            bolt.free();
+    /// Makes a hold of a shared kernel lock. Other readers may do the same at this moment: the gate lets them reserve their
+    /// tokens one after the other. `None` when a process is stuck inside.
+    pub(super) fn share(&self, claim: &Claim, paths: &LockPaths, locked: LockFile) -> Result<Option<Held>> {
+        let Some(gate) = count_gate::enter(locked.fd(), paths)? else {
+            locked.free();
             return Ok(None);
         };
-        let (state, turns) = self.count_up(claim, spot, &bolt)?;
+        let (state, turns) = self.reserve_tokens(claim, paths, &locked)?;
         drop(gate);
-        let how = How::Shared(spot.readers.enter(&state)?);
-        let (claim, spot, session) = (claim.clone(), spot.clone(), Session::new());
-        Ok(Some(Held { claim, spot, bolt, how, state, turns, session }))
+        let access = HeldAs::Reader(paths.readers.enter(&state)?);
+        let (claim, paths, session) = (claim.clone(), paths.clone(), Session::new());
+        Ok(Some(Held { claim, paths, file: locked, access, state, turns, session }))
     }
 
-    /// From writer to reader.
-    pub(super) async fn go_down(&self, grant: &Grant) -> Result<Grant> {
-        let last = Until::Moment(self.clock.now() + PATIENCE);
-        let shared = poll::until(&*self.clock, last, &mut Descent { files: self, grant }).await?;
+    /// Turns a writer into a reader.
+    pub(super) async fn become_reader(&self, grant: &Grant) -> Result<Grant> {
+        let last = Until::Moment(self.clock.now() + DOWNGRADE_TIMEOUT);
+        let shared = poll::until(&*self.clock, last, &mut Downgrade { files: self, grant }).await?;
         shared.ok_or_else(|| {
-            let why = "somebody who looked at the lock at this moment has stopped, and keeps it";
+            let why =
+                "another process tried the lock at the moment of the downgrade, got it, and has stopped";
             Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME).with_name(&grant.claim.name)
         })
     }
 }
 
-/// Who comes between gives the lock back at once.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A process that gets the lock in between gives it back at once.
+const DOWNGRADE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A writer on its way to be a reader.
-struct Descent<'a> {
+/// A writer that is becoming a reader.
+struct Downgrade<'a> {
     files: &'a Files,
     grant: &'a Grant,
 }
 
-impl Attempt for Descent<'_> {
+impl Attempt for Downgrade<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
         let (files, id) = (self.files, self.grant.claim.id);
         let step = files.holds.with_mut(id, |held| {
             let as_of = files.clock.now();
-            Ok(held.go_down()?.then(|| held.grant(as_of)))
+            Ok(held.step_down()?.then(|| held.grant(as_of)))
         });
         let step = step.unwrap_or_else(|| Err(Error::not_ours(id)));
         step.map_err(|e| e.with_name(&self.grant.claim.name))
-    }
-
-    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(std::future::pending())
     }
 
     fn period(&self) -> Duration {
@@ -71,26 +67,27 @@ impl Attempt for Descent<'_> {
 }
 
 impl Held {
-    /// One step; true when it reads. The kernel gives up the one lock before it takes the other, so somebody may get
-    /// in between. Behind the closed gate that is nobody who keeps it: a writer sees the gate, a reader needs it.
-    fn go_down(&mut self) -> Result<bool> {
-        let path = &self.spot.lock;
-        match self.how {
-            How::Shared(_) => return Ok(true),
-            How::Exclusive => match count_gate::close(self.bolt.fd(), &self.spot)? {
+    /// One step of the downgrade; true when it is done. The kernel gives up the exclusive lock before it takes the shared
+    /// one, and another process may get the lock in between. While the gate is closed such a process does not keep it: a
+    /// writer sees the gate, a reader needs it.
+    fn step_down(&mut self) -> Result<bool> {
+        let path = &self.paths.lock;
+        match self.access {
+            HeldAs::Reader(_) => return Ok(true),
+            HeldAs::Writer => match count_gate::close(self.file.fd(), &self.paths)? {
                 None => return Ok(false),
-                Some(closed) => self.how = How::Between(closed),
+                Some(closed) => self.access = HeldAs::Between(closed),
             },
-            How::Between(_) => {}
+            HeldAs::Between(_) => {}
         }
-        if !self.bolt.attempt(Way::WithReaders).map_err(|e| fault("sharing", path, e))? {
+        if !self.file.attempt(LockKind::Shared).map_err(|e| fault("sharing", path, e))? {
             return Ok(false);
         }
         (self.claim.mode, self.state.shared) = (Mode::Shared, true);
-        self.state.write(self.bolt.fd(), path)?;
-        let record = self.spot.readers.enter(&self.state)?;
-        if let How::Between(closed) = std::mem::replace(&mut self.how, How::Shared(record)) {
-            gate::open(self.bolt.fd(), closed);
+        self.state.write(self.file.fd(), path)?;
+        let record = self.paths.readers.enter(&self.state)?;
+        if let HeldAs::Between(closed) = std::mem::replace(&mut self.access, HeldAs::Reader(record)) {
+            gate::open(self.file.fd(), closed);
         }
         Ok(true)
     }
@@ -109,7 +106,7 @@ mod tests {
 
     fn claim(mode: Mode) -> Claim {
         let (name, label) = (Name::new("a").unwrap(), "test".into());
-        Claim { label, ..Claim::new(name, mode, PATIENCE) }
+        Claim { label, ..Claim::new(name, mode, DOWNGRADE_TIMEOUT) }
     }
 
     fn files(place: &std::path::Path) -> Files {
@@ -125,35 +122,37 @@ mod tests {
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         let id = grant.claim.id;
-        let spot = one.spot(&grant.claim.name);
-        let path = spot.lock.clone();
+        let paths = one.paths(&grant.claim.name);
+        let path = paths.lock.clone();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         // What the kernel may do: the old lock is gone, the new one is not there yet.
         let (between, intruder) = (open(), open());
         one.holds.with_mut(id, |held| {
-            held.how = How::Between(count_gate::close(held.bolt.fd(), &held.spot).unwrap().expect("open"));
-            rustix::fs::flock(held.bolt.fd(), FlockOperation::Unlock).unwrap();
+            held.access =
+                HeldAs::Between(count_gate::close(held.file.fd(), &held.paths).unwrap().expect("open"));
+            rustix::fs::flock(held.file.fd(), FlockOperation::Unlock).unwrap();
         });
-        assert!(count_gate::is_closed(between.as_fd(), &spot).unwrap());
+        assert!(count_gate::is_closed(between.as_fd(), &paths).unwrap());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
         rustix::fs::flock(&intruder, FlockOperation::NonBlockingLockExclusive).unwrap();
-        assert!(!one.holds.with_mut(id, Held::go_down).unwrap().unwrap(), "somebody is in between");
+        assert!(!one.holds.with_mut(id, Held::step_down).unwrap().unwrap(), "somebody is in between");
         drop(intruder);
         let shared = one.downgrade(&grant).await.unwrap();
         assert_eq!((shared.claim.mode, shared.number), (Mode::Shared, grant.number));
-        assert!(!count_gate::is_closed(between.as_fd(), &spot).unwrap());
+        assert!(!count_gate::is_closed(between.as_fd(), &paths).unwrap());
         assert!(other.acquire(&claim(Mode::Shared), Until::Now).await.unwrap().is_some());
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
     }
 
-    /// Its guard was dropped half-way: nothing of it stays.
+    /// A guard that is dropped during its downgrade leaves nothing behind.
     #[tokio::test]
     async fn a_release_half_way_frees_it() {
         let place = tempfile::tempdir().unwrap();
         let (one, other) = (files(place.path()), files(place.path()));
         let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
         one.holds.with_mut(grant.claim.id, |held| {
-            held.how = How::Between(count_gate::close(held.bolt.fd(), &held.spot).unwrap().expect("open"));
+            held.access =
+                HeldAs::Between(count_gate::close(held.file.fd(), &held.paths).unwrap().expect("open"));
         });
         one.release(&grant.claim, Default::default()).await.unwrap();
         assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_some());

@@ -1,7 +1,7 @@
-//! What stands in a lock file: the counter, and who holds it.
+//! The content of a lock file: the counter, and the holder.
 //!
-//! Lines of `key=value`, for people too. A file that a crash left empty, full of zeros or cut short counts as new: the
-//! clock is the floor under its tokens. A file that does not begin like one of ours is somebody else's.
+//! Lines of `key=value`, so that people can read it. A file that a crash left empty, full of zeros or cut short counts as new: the
+//! clock is the floor under its tokens. A file that does not begin with the header was not written by cotter.
 
 use super::errors::{fault, foreign};
 use super::lock::SAFE;
@@ -17,18 +17,18 @@ const HEADER: &str = "cotter lock ";
 const VERSION: u32 = 1;
 const END: &str = "end";
 /// More than the longest record.
-const MOST: usize = 2048;
+const MAX_RECORD_SIZE: usize = 2048;
 /// The longest label that is kept, in bytes.
-const LABEL: usize = 512;
+const MAX_LABEL_SIZE: usize = 512;
 
-/// One lock file's content.
+/// The content of one lock file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) name: String,
     /// The largest token that was reserved.
     pub(super) last: u64,
     pub(super) held: bool,
-    /// By readers, of whom this is the last that came.
+    /// Held by readers; the record is that of the last that came.
     pub(super) shared: bool,
     /// The first token of the holder's block.
     pub(super) first: u64,
@@ -45,7 +45,7 @@ impl State {
     /// Reserves the next tokens for a claim.
     pub(super) fn grant(&mut self, claim: &Claim, micros: u64) -> u16 {
         self.shared = !claim.mode.is_exclusive();
-        // Readers take back nothing, because another one may have come since.
+        // A reader cannot return unused tokens, because another reader may have come since.
         let wanted = if self.shared { 1 } else { claim.turns };
         let (first, turns) = tokens::reserve(self.last, micros, wanted);
         self.first = first;
@@ -61,25 +61,25 @@ impl State {
 
     /// Whether the holder has this token.
     pub(super) fn has(&self, token: u64) -> bool {
-        // What is after a reader's in the counter is another one's.
+        // Tokens after the first belong to other readers.
         let last = if self.shared { self.first } else { self.last };
         (self.first..=last).contains(&token)
     }
 
-    /// The same, held by another process than the one that wrote it.
+    /// The same record with another process as the holder.
     pub(super) fn held_by(&self, pid: u32) -> Self {
         Self { pid, ..self.clone() }
     }
 
-    /// Takes back the tokens that were not used.
+    /// Records the release, and returns the tokens that were not used.
     pub(super) fn free(&mut self, used: u16) {
         self.held = false;
         self.last = self.last.min((self.first + u64::from(used)).saturating_sub(1));
     }
 
-    /// What stands in the file; `None` when it was never written, or a crash spoiled it.
+    /// Reads the file; `None` when it was never written, or a crash spoiled it.
     pub(super) fn read(file: BorrowedFd<'_>, path: &Path) -> Result<Option<Self>> {
-        let mut bytes = [0; MOST];
+        let mut bytes = [0; MAX_RECORD_SIZE];
         let size = pread(file, &mut bytes, 0).map_err(|e| fault("reading", path, e))?;
         Self::parse(&bytes[..size]).map_err(|why| foreign(path, why))
     }
@@ -91,7 +91,7 @@ impl State {
         pread(&file, &mut start, 0).is_ok_and(|n| n == start.len()) && start == HEADER.as_bytes()
     }
 
-    /// One write; what was longer is cut.
+    /// Writes the file in one call, and cuts what is left of a longer record.
     pub(super) fn write(&mut self, file: BorrowedFd<'_>, path: &Path) -> Result<()> {
         let text = self.text();
         let written = pwrite(file, text.as_bytes(), 0).map_err(|e| fault("writing", path, e))?;
@@ -114,12 +114,12 @@ impl State {
             (true, true) => "shared",
         };
         let claim = self.claim.map_or_else(String::new, |c| c.to_string());
-        // The counter comes first: what is cut short may still have it.
+        // The counter comes first: a record that is cut short may still have it.
         let written = write!(
             text,
             "{HEADER}{VERSION}\nlast={last}\nname={name}\nstate={state}\nfirst={first}\nclaim={claim}\npid={pid}\nsince={since}\nlabel={label}\n{END}\n"
         );
-        written.expect("a string takes all that is written");
+        written.expect("writing to a string does not fail");
         text
     }
 
@@ -141,7 +141,7 @@ impl State {
         Ok(Some(Self { size: bytes.len(), ..Self::fields(body) }))
     }
 
-    /// What can be read of it. A line that was cut has no end and does not count.
+    /// The fields that can be read. A line without an end was cut short and does not count.
     fn fields(body: &str) -> Self {
         let mut state = Self::default();
         for line in body.split_inclusive('\n') {
@@ -166,7 +166,7 @@ impl State {
 }
 
 fn one_line(label: &str) -> String {
-    let fits = |(at, c): &(usize, char)| at + c.len_utf8() <= LABEL;
+    let fits = |(at, c): &(usize, char)| at + c.len_utf8() <= MAX_LABEL_SIZE;
     let printable = |(_, c): (usize, char)| if c.is_control() { ' ' } else { c };
     label.char_indices().take_while(fits).map(printable).collect()
 }

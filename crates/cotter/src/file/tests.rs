@@ -1,7 +1,7 @@
-//! URLs, and what goes on without threads that wait.
+//! URLs, and waiting without threads.
 
 use super::backend::Files;
-use super::kernel_queue::Sleepers;
+use super::kernel_queue::WaitThreads;
 use super::*;
 use crate::backend::{Backend, Claim, Extension, Grant, Mode, Until};
 use crate::engine::Engine;
@@ -57,7 +57,7 @@ fn without_threads(place: &std::path::Path) -> (Files, Files) {
         let directory =
             Directory::open(&Where::At(place.join("locks")), None, crate::sys::filesystem::of).unwrap();
         let mut files = Files::new(directory, clock.clone());
-        files.sleepers = Sleepers::at_most(0);
+        files.threads = WaitThreads::at_most(0);
         files
     };
     (client(), client())
@@ -141,5 +141,5 @@ async fn neither_holding_nor_waiting_takes_an_inotify_instance() {
     let wanted = claim();
     let waiting = other.acquire(&wanted, Until::Forever);
     assert!(tokio::time::timeout(Duration::from_millis(200), waiting).await.is_err());
-    assert!([one, other].iter().all(|files| files.watches().is_none()));
+    assert!([one, other].iter().all(|files| files.started_watcher().is_none()));
 }

@@ -1,8 +1,9 @@
-//! Tickets: who waits for a name, in order of arrival.
+//! Tickets: the queue of a name, in order of arrival.
 //!
-//! A ticket is a pipe in the directory of the queue, numbered by the boot clock and kept locked by its owner. It becomes
-//! visible only when it is locked, so one that can be locked belongs to nobody any more, and whoever sees it takes it
-//! away. The one behind it waits for the end of the pipe, which comes when its owner leaves or dies.
+//! A ticket is a file in the directory of the queue (on Linux a named pipe), numbered by the boot clock and kept locked by
+//! its owner. It becomes visible only after it was locked, so a ticket that can be locked belongs to nobody any more, and
+//! whoever sees it removes it. The owner of the next ticket waits for the end of the pipe, which comes when the owner
+//! leaves or dies.
 
 use super::access::Access;
 use super::errors::{errno, fault};
@@ -14,32 +15,32 @@ use rustix::io::{Errno, write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// The queue of one name; its directory is there only while somebody waits.
+/// The queue of one name. Its directory exists only while somebody waits.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     pub(super) directory: PathBuf,
     pub(super) access: Access,
 }
 
-/// Where a ticket stands.
+/// The place of a ticket in its queue.
 #[derive(Debug)]
 pub(super) enum Rank {
-    /// Nobody who listens is before it. `passing`: somebody who does not.
+    /// No ticket whose owner listens is before it. `passing`: there are some whose owners do not.
     First {
         passing: bool,
     },
     Behind(Rival),
-    /// Somebody took it away.
+    /// Somebody removed it.
     Missing,
 }
 
-/// So many are asked at once whether they listen; all who wait do that at the same time.
-const AT_ONCE: usize = 32;
-/// Directories come and go under our hands, but not that often.
-const RESTARTS: usize = 100;
+/// How many are asked at once whether they listen. All who wait may ask at the same time.
+const MAX_QUESTIONS: usize = 32;
+/// Other processes create and remove the same directories, but not this often in a row.
+const MAX_RESTARTS: usize = 100;
 
 impl Queue {
-    /// Whether somebody who listens waits. What the dead left behind is tidied up.
+    /// Whether anybody waits and listens. Tickets of dead owners are removed.
     pub(super) fn is_awaited(&self) -> Result<bool> {
         let Some(tickets) = self.tickets()? else { return Ok(false) };
         for ticket in tickets {
@@ -47,18 +48,18 @@ impl Queue {
                 return Ok(true);
             }
         }
-        // It stays when somebody is in it.
+        // It fails while there is a ticket in it.
         let _ = rmdir(&self.directory);
         Ok(false)
     }
 
-    /// How many wait, listening or not.
+    /// The number of waiters, listening or not.
     pub(super) fn waiters(&self) -> Result<usize> {
         let tickets = self.tickets()?.unwrap_or_default();
         tickets.iter().try_fold(0, |sum, t| Ok(sum + usize::from(self.rival(t)?.is_some())))
     }
 
-    /// Asks those who seem to listen whether they do: the first in line, but nobody behind this ticket.
+    /// Asks the first waiters that seem to listen whether they do, but nobody behind this ticket.
     pub(super) fn ask(&self, before: Option<&Ticket>) -> Result<()> {
         let tickets = self.tickets()?.unwrap_or_default();
         let mut asked = 0;
@@ -67,21 +68,21 @@ impl Queue {
                 rival.ask();
                 asked += 1;
             }
-            if asked == AT_ONCE {
+            if asked == MAX_QUESTIONS {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Takes the place of this number.
+    /// Enters the queue at the place of this number.
     pub(super) fn enter(&self, number: u64) -> Result<Ticket> {
         let mut last = Errno::NOENT;
-        for _ in 0..RESTARTS {
+        for _ in 0..MAX_RESTARTS {
             match self.try_enter(number) {
                 Ok(Some(ticket)) => return Ok(ticket),
                 Ok(None) => {}
-                // Others make and take away what we make, and may do it just now.
+                // Another process may create or remove the same directory at this moment.
                 Err(e @ (Errno::NOENT | Errno::ACCESS | Errno::PERM)) if self.access.group.is_some() => {
                     last = e
                 }
@@ -91,11 +92,11 @@ impl Queue {
         if last != Errno::NOENT {
             return Err(fault("queueing in", &self.directory, last));
         }
-        let why = format!("{} is taken away again and again", self.directory.display());
+        let why = format!("{} is removed again and again", self.directory.display());
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME))
     }
 
-    /// `None` when somebody tidied up between two steps.
+    /// `None` when another process cleaned up between two steps.
     fn try_enter(&self, number: u64) -> rustix::io::Result<Option<Ticket>> {
         self.access.make(&self.directory)?;
         let name = rival::name_of(number);
@@ -116,7 +117,7 @@ impl Queue {
         }
     }
 
-    /// Fails where even the directory above the queue has gone.
+    /// Fails where the directory above the queue does not exist either.
     fn is_there(&self) -> rustix::io::Result<()> {
         let above = self.directory.parent().unwrap_or(&self.directory);
         stat(above).map(|_| ())
@@ -136,19 +137,19 @@ impl Queue {
         Ok(Rank::First { passing })
     }
 
-    /// All visible tickets, in order; those that were never finished are tidied up. `None` when nobody queues.
+    /// All visible tickets, in order; those that were never finished are removed. `None` when nobody queues.
     fn tickets(&self) -> Result<Option<Vec<String>>> {
-        let trouble = |e: &std::io::Error| fault("reading the queue", &self.directory, errno(e));
+        let unreadable = |e: &std::io::Error| fault("reading the queue", &self.directory, errno(e));
         let entries = match std::fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(trouble(&e)),
+            Err(e) => return Err(unreadable(&e)),
         };
         let mut tickets = Vec::new();
         for entry in entries {
-            let Ok(name) = entry.map_err(|e| trouble(&e))?.file_name().into_string() else { continue };
+            let Ok(name) = entry.map_err(|e| unreadable(&e))?.file_name().into_string() else { continue };
             if name.starts_with('.') {
-                self.tidy(&name)?;
+                self.remove_abandoned(&name)?;
             } else {
                 tickets.push(name);
             }
@@ -157,14 +158,14 @@ impl Queue {
         Ok(Some(tickets))
     }
 
-    fn tidy(&self, unfinished: &str) -> Result<()> {
+    fn remove_abandoned(&self, unfinished: &str) -> Result<()> {
         if let Some(rival) = Rival::open(&self.directory, unfinished)?.filter(Rival::is_abandoned) {
             let _ = unlink(rival.path());
         }
         Ok(())
     }
 
-    /// The owner of a ticket, if it lives; a dead one's ticket is taken away.
+    /// A ticket, if its owner lives; that of a dead owner is removed.
     fn rival(&self, name: &str) -> Result<Option<Rival>> {
         let Some(rival) = Rival::open(&self.directory, name)? else { return Ok(None) };
         if rival.lives() {
@@ -175,7 +176,7 @@ impl Queue {
     }
 }
 
-/// A place in the queue. Dropped, it leaves; the directory goes with the last.
+/// Our own place in the queue. Dropped, it leaves; the last one removes the directory.
 #[derive(Debug)]
 pub(super) struct Ticket {
     pub(super) number: u64,
@@ -185,13 +186,13 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// Whether nobody took it away.
-    pub(super) fn stands(&self) -> bool {
+    /// Whether nobody removed it.
+    pub(super) fn is_linked(&self) -> bool {
         stat(self.queue.directory.join(&self.name)).is_ok()
     }
 
-    /// The pipe once more, to hear the questions of others.
-    pub(super) fn pipe(&self) -> std::io::Result<OwnedFd> {
+    /// Another descriptor of it, to hear the questions of other processes.
+    pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
         self.file.try_clone()
     }
 }
@@ -199,14 +200,15 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let _ = unlink(self.queue.directory.join(&self.name));
-        // By word: a child that was forked a moment ago has the descriptor too, and the pipe no end until its `exec`.
+        // Explicitly: a child that was forked a moment ago has the descriptor as well, and keeps the pipe from ending until
+        // its `exec`.
         unlock(&self.file);
         let _ = write(&self.file, b"!");
         let _ = rmdir(&self.queue.directory);
     }
 }
 
-/// The number of one who comes now: the same clock for all processes, and it never goes back.
+/// The number of a ticket that is taken now, from a clock that all processes share and that never goes back.
 pub(super) fn arrival() -> u64 {
     crate::sys::clock::boot_nanos()
 }

@@ -1,7 +1,7 @@
-//! Whether anybody else could put another directory in the place of ours: the rule that ssh has for its keys.
+//! The check that nobody else can replace our directory, by the rule that ssh has for its keys.
 //!
-//! Whoever may rename a directory on the way decides which locks we take. So each of them belongs to root or to us, and
-//! nobody else may write to it, unless its sticky bit keeps everybody from renaming what is not theirs.
+//! A user who may rename a directory of the path decides which locks we take. So each of them must belong to root or to
+//! us, and nobody else may write to it, unless its sticky bit keeps users from renaming what is not theirs.
 
 use super::access::Access;
 use super::directory::denied;
@@ -15,10 +15,10 @@ use std::path::Path;
 
 const STICKY: u32 = 0o1000;
 
-/// Checks all that is above this directory, and the links on the way.
+/// Checks all directories above this one, and the symbolic links in the path.
 pub(super) fn check_parents(path: &Path, access: &Access) -> Result<()> {
     let Some(parent) = path.parent() else { return Ok(()) };
-    // Its owner may do all that is to be kept from others anyway.
+    // The owner of the directory can do all of that anyway.
     let owner = lstat(path).ok().filter(|_| access.group.is_some()).map(|found| found.st_uid);
     let rule = Rule { access, owner };
     for above in path.ancestors().skip(1) {
@@ -26,7 +26,7 @@ pub(super) fn check_parents(path: &Path, access: &Access) -> Result<()> {
         if kind(&found) == FileType::Symlink && !rule.trusts(found.st_uid) {
             let (shown, uid) = (above.display(), found.st_uid);
             return Err(denied(format!(
-                "{shown} is a symbolic link of user {uid}; name the directory behind it"
+                "{shown} is a symbolic link of user {uid}; name the directory that it points to"
             )));
         }
     }
@@ -46,7 +46,7 @@ fn missing(path: &Path, errno: rustix::io::Errno) -> crate::Error {
 
 struct Rule<'a> {
     access: &'a Access,
-    /// Of a directory that a group shares.
+    /// The owner of a directory that a group shares.
     owner: Option<u32>,
 }
 
@@ -58,31 +58,31 @@ impl Rule<'_> {
             return Err(denied(format!("{shown} is not a directory")));
         }
         if !self.trusts(uid) {
-            let why = "who could put another directory in the place of this one; choose a directory below ones that belong to root or to this user";
+            let why = "who could replace this directory; choose one below directories that belong to root or to this user";
             return Err(denied(format!("{shown} belongs to user {uid}, {why}")));
         }
         let others = mode & 0o002 != 0;
         let group = mode & 0o020 != 0 && !self.is_harmless(found.st_gid);
         if (others || group) && mode & STICKY == 0 {
             let who = if others { "everybody".to_owned() } else { format!("group {}", found.st_gid) };
-            let why = "may rename what is in it, and put another directory in the place of this one; choose a directory below ones that only root or this user may write to";
+            let why = "may rename its entries and could replace this directory; choose one below directories that only root or this user may write to";
             return Err(denied(format!("{shown} cannot be a parent (mode {mode:04o}): {who} {why}")));
         }
         Ok(())
     }
 
-    /// Root, we, and who owns the shared directory.
+    /// Root, this user, and the owner of the shared directory.
     fn trusts(&self, uid: u32) -> bool {
         uid == 0 || uid == geteuid().as_raw() || self.owner == Some(uid) || is_unmapped(uid)
     }
 
-    /// The group that shares the locks could delete them too; and a user's own group has nobody else in it.
+    /// The group that shares the locks could delete them as well, and a user's own group has no other members.
     fn is_harmless(&self, gid: u32) -> bool {
         self.access.group.is_some_and(|group| group.as_raw() == gid) || is_own_group(gid)
     }
 }
 
-/// A group that has the name of this user, and nobody else in it.
+/// Whether a group has the name of this user and no other members.
 fn is_own_group(gid: u32) -> bool {
     let user = User::from_uid(Uid::effective()).ok().flatten();
     let group = Group::from_gid(gid.into()).ok().flatten();

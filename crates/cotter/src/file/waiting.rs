@@ -1,141 +1,126 @@
-//! Waiting for a lock: a ticket, and then a place in the kernel's queue.
+//! Waiting for a lock: first with a ticket, then in the kernel's queue.
 //!
-//! Whoever has the first ticket stands in the kernel's queue for the lock, by a thread that sleeps there. The others wait
-//! for the end of the ticket before theirs. So everybody is woken by what it waits for, and looks by itself only once a
-//! second: whether the files still stand there, and whether the lock is free and the one before it does not take it.
+//! The owner of the first ticket waits in the kernel's queue for the lock, by a thread. Each of the others waits for the end
+//! of the ticket before its own. Every waiter is thus woken by what it waits for. Once a second it also looks by itself:
+//! whether the files are still at their paths, and whether the lock is free and the waiter before it does not take it.
 
-use super::backend::{Files, Try};
+use super::acquire::Try;
+use super::backend::Files;
 use super::errors::{errno, fault};
-use super::kernel_queue::Sleeper;
-use super::lock::{Opened, Way};
-use super::paths::Spot;
+use super::kernel_queue::QueuedWait;
+use super::lock::{LockFile, LockKind};
+use super::paths::LockPaths;
 use super::rival::Rival;
 use super::tickets::{Rank, Ticket, arrival};
+use super::wake_ups::WakeUps;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
-use crate::sys::ticket::{LOOK, Listener};
+use crate::sys::ticket::{LOOK_PERIOD, Listener};
 use crate::{Error, Result};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
-/// Where no thread could be had to stand in the kernel's queue.
-const POLL: Duration = Duration::from_millis(50);
-/// The lock was there, but could not be kept.
-const SOON: Duration = Duration::from_millis(1);
+/// How often to try where no thread could be had to wait in the kernel's queue.
+const POLL_PERIOD: Duration = Duration::from_millis(50);
+/// How soon to try again after the lock was there but could not be kept.
+const RETRY_PERIOD: Duration = Duration::from_millis(1);
 
-/// One who waits; dropped, it leaves the queue.
-pub(super) struct Place<'a> {
+/// A claim that waits. Dropped, it leaves the queue.
+pub(super) struct Waiter<'a> {
     files: &'a Files,
     claim: &'a Claim,
-    spot: Spot,
-    way: Way,
+    paths: LockPaths,
+    kind: LockKind,
     ticket: Option<Ticket>,
     stage: Stage,
-    ears: Arc<Ears>,
+    wake_ups: Arc<WakeUps>,
 }
 
-/// What one who has a ticket waits for.
+/// The thing that the owner of a ticket waits for.
 enum Stage {
-    /// Its rank is to be looked up.
-    Unknown,
-    /// The end of a ticket.
+    /// Not known until its rank has been looked up.
+    Unranked,
+    /// The end of the ticket before it.
     Behind(Rival),
-    /// The lock. `passing`: there is somebody before us who did not listen.
-    Asleep { sleeper: Sleeper, passing: bool },
-    /// The lock, too, but by looking for it.
-    Looking(Duration),
+    /// The lock, in the kernel's queue. `passing`: there is a ticket before ours whose owner did not listen.
+    InKernelQueue { wait: QueuedWait, passing: bool },
+    /// The lock, by trying again and again.
+    Polling(Duration),
 }
 
-/// What wakes one who waits.
-#[derive(Debug, Default)]
-struct Ears {
-    woken: Arc<Notify>,
-    pipes: Mutex<Pipes>,
-}
-
-#[derive(Debug, Default)]
-struct Pipes {
-    /// Questions to us.
-    own: Option<Listener>,
-    /// The end of the ticket before ours.
-    before: Option<Listener>,
-}
-
-impl<'a> Place<'a> {
+impl<'a> Waiter<'a> {
     pub(super) fn new(files: &'a Files, claim: &'a Claim) -> Self {
         files.holds.wait(claim.id);
-        let spot = files.spot(&claim.name);
-        let way = Files::way(claim);
-        Self { files, claim, spot, way, ticket: None, stage: Stage::Unknown, ears: Arc::default() }
+        let (paths, kind) = (files.paths(&claim.name), LockKind::of(claim));
+        Self { files, claim, paths, kind, ticket: None, stage: Stage::Unranked, wake_ups: Arc::default() }
     }
 
-    /// A try when it is our turn.
+    /// Tries to get the lock if it is our turn.
     fn look(&mut self) -> Result<Option<Grant>> {
         if !self.files.holds.is_waiting(self.claim.id) {
             return Err(Error::not_ours(self.claim.id).with_name(&self.claim.name));
         }
-        self.ears.hear();
-        let Some(ticket) = &self.ticket else { return self.come() };
+        self.wake_ups.acknowledge();
+        let Some(ticket) = &self.ticket else { return self.arrive() };
         match &self.stage {
             Stage::Behind(rival) if rival.lives() => {
-                // While somebody has the lock, it does not matter what those before us do.
-                let is_free = self.files.could_be_had(&self.spot, Way::Alone)?;
-                let is_shared = || self.files.could_be_had(&self.spot, Way::WithReaders);
-                let would_do = is_free || (self.way == Way::WithReaders && is_shared()?);
+                // While the lock is held, it does not matter what those before us do.
+                let is_free = self.files.could_be_had(&self.paths, LockKind::Exclusive)?;
+                let is_shared = || self.files.could_be_had(&self.paths, LockKind::Shared);
+                let would_do = is_free || (self.kind == LockKind::Shared && is_shared()?);
                 if !would_do {
                     return Ok(None);
                 }
-                if !rival.is_listening() || !ticket.stands() {
-                    return self.stand();
+                if !rival.is_listening() || !ticket.is_linked() {
+                    return self.queue();
                 }
                 if is_free {
-                    self.spot.queue.ask(Some(ticket))?
+                    self.paths.queue.ask(Some(ticket))?
                 } else {
                     rival.ask()
                 }
                 Ok(None)
             }
-            Stage::Asleep { sleeper, passing } => match sleeper.outcome() {
-                Some(got) => {
-                    let got = got.map_err(|e| fault("locking", &self.spot.lock, e))?;
-                    self.wake_up(got, *passing)
+            Stage::InKernelQueue { wait, passing } => match wait.outcome() {
+                Some(outcome) => {
+                    let locked = outcome.map_err(|e| fault("locking", &self.paths.lock, e))?;
+                    self.use_lock(locked, *passing)
                 }
-                None if sleeper.file().is_at(&self.spot.lock) && ticket.stands() => Ok(None),
-                None => self.stand(),
+                None if wait.file().is_at(&self.paths.lock) && ticket.is_linked() => Ok(None),
+                None => self.queue(),
             },
-            _ => self.stand(),
+            _ => self.queue(),
         }
     }
 
-    /// Like anybody who does not want to wait; then in line.
-    fn come(&mut self) -> Result<Option<Grant>> {
-        let granted = self.files.take(self.claim, &self.spot, false)?;
+    /// The first look: tries like a claim that does not want to wait, and queues if that fails.
+    fn arrive(&mut self) -> Result<Option<Grant>> {
+        let granted = self.files.take(self.claim, &self.paths, false)?;
         if granted.is_some() {
             return Ok(granted);
         }
         self.enter(arrival())?;
-        self.stand()
+        self.queue()
     }
 
     fn enter(&mut self, number: u64) -> Result<()> {
-        let ticket = self.spot.queue.enter(number)?;
-        self.ears.pipes().own = Some(receiver(ticket.pipe(), &self.spot.queue.directory)?);
+        let ticket = self.paths.queue.enter(number)?;
+        self.wake_ups.set_own(listener(ticket.duplicate(), &self.paths.queue.directory)?);
         self.ticket = Some(ticket);
         Ok(())
     }
 
-    /// Looks up its place.
-    fn stand(&mut self) -> Result<Option<Grant>> {
-        self.stage = Stage::Unknown;
+    /// Looks up the rank of its ticket, and waits for whatever is before it.
+    fn queue(&mut self) -> Result<Option<Grant>> {
+        self.stage = Stage::Unranked;
         loop {
-            let ticket = self.ticket.as_ref().expect("who stands in line has one");
+            let ticket = self.ticket.as_ref().expect("only the owner of a ticket queues");
             let number = ticket.number;
-            match self.spot.queue.rank(ticket)? {
-                Rank::First { passing } => return self.try_it(passing),
+            match self.paths.queue.rank(ticket)? {
+                Rank::First { passing } => return self.try_lock(passing),
                 Rank::Missing => self.enter(number)?,
                 Rank::Behind(rival) => {
                     if self.stay_behind(rival)? {
@@ -146,9 +131,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// False when it has left before it could be waited for.
+    /// False when the rival left before it could be waited for.
     fn stay_behind(&mut self, rival: Rival) -> Result<bool> {
-        self.ears.pipes().before = Some(receiver(rival.pipe(), rival.path())?);
+        self.wake_ups.set_before(Some(listener(rival.duplicate(), rival.path())?));
         let stays = rival.is_listening();
         if stays {
             self.stage = Stage::Behind(rival);
@@ -156,82 +141,50 @@ impl<'a> Place<'a> {
         Ok(stays)
     }
 
-    fn try_it(&mut self, passing: bool) -> Result<Option<Grant>> {
-        self.ears.pipes().before = None;
-        let granted = self.files.take(self.claim, &self.spot, true)?;
+    fn try_lock(&mut self, passing: bool) -> Result<Option<Grant>> {
+        self.wake_ups.set_before(None);
+        let granted = self.files.take(self.claim, &self.paths, true)?;
         if granted.is_none() {
-            let opened = Opened::ours(&self.spot.lock, &self.files.directory.access)?;
-            let sleeper = self.files.sleepers.start(opened, self.way, &self.ears.woken);
-            self.stage = sleeper.map_or(Stage::Looking(POLL), |sleeper| Stage::Asleep { sleeper, passing });
+            let opened = LockFile::open(&self.paths.lock, &self.files.directory.access)?;
+            let wait = self.files.threads.start(opened, self.kind, self.wake_ups.woken());
+            self.stage = match wait {
+                Some(wait) => Stage::InKernelQueue { wait, passing },
+                None => Stage::Polling(POLL_PERIOD),
+            };
         }
         Ok(granted)
     }
 
-    /// The kernel has given us the lock.
-    fn wake_up(&mut self, got: Opened, passing: bool) -> Result<Option<Grant>> {
-        // Whoever was passed over may listen by now, and is before us.
-        if passing && let Some(rival) = self.before_us()? {
-            got.free();
+    /// Makes a grant of the lock that the kernel has given us.
+    fn use_lock(&mut self, locked: LockFile, passing: bool) -> Result<Option<Grant>> {
+        // A waiter that was passed over may listen by now, and is before us.
+        if passing && let Some(rival) = self.rival_before()? {
+            locked.free();
             rival.ask();
-            return if self.stay_behind(rival)? { Ok(None) } else { self.stand() };
+            return if self.stay_behind(rival)? { Ok(None) } else { self.queue() };
         }
-        self.stage = Stage::Looking(SOON);
-        match self.files.go_on(self.claim, &self.spot, true, got, self.files.clock.now())? {
+        self.stage = Stage::Polling(RETRY_PERIOD);
+        match self.files.grant_locked(self.claim, &self.paths, true, locked, self.files.clock.now())? {
             Try::Granted(grant) => Ok(Some(grant)),
             Try::Busy => Ok(None),
-            Try::Again => self.stand(),
+            Try::Again => self.queue(),
         }
     }
 
-    fn before_us(&self) -> Result<Option<Rival>> {
+    fn rival_before(&self) -> Result<Option<Rival>> {
         let Some(ticket) = &self.ticket else { return Ok(None) };
-        match self.spot.queue.rank(ticket)? {
+        match self.paths.queue.rank(ticket)? {
             Rank::Behind(rival) => Ok(Some(rival)),
             Rank::First { .. } | Rank::Missing => Ok(None),
         }
     }
 }
 
-impl Ears {
-    fn pipes(&self) -> MutexGuard<'_, Pipes> {
-        self.pipes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Until there is something to hear. What to listen to is looked up when it is polled, after the try.
-    async fn listen(self: Arc<Self>) {
-        let (own, before) = {
-            let pipes = self.pipes();
-            (pipes.own.clone(), pipes.before.clone())
-        };
-        tokio::select! {
-            () = self.woken.notified() => {}
-            () = readable(own) => {}
-            () = readable(before) => {}
-        }
-    }
-
-    /// Answers all questions, and forgets what was heard.
-    fn hear(&self) {
-        let pipes = self.pipes();
-        pipes.own.iter().for_each(Listener::answer);
-        // It is looked at by other means; what comes from now on is heard anew.
-        pipes.before.iter().for_each(Listener::forget);
-    }
+fn listener(ticket: std::io::Result<OwnedFd>, path: &Path) -> Result<Listener> {
+    ticket.and_then(Listener::new).map_err(|e| fault("listening to", path, errno(&e)))
 }
 
-async fn readable(pipe: Option<Listener>) {
-    match pipe {
-        Some(pipe) => pipe.heard().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// An end of a pipe that a task can wait for.
-fn receiver(pipe: std::io::Result<OwnedFd>, path: &Path) -> Result<Listener> {
-    pipe.and_then(Listener::new).map_err(|e| fault("listening to", path, errno(&e)))
-}
-
-impl Attempt for Place<'_> {
+impl Attempt for Waiter<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
@@ -239,18 +192,18 @@ impl Attempt for Place<'_> {
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.ears.clone().listen())
+        Box::pin(self.wake_ups.clone().next())
     }
 
     fn period(&self) -> Duration {
         match self.stage {
-            Stage::Looking(period) => period,
-            Stage::Unknown | Stage::Behind(_) | Stage::Asleep { .. } => LOOK,
+            Stage::Polling(period) => period,
+            Stage::Unranked | Stage::Behind(_) | Stage::InKernelQueue { .. } => LOOK_PERIOD,
         }
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         self.files.holds.leave(self.claim.id);
     }

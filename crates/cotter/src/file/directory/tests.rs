@@ -102,7 +102,7 @@ fn links() {
     set_mode(&real, 0o700);
     symlink(&real, &path).unwrap();
     refused(&path, "symbolic link");
-    // A link of ours on the way is our own choice, one of somebody else is theirs.
+    // A symbolic link of ours in the path is our own choice, one of another user is theirs.
     open_at(&path.join("below")).unwrap();
     if geteuid().is_root() {
         std::os::unix::fs::lchown(&path, Some(65534), None).unwrap();

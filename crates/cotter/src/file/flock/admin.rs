@@ -1,4 +1,4 @@
-//! Looking at the lock from outside: nothing stands in its file, so the kernel alone knows who has it.
+//! Listing and eviction. Nothing is written into the file, so the kernel alone knows who has the lock.
 
 use super::SCHEME;
 use super::backend::FlockFile;
@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, open, stat};
 #[async_trait]
 impl Admin for FlockFile {
     async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
-        // All names mean the one lock. Listed, it has that of its path.
+        // All names mean the one lock. In a listing its name is its path.
         let name = match &filter.exact {
             Some(exact) => exact.clone(),
             None => Name::new(self.path.to_string_lossy())?,
@@ -40,16 +40,16 @@ impl Admin for FlockFile {
             Ok(_) => (Severity::Ok, format!("{}, the lock that flock(1) takes on it", self.path.display())),
             Err(rustix::io::Errno::NOENT) => (
                 Severity::Ok,
-                format!("{} is not there yet; it is made when it is used", self.path.display()),
+                format!("{} does not exist yet; the first use creates it", self.path.display()),
             ),
             Err(e) => (Severity::Problem, super::error("looking at", &self.path, e).to_string()),
         };
         let (tokens, source) = match &self.counters {
             Some(directory) => {
-                (Severity::Ok, format!("counted in {}, for this user alone", directory.path.display()))
+                (Severity::Ok, format!("counted in {}, for this user exclusive", directory.path.display()))
             }
             None => {
-                let why = "there is no home directory to count in: the clock alone gives them; name a directory with ?tokens=/DIR";
+                let why = "there is no home directory for their counter, so the clock alone gives them; name a directory with ?tokens=/DIR";
                 (Severity::Warning, why.to_owned())
             }
         };
@@ -82,11 +82,11 @@ impl FlockFile {
         file.ok().and_then(holders::is_locked).unwrap_or(false)
     }
 
-    /// Who has the lock, cotter or not.
+    /// The processes that have the lock, cotter or not.
     fn holders(&self) -> Vec<(u32, Mode)> {
         let Ok(found) = stat(&self.path) else { return Vec::new() };
-        let mode = |alone| if alone { Mode::Exclusive } else { Mode::Shared };
+        let mode = |exclusive| if exclusive { Mode::Exclusive } else { Mode::Shared };
         let holders = holders::holders(FileId::of(&found));
-        holders.into_iter().map(|holder| (holder.pid, mode(holder.alone))).collect()
+        holders.into_iter().map(|holder| (holder.pid, mode(holder.exclusive))).collect()
     }
 }

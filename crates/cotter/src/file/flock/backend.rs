@@ -1,7 +1,7 @@
-//! The contract, on one lock.
+//! The backend contract, on one lock.
 
-use super::holds::Holds;
-use super::lock::{Place, open_at};
+use super::held::Held;
+use super::waiting::{Waiter, open_at};
 use super::{SCHEME, error, tokens};
 use crate::backend::poll;
 use crate::backend::{
@@ -9,10 +9,11 @@ use crate::backend::{
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
-use crate::file::kernel_queue::{Sleepers, has_left};
-use crate::file::lock::{Opened, Way};
-use crate::file::recheck::Rounds;
-use crate::{Clock, Error, LossCause, Moment, Result};
+use crate::file::holds::{Hold, Holds};
+use crate::file::kernel_queue::{WaitThreads, has_abandoned};
+use crate::file::lock::{LockFile, LockKind};
+use crate::file::recheck::Rechecks;
+use crate::{Clock, Error, Moment, Result};
 use async_trait::async_trait;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -20,70 +21,72 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// One client's view of the lock.
+/// One client's connection to the lock.
 #[derive(Debug)]
 pub(super) struct FlockFile {
     pub(super) path: PathBuf,
-    /// Where the counter of the tokens is. Without one the clock alone gives them.
+    /// The directory with the counter of the tokens. Without one the clock alone gives them.
     pub(super) counters: Option<Directory>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) holds: Arc<Holds>,
-    pub(super) sleepers: Sleepers,
-    rounds: Rounds,
+    pub(super) holds: Arc<Holds<Held>>,
+    pub(super) threads: WaitThreads,
+    rechecks: Rechecks,
     info: Info,
 }
 
-/// A thread of ours that was left waiting may have the lock for a moment: how often to try again, and after how long.
+/// An abandoned thread may have the lock for a moment: how often to try, and how long to pause before the next try.
 const TRIES: usize = 10;
-const NAP: Duration = Duration::from_micros(100);
+const PAUSE: Duration = Duration::from_micros(100);
 
 impl FlockFile {
-    /// Looks after what it will hold on the runtime that calls.
+    /// Its background task runs on the runtime of the caller.
     pub(super) fn new(path: PathBuf, counters: Option<Directory>, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new(SCHEME, format!("flock:{}", path.display()));
         info.capabilities =
             Capabilities { immediate: true, min_ttl: Duration::from_millis(1), ..Capabilities::default() };
-        let holds = Arc::new(Holds::new(path.clone()));
-        let rounds = Rounds::start(&holds);
-        Self { path, counters, clock, holds, sleepers: Sleepers::default(), rounds, info }
+        let holds = Arc::default();
+        let rechecks = Rechecks::start(&holds);
+        Self { path, counters, clock, holds, threads: WaitThreads::default(), rechecks, info }
     }
 
     fn take(&self, claim: &Claim) -> Result<Option<Grant>> {
         let (as_of, opened) = (self.clock.now(), open_at(&self.path)?);
         for _ in 0..TRIES {
-            if opened.attempt(Way::Alone).map_err(|e| error("locking", &self.path, e))? {
+            if opened.attempt(LockKind::Exclusive).map_err(|e| error("locking", &self.path, e))? {
                 return self.keep(claim, opened, as_of, false);
             }
-            if !has_left(opened.file) {
+            if !has_abandoned(opened.id) {
                 break;
             }
-            thread::sleep(NAP);
+            thread::sleep(PAUSE);
         }
         Ok(None)
     }
 
-    /// From the kernel's lock to a grant. `None` when another file stands there by now.
+    /// Makes a grant of the locked file; `None` when another file is at its path by now.
     pub(super) fn keep(
         &self,
         claim: &Claim,
-        opened: Opened,
+        opened: LockFile,
         as_of: Moment,
         queued: bool,
     ) -> Result<Option<Grant>> {
-        if !opened.file.is_at(&self.path) {
+        if !opened.id.is_at(&self.path) {
             return Ok(None);
         }
         let clock = unix_micros(self.clock.wall());
         let (number, turns) =
-            tokens::reserve(self.counters.as_ref(), (opened.file, &self.path), claim.turns, clock)?;
+            tokens::reserve(self.counters.as_ref(), (opened.id, &self.path), claim.turns, clock)?;
         opened.touch();
-        let session = Some(Session::new());
-        let grant = Grant { turns, session, ..Grant::new(claim.clone(), number, as_of) };
-        if let Some(opened) = self.holds.insert(opened, grant.clone(), queued) {
-            opened.free();
+        let session = Session::new();
+        let lives = Some(session.clone());
+        let grant = Grant { turns, session: lives, ..Grant::new(claim.clone(), number, as_of) };
+        let held = Held { path: self.path.clone(), file: opened, grant: grant.clone(), session };
+        if let Some(held) = self.holds.insert(claim.id, held, queued) {
+            held.release(0);
             return Err(Error::not_ours(claim.id));
         }
-        self.rounds.begin();
+        self.rechecks.begin();
         Ok(Some(grant))
     }
 }
@@ -98,26 +101,21 @@ impl Backend for FlockFile {
         if claim.mode != Mode::Exclusive {
             return Err(Error::unsupported("anything but an exclusive lock", SCHEME));
         }
-        if let Some(grant) = self.holds.grant(claim) {
+        if let Some(grant) = self.holds.with(claim.id, |held| held.grant.clone()) {
             return Ok(Some(Grant { as_of: self.clock.now(), ..grant }));
         }
         if until == Until::Now {
             return self.take(claim);
         }
-        poll::until(&*self.clock, until, &mut Place::new(self, claim)).await
+        poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await
     }
 
     async fn extend(&self, grants: &[&Grant], _ttl: Duration) -> Vec<Result<Extension>> {
-        let extend = |grant: &&Grant| {
-            let as_of = self.clock.now();
-            let good = self.holds.is_good(grant.claim.id);
-            Ok(if good { Extension::Extended { as_of, ttl: None } } else { Extension::Lost(LossCause::Gone) })
-        };
-        grants.iter().map(extend).collect()
+        self.holds.extend(grants, &*self.clock)
     }
 
-    async fn release(&self, claim: &Claim, _leave: Leave) -> Result<Release> {
-        Ok(self.holds.release(claim.id))
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        Ok(self.holds.release(claim.id, leave.used))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {
@@ -131,6 +129,6 @@ impl Backend for FlockFile {
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
-        self.holds.with(grant.claim.id, Opened::duplicate).into_iter().collect()
+        self.holds.with(grant.claim.id, |held| held.file.duplicate()).into_iter().collect()
     }
 }

@@ -1,25 +1,25 @@
 //! The very lock that flock(1) takes on one path.
 //!
-//! Nothing is written into the file or beside it, and the file is never deleted. Whoever else takes an exclusive `flock`
-//! on it, by flock(1) or `exec 9>FILE; flock 9`, keeps us out, and we keep them out. Who waits stands in the kernel's own
-//! queue, as they do. One path is one lock: all names of such a store mean it.
+//! Nothing is written into the file or next to it, and the file is never deleted. Every program that takes an exclusive
+//! `flock` on it, by flock(1) or `exec 9>FILE; flock 9`, excludes cotter and is excluded by it. Waiters wait in the
+//! kernel's own queue like those programs. One path is one lock, whatever the names of the mutexes.
 //!
-//! Tokens order the grants of one user only. Their counter stands in cotter's own directory, under the number of the file.
-//! A user without a home directory has no such directory: then the clock alone gives the tokens.
-//!
-//! | file | concept |
-//! |---|---|
-//! | `lock` | one try, and the wait |
-//! | `holds` | what this client holds |
-//! | `tokens` | the counter |
-//! | `backend` | the contract |
-//! | `admin` | looking from outside |
+//! Tokens order the grants of one user only. Their counter is in cotter's own directory, under the number of the file. For
+//! a user without a home directory there is no counter, and the clock alone gives the tokens.
+
+// | file | concept |
+// |---|---|
+// | `backend` | the backend contract |
+// | `waiting` | waiting in the kernel's queue |
+// | `held` | one grant |
+// | `tokens` | the counter of the tokens |
+// | `admin` | listing and eviction |
 
 mod admin;
 mod backend;
-mod holds;
-mod lock;
+mod held;
 mod tokens;
+mod waiting;
 
 use super::directory::{Directory, Where};
 use crate::backend::{Backend, Connect, Host};
@@ -35,8 +35,8 @@ const SCHEME: &str = "flock";
 
 /// The lock that flock(1) takes on one path: for jobs that run beside others which still use flock(1).
 ///
-/// Who waits stands in the kernel's own queue, beside those of flock(1); there are no notes. Like
-/// [`file::Store`](super::Store) otherwise: a grant lives with its process.
+/// Waiters wait in the kernel's own queue, together with those of flock(1). There are no notes. In everything else it is
+/// like [`file::Store`](super::Store): a grant lives with its process.
 #[derive(Debug, Clone)]
 pub struct Flock {
     path: PathBuf,
@@ -44,19 +44,19 @@ pub struct Flock {
 }
 
 impl Flock {
-    /// The lock on this path, an absolute one. Made if it is missing, as flock(1) does.
+    /// The lock on this absolute path. The file is created if it is missing, as flock(1) does.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), tokens: Where::Home }
     }
 
-    /// Keeps the counter of the tokens in another directory than that of [`file::Store::home`](super::Store::home).
+    /// Keeps the counter of the tokens in this directory instead of that of [`file::Store::home`](super::Store::home).
     #[must_use]
     pub fn tokens_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.tokens = Where::At(directory.into());
         self
     }
 
-    /// From what stands behind `flock:` in a URL.
+    /// From the part of a URL after `flock:`.
     pub(crate) fn from_url(rest: &str) -> Result<Self> {
         let (path, query) = rest.split_once('?').map_or((rest, None), |(p, q)| (p, Some(q)));
         let path = path.strip_prefix("//").unwrap_or(path);
@@ -78,7 +78,7 @@ impl Connect for Flock {
         let clock = host.clock();
         let counters = match Directory::open(&self.tokens, None, crate::sys::filesystem::of) {
             Ok(directory) => Some(directory),
-            // A user of a service has no home, or none to write to; the lock does not need one.
+            // The user of a service may have no home directory that it can write to; the lock does not need one.
             Err(_) if matches!(self.tokens, Where::Home) => None,
             Err(e) => return Err(e),
         };
@@ -86,7 +86,7 @@ impl Connect for Flock {
     }
 }
 
-/// Something about a path that the system refuses.
+/// An error of the system at a path.
 fn error(what: &str, path: &Path, errno: Errno) -> Error {
     let kind = match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => ErrorKind::Denied,

@@ -1,4 +1,4 @@
-//! The counter of the tokens, one for each locked file. Only its holder touches it.
+//! The counter of the tokens, one for each locked file. Only the holder of the lock uses it.
 
 use super::error;
 use crate::Result;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const DIGITS: usize = 20;
 /// More than a counter and a path.
-const MOST: usize = 4200;
+const MAX_FILE_SIZE: usize = 4200;
 
 /// Reserves `turns` tokens, or fewer where the clock is too close; answers the first and how many.
 ///
@@ -43,7 +43,7 @@ fn file_name(file: FileId) -> String {
     format!("flock-{:x}-{:x}.token", file.dev, file.ino)
 }
 
-/// The file of the counter. One that is made says whose it is, so that it can go when that file has gone.
+/// Opens the file of the counter. A new one contains the path of its lock, so that it can be removed with that.
 fn counter(directory: &Directory, path: &Path, lock: &Path) -> Result<OwnedFd> {
     match open(path, SAFE | OFlags::RDWR, Mode::empty()) {
         Err(Errno::NOENT) => {}
@@ -56,7 +56,7 @@ fn counter(directory: &Directory, path: &Path, lock: &Path) -> Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Takes away the counters of files that do not stand in their places any more.
+/// Removes the counters of files that are not at their paths any more.
 fn sweep(directory: &Path) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries {
@@ -65,20 +65,20 @@ fn sweep(directory: &Path) {
             continue;
         };
         let Some(lock) = lock_of(&entry.path()) else { continue };
-        let stands = match stat(&lock) {
+        let is_linked = match stat(&lock) {
             Ok(found) => file_name(FileId::of(&found)) == name,
             Err(e) => e != Errno::NOENT,
         };
-        if !stands {
+        if !is_linked {
             let _ = unlink(entry.path());
         }
     }
 }
 
-/// Which file a counter belongs to.
+/// The file that a counter belongs to.
 fn lock_of(counter: &Path) -> Option<PathBuf> {
     let fd = open(counter, SAFE | OFlags::RDONLY, Mode::empty()).ok()?;
-    let mut bytes = vec![0; MOST];
+    let mut bytes = vec![0; MAX_FILE_SIZE];
     let n = pread(&fd, &mut bytes, 0).ok()?;
     let text = std::str::from_utf8(&bytes[..n]).ok()?;
     let path = text.split_once('\n')?.1.strip_suffix('\n')?;

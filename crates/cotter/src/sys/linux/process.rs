@@ -1,4 +1,4 @@
-//! What `/proc` tells about other processes.
+//! Other processes, from `/proc`.
 
 use rustix::fs::stat;
 use std::fs;
@@ -17,14 +17,14 @@ impl Id {
         Self { pid: std::process::id(), namespace: namespace() }
     }
 
-    /// Whether nobody runs behind it: stopped by a signal or a debugger. What cannot be told counts as running.
+    /// Whether it was stopped by a signal or a debugger. Where that is not known, it counts as running.
     pub(crate) fn is_stopped(self) -> bool {
         let is_here = self.namespace != 0 && self.namespace == namespace();
         is_here && self.pid != std::process::id() && state(self.pid).is_some_and(|s| matches!(s, b'T' | b't'))
     }
 }
 
-/// The namespace of our process numbers; 0 when `/proc` has those of another one. Remembered, but not across a fork.
+/// The namespace of our process numbers; 0 when `/proc` shows those of another one. Cached, but not across a fork.
 fn namespace() -> u64 {
     static OF: AtomicU32 = AtomicU32::new(0);
     static KNOWN: AtomicU64 = AtomicU64::new(0);
@@ -39,17 +39,17 @@ fn namespace() -> u64 {
     KNOWN.load(Ordering::Acquire)
 }
 
-/// What the process with this number does, as one letter.
+/// The state of the process with this number, as one letter.
 fn state(pid: u32) -> Option<u8> {
     let file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in brackets and may itself hold any byte; it is short.
+    // The name of the program is in brackets and may contain any byte; it is short.
     let mut bytes = [0; 512];
     let n = rustix::io::read(&file, &mut bytes).ok()?;
     let end = bytes[..n].iter().rposition(|b| *b == b')')?;
     bytes[..n].get(end + 2).copied()
 }
 
-/// What it calls itself.
+/// The name of its program.
 pub(crate) fn name(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }

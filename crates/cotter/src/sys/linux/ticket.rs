@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::unix::pipe;
 
-/// How long a waiter may rely on being woken.
-pub(crate) const LOOK: Duration = Duration::from_secs(1);
+/// How long a waiter may rely on being woken: a little longer than a process may take to answer a question.
+pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
 
 /// Makes the file.
 pub(crate) fn create(path: &Path, mode: Mode) -> Result<()> {

@@ -1,18 +1,18 @@
-//! Events of the file system, for those who wait for a note: one inotify instance per client, made when the first of them
-//! comes, read by one task.
+//! Events of the file system for tasks that wait for a note: one inotify instance per client, made for the first of them
+//! and read by one task.
 //!
-//! Events only make things faster: without inotify (its instances are few) whoever waits looks every 50 ms.
+//! Events only make it faster. Without inotify (a user may have few instances) a task that waits looks every 50 ms.
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 
-/// Watches that were asked for, by the number that the system gives a file however often it is watched.
+/// The tasks to wake, by watch number. The system gives a directory the same number however often it is watched.
 type Table = HashMap<i32, Vec<Arc<Notify>>>;
 
 /// The inotify instance of one client.
@@ -24,7 +24,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Reads its events on the runtime that calls.
+    /// Its events are read on the runtime of the caller.
     pub(crate) fn start() -> std::io::Result<Arc<Self>> {
         let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let receiver = Receiver::from_owned_fd_unchecked(fd.try_clone()?)?;
@@ -33,7 +33,7 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Wakes `woken` when a file is moved to this directory. `None` when the system refuses, or nothing is there.
+    /// Notifies `woken` when a file is moved to this directory. `None` when the system refuses, or there is no directory.
     pub(crate) fn watch(self: &Arc<Self>, directory: &Path, woken: &Arc<Notify>) -> Option<Watch> {
         let mut table = self.lock();
         let events = WatchFlags::MOVED_TO | WatchFlags::DONT_FOLLOW;
@@ -71,7 +71,7 @@ impl Watcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::sync::lock(&self.table)
     }
 }
 
@@ -81,7 +81,7 @@ impl Drop for Watcher {
     }
 }
 
-/// Interest in one directory; ends when it is dropped.
+/// One watched directory, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     watcher: Arc<Watcher>,

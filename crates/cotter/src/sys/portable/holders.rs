@@ -1,5 +1,5 @@
-//! Which processes hold a lock: no system tells that in a way that all have, so the lock files alone say it, and trying
-//! the lock tells whether what they say can still be true.
+//! Which processes hold a lock. The systems have no common way to ask for that, so only the records in the lock files are
+//! known, and trying the lock tells whether they can still be true.
 
 use super::process;
 use crate::sys::FileId;
@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 
 /// A lock in the table of the kernel, which cannot be read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flocked {}
+pub(crate) enum KernelLock {}
 
-impl Flocked {
+impl KernelLock {
     pub(crate) fn is_on(self, _file: FileId, _pid: u32) -> bool {
         match self {}
     }
@@ -22,13 +22,13 @@ impl Flocked {
 
 /// A process that has a locked file open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keeper {
+pub(crate) struct LockHolder {
     pub(crate) pid: u32,
-    pub(crate) alone: bool,
+    pub(crate) exclusive: bool,
 }
 
-/// Whether the file is locked. Trying that takes the lock for a moment where it is free; those who try to take it look
-/// again when nobody says that he holds it.
+/// Whether the file is locked. Trying that takes the lock for a moment where it is free; other processes that
+/// try it at that moment try again, because no holder is recorded.
 pub(crate) fn is_locked(file: impl AsFd) -> Option<bool> {
     let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     if is_free {
@@ -37,11 +37,11 @@ pub(crate) fn is_locked(file: impl AsFd) -> Option<bool> {
     Some(!is_free)
 }
 
-pub(crate) fn flocked() -> Option<Vec<Flocked>> {
+pub(crate) fn flocked() -> Option<Vec<KernelLock>> {
     None
 }
 
-pub(crate) fn holders(_file: FileId) -> Vec<Keeper> {
+pub(crate) fn holders(_file: FileId) -> Vec<LockHolder> {
     Vec::new()
 }
 
@@ -55,6 +55,6 @@ pub(crate) fn has(_pid: u32, _file: FileId) -> Option<bool> {
 }
 
 /// Whether the holder that a file names is there.
-pub(crate) fn is_likely(pid: u32, _file: FileId, _locks: Option<&[Flocked]>) -> bool {
+pub(crate) fn is_likely(pid: u32, _file: FileId, _locks: Option<&[KernelLock]>) -> bool {
     process::is_there(pid)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a waiter may rely on being woken.
-pub(crate) const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_PERIOD: Duration = Duration::from_millis(50);
 
 /// Makes the file.
 pub(crate) fn create(path: &Path, mode: Mode) -> Result<()> {

@@ -99,5 +99,7 @@ fn run_short_of_descriptors() {
             }
         }
     }
-    assert!(errors > 3, "{errors}");
+    // The portable clock has no descriptor of its own.
+    let least = if cfg!(cotter_portable) { 1 } else { 3 };
+    assert!(errors > least, "{errors}");
 }
