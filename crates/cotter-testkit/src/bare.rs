@@ -1,35 +1,17 @@
 //! A Redis store without the engine, for tests that play both sides of the protocol; and a client that keeps nothing to itself.
 
+use crate::clock::ShiftedClock;
 use crate::servers::Redis;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
-use cotter::clock::{Clock, Moment, Sleep};
+use cotter::clock::Clock;
 use cotter::redis::Store;
 use cotter::{Client, Lease, Name};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-/// The clock of this process's runtime.
-#[derive(Debug)]
-struct TestClock(Instant);
-
-impl Clock for TestClock {
-    fn now(&self) -> Moment {
-        Moment::from_nanos(self.0.elapsed().as_nanos() as u64)
-    }
-
-    fn wall(&self) -> SystemTime {
-        SystemTime::now()
-    }
-
-    fn sleep_until(&self, until: Moment) -> Sleep {
-        let left = until.since(self.now());
-        Box::pin(tokio::time::sleep(left.min(Duration::from_secs(1_000_000))))
-    }
-}
-
-/// A clock that starts now.
+/// The clock of this process, whose sleeps belong to the runtime that polls them.
 pub fn clock() -> Arc<dyn Clock> {
-    Arc::new(TestClock(Instant::now()))
+    Arc::new(ShiftedClock::new(0))
 }
 
 /// A connection without an engine, like a process of its own.

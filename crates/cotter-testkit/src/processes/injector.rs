@@ -1,6 +1,6 @@
 //! What is done to the processes, and whether it really was.
 
-use super::herd::Herd;
+use super::fleet::Fleet;
 use super::run::Injections;
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -28,32 +28,32 @@ impl Injector {
     }
 
     /// Does what is due. `holder`: who has read a guarded resource last.
-    pub(super) fn step(&mut self, herd: &mut Herd, holder: u64, rng: &mut StdRng) -> io::Result<()> {
-        herd.go_on(false)?;
+    pub(super) fn step(&mut self, fleet: &mut Fleet, holder: u64, rng: &mut StdRng) -> io::Result<()> {
+        fleet.go_on(false)?;
         if is_due(self.next_kill)
-            && let Some(victim) = self.victim(herd, holder, rng)
+            && let Some(victim) = self.victim(fleet, holder, rng)
         {
             self.kills += 1;
-            self.confirmed += usize::from(herd.kill(victim)?);
+            self.confirmed += usize::from(fleet.kill(victim)?);
             self.next_kill = after(&self.plan.kill_every, rng);
         }
         if is_due(self.next_stop) {
-            let victim = rng.random_range(0..herd.members.len());
-            if herd.members[victim].stopped_until.is_none() {
+            let victim = rng.random_range(0..fleet.members.len());
+            if fleet.members[victim].stopped_until.is_none() {
                 let pause = Duration::from_micros(rng.random_range(self.plan.stop_for_us.clone()));
                 self.stops += 1;
-                self.confirmed += usize::from(herd.stop(victim, pause)?);
+                self.confirmed += usize::from(fleet.stop(victim, pause)?);
                 self.next_stop = after(&self.plan.stop_every, rng);
             }
         }
         Ok(())
     }
 
-    fn victim(&self, herd: &Herd, holder: u64, rng: &mut StdRng) -> Option<usize> {
+    fn victim(&self, fleet: &Fleet, holder: u64, rng: &mut StdRng) -> Option<usize> {
         if rng.random_bool(self.plan.kill_holders) {
-            return herd.members.iter().position(|m| u64::from(m.number) == holder);
+            return fleet.members.iter().position(|m| u64::from(m.number) == holder);
         }
-        Some(rng.random_range(0..herd.members.len()))
+        Some(rng.random_range(0..fleet.members.len()))
     }
 }
 

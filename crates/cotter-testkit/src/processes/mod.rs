@@ -3,12 +3,12 @@
 //! | file | concept |
 //! |---|---|
 //! | `run` | one run, from start to report |
-//! | `herd` | the processes that live just now |
+//! | `fleet` | the processes that are alive |
 //! | `injector` | what is done to them, and whether it really was |
 //! | `trouble` | what is done to the store meanwhile |
 //! | `report` | what came of it |
 
-mod herd;
+mod fleet;
 mod injector;
 mod report;
 mod run;

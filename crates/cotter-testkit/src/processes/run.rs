@@ -1,6 +1,6 @@
 //! One run, from start to report.
 
-use super::herd::Herd;
+use super::fleet::Fleet;
 use super::injector::Injector;
 use super::report::Report;
 use super::trouble::{NoTrouble, Trouble};
@@ -97,13 +97,13 @@ impl Run {
         let log = Recorder::to_file(&self.orders.log.join("injector.jsonl"), 0)?;
         let resources: Vec<_> =
             self.orders.names.iter().map(|n| self.orders.resources_of(n)).collect::<Result<_, _>>()?;
-        let mut herd = Herd::new(self.program.clone(), self.orders.clone(), log);
+        let mut fleet = Fleet::new(self.program.clone(), self.orders.clone(), log);
         for _ in 0..self.processes {
-            herd.start()?;
+            fleet.start()?;
         }
-        let injector = self.drive(&mut herd, &resources, trouble)?;
+        let injector = self.drive(&mut fleet, &resources, trouble)?;
         let outcome = trouble.end()?;
-        let unfinished = herd.end(LAST_WORD)?;
+        let unfinished = fleet.end(LAST_WORD)?;
         let happened = Happened {
             planned: (injector.kills + injector.stops).max(self.kills) + outcome.planned,
             confirmed: injector.confirmed + outcome.confirmed,
@@ -120,7 +120,7 @@ impl Run {
 
     fn drive(
         &self,
-        herd: &mut Herd,
+        fleet: &mut Fleet,
         resources: &[[Resource; 2]],
         trouble: &mut dyn Trouble,
     ) -> io::Result<Injector> {
@@ -134,7 +134,7 @@ impl Run {
             if writes as usize >= self.acquisitions && injector.kills >= self.kills {
                 break;
             }
-            injector.step(herd, holder, &mut rng)?;
+            injector.step(fleet, holder, &mut rng)?;
             trouble.step()?;
             std::thread::sleep(TICK);
         }

@@ -2,19 +2,17 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `diary` | what the work of the job writes down |
-//! | `shifted` | a clock whose time of day is wrong |
+//! | `work_log` | the log of the work that was done |
 
-mod diary;
-mod shifted;
+mod work_log;
 
-pub use diary::{Diary, Line};
+pub use work_log::{Line, WorkLog};
 
+use crate::clock::ShiftedClock;
 use crate::skewed::{Skew, Skewed};
 use cotter::{Client, Lease, file};
 use cotter_scheduler::{Job, Misfire, Run, Scheduler, Trigger};
 use serde::{Deserialize, Serialize};
-use shifted::ShiftedClock;
 use std::error::Error;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -35,7 +33,7 @@ pub struct Orders {
     /// The store: a directory, or the URL of a server.
     pub store: Store,
     /// The file that all replicas append to.
-    pub diary: PathBuf,
+    pub work_log: PathBuf,
     /// How far its time of day is ahead, in milliseconds.
     pub ahead_ms: i64,
     /// The lease of the job's lock.
@@ -58,7 +56,7 @@ pub enum Store {
 /// Does what the first argument orders, in JSON, until its input ends.
 ///
 /// # Errors
-/// The orders, the store or the diary cannot be used.
+/// The orders, the store or the work log cannot be used.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let orders: Orders = serde_json::from_str(&std::env::args().nth(1).ok_or("no orders")?)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(orders))
@@ -100,17 +98,17 @@ async fn connect(orders: &Orders) -> cotter::Result<Client> {
 }
 
 fn job(orders: &Orders) -> Result<Job, Box<dyn Error>> {
-    let diary = Arc::new(Diary::open(&orders.diary, orders.process)?);
+    let work_log = Arc::new(WorkLog::open(&orders.work_log, orders.process)?);
     let trigger = Trigger::fixed_rate(Duration::from_millis(orders.period_ms))?;
     let takes = Duration::from_millis(orders.work_ms);
     let job = Job::new(JOB, trigger, move |run: Run| {
-        let diary = diary.clone();
+        let work_log = work_log.clone();
         async move {
             run.check().map_err(|lost| lost.to_string())?;
-            diary.write(&run, "started").map_err(|e| e.to_string())?;
+            work_log.write(&run, "started").map_err(|e| e.to_string())?;
             tokio::time::sleep(takes).await;
             run.check().map_err(|lost| lost.to_string())?;
-            diary.write(&run, "ended").map_err(|e| e.to_string())
+            work_log.write(&run, "ended").map_err(|e| e.to_string())
         }
     });
     Ok(job.misfire(Misfire::All).max_backlog(u32::MAX))

@@ -1,17 +1,29 @@
 //! Real servers on free ports in temporary folders, and a proxy that loses, delays and cuts what goes to them.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
+//! | `wire` | a connection to one, spoken to by hand |
+//! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
+//! | `proxy` | the proxy |
+//! | `fault_rates` | its faults at random |
+//! | `kept` | a packet that it keeps back |
+//!
+//! Each kind of server is a file here. Its `start` panics where the program is missing: tests that need it are ignored with
+//! its name, and `scripts/servers` installs it.
 
+mod fault_rates;
 mod kept;
 mod proxy;
 mod redis;
 mod skew;
-mod weather;
 mod wire;
 
+pub use fault_rates::FaultRates;
 pub use kept::Kept;
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};
 pub use skew::forking_library;
-pub use weather::Weather;
 pub use wire::Wire;
 
 use std::net::TcpListener;

@@ -1,7 +1,7 @@
 //! A TCP proxy that delays, loses, cuts and goes silent.
 
+use super::fault_rates::{Fault, FaultRates, Sampler};
 use super::kept::{Keep, Kept};
-use super::weather::{Blow, Sky, Weather};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -43,7 +43,7 @@ struct State {
     open: HashMap<u64, (TcpStream, TcpStream)>,
     request_delay: Duration,
     reply_delay: Duration,
-    sky: Option<Sky>,
+    sampler: Option<Sampler>,
     /// The next reply that contains the bytes is lost.
     lose: Option<(Vec<u8>, Loss)>,
     /// The next packet that contains the bytes is kept back, and all behind it on its connection.
@@ -85,18 +85,18 @@ impl Proxy {
         format!("redis://127.0.0.1:{}?{options}", self.port())
     }
 
-    /// What happens to packets at random from now on. The seed counts when there was none before.
-    pub fn weather(&self, weather: Weather, seed: u64) {
+    /// Injects faults at random from now on. The seed counts when there was none before.
+    pub fn set_fault_rates(&self, rates: FaultRates, seed: u64) {
         let mut state = self.rules.state();
-        match &mut state.sky {
-            Some(sky) => sky.change(weather),
-            none => *none = Some(Sky::new(weather, seed)),
+        match &mut state.sampler {
+            Some(sampler) => sampler.change(rates),
+            none => *none = Some(Sampler::new(rates, seed)),
         }
     }
 
-    /// How much the weather was to do, and how much it did.
-    pub fn weathered(&self) -> (u64, u64) {
-        self.rules.state().sky.as_ref().map_or((0, 0), |sky| (sky.planned, sky.confirmed))
+    /// How many faults were drawn at random, and how many were injected.
+    pub fn sampled_faults(&self) -> (u64, u64) {
+        self.rules.state().sampler.as_ref().map_or((0, 0), |sampler| (sampler.planned, sampler.confirmed))
     }
 
     /// Every packet towards the server waits so long.
@@ -230,16 +230,16 @@ enum Fate {
 }
 
 fn requests(rules: &Rules, packet: &[u8]) -> Fate {
-    let (delay, keep, blow) = {
+    let (delay, keep, fault) = {
         let mut state = rules.state();
         let keep = state.keep_request.take_if(|k| contains(packet, &k.containing));
-        let blow = state.sky.as_mut().map_or(Blow::None, |sky| sky.on_request(packet));
-        (state.request_delay, keep, blow)
+        let fault = state.sampler.as_mut().map_or(Fault::None, |sampler| sampler.on_request(packet));
+        (state.request_delay, keep, fault)
     };
     thread::sleep(delay);
     hold_while_frozen(rules);
     keep_back(rules, keep);
-    struck(rules, blow)
+    apply(rules, fault)
 }
 
 fn replies(rules: &Rules, packet: &[u8]) -> Fate {
@@ -258,23 +258,23 @@ fn replies(rules: &Rules, packet: &[u8]) -> Fate {
     if let Some((_, how)) = state.lose.take_if(|(bytes, _)| contains(packet, bytes)) {
         return Fate::End(how);
     }
-    let blow = state.sky.as_mut().map_or(Blow::None, |sky| sky.on_reply(packet));
+    let fault = state.sampler.as_mut().map_or(Fault::None, |sampler| sampler.on_reply(packet));
     drop(state);
-    struck(rules, blow)
+    apply(rules, fault)
 }
 
-/// Does what the weather has decided, and counts it.
-fn struck(rules: &Rules, blow: Blow) -> Fate {
-    let fate = match blow {
-        Blow::None => return Fate::Pass,
-        Blow::Drop => Fate::Drop,
-        Blow::End(how) => Fate::End(how),
-        Blow::Late(by) => {
+/// Injects a fault, and counts it.
+fn apply(rules: &Rules, fault: Fault) -> Fate {
+    let fate = match fault {
+        Fault::None => return Fate::Pass,
+        Fault::Drop => Fate::Drop,
+        Fault::End(how) => Fate::End(how),
+        Fault::Late(by) => {
             thread::sleep(by);
             Fate::Pass
         }
     };
-    rules.state().sky.iter_mut().for_each(|sky| sky.confirmed += 1);
+    rules.state().sampler.iter_mut().for_each(|sampler| sampler.confirmed += 1);
     fate
 }
 

@@ -13,12 +13,12 @@ mod snapshot;
 mod watcher;
 
 use crate::processes::{Outcome, Trouble};
-use crate::servers::{Proxy, Redis, Weather};
+use crate::servers::{FaultRates, Proxy, Redis};
 use outages::Outages;
 use std::io;
 use watcher::Watcher;
 
-/// Everything at once: bad weather on the way, and a server that kills subscriptions, evicts, and runs out of memory.
+/// Everything at once: faults on the way, and a server that kills subscriptions, evicts, and runs out of memory.
 #[derive(Debug)]
 pub struct Storm<'a> {
     proxy: &'a Proxy,
@@ -34,11 +34,11 @@ impl<'a> Storm<'a> {
     pub fn begin(
         server: &Redis,
         proxy: &'a Proxy,
-        weather: Weather,
+        rates: FaultRates,
         names: &[String],
         seed: u64,
     ) -> io::Result<Self> {
-        proxy.weather(weather, seed);
+        proxy.set_fault_rates(rates, seed);
         let outages = Outages::plan(server, names, seed)?;
         Ok(Self { proxy, outages, watcher: Some(Watcher::start(server, names)?) })
     }
@@ -55,13 +55,13 @@ impl Trouble for Storm<'_> {
     }
 
     fn end(&mut self) -> io::Result<Outcome> {
-        self.proxy.weather(Weather::default(), 0);
-        let (weather_planned, weather_confirmed) = self.proxy.weathered();
+        self.proxy.set_fault_rates(FaultRates::default(), 0);
+        let (packets_planned, packets_confirmed) = self.proxy.sampled_faults();
         let (planned, confirmed) = self.outages.end()?;
         let violations = self.watcher.take().map(Watcher::end).unwrap_or_default();
         Ok(Outcome {
-            planned: planned + weather_planned as usize,
-            confirmed: confirmed + weather_confirmed as usize,
+            planned: planned + packets_planned as usize,
+            confirmed: confirmed + packets_confirmed as usize,
             violations,
         })
     }

@@ -38,8 +38,8 @@ for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':q', 0, -1)) do
   local entry = redis.call('HGET', KEYS[1] .. ':w', id)
   if entry then
     local channel = string.match(string.sub(entry, 71), '^%S+')
-    local ears = redis.call('PUBSUB', 'NUMSUB', channel)[2]
-    lines[#lines + 1] = id .. ' ' .. string.sub(entry, 1, 33) .. ' ' .. string.sub(entry, 56, 69) .. ' ' .. ears
+    local listeners = redis.call('PUBSUB', 'NUMSUB', channel)[2]
+    lines[#lines + 1] = id .. ' ' .. string.sub(entry, 1, 33) .. ' ' .. string.sub(entry, 56, 69) .. ' ' .. listeners
   end
 end
 return table.concat(lines, '\n')";
@@ -71,7 +71,7 @@ impl Entry {
         let mut words = line.split(' ');
         let claim = words.next()?.to_owned();
         let mut number = || words.next()?.parse::<u64>().ok();
-        let (seen, ticket, silence, ears) = (number()?, number()?, number()?, number()?);
-        Some(Self { claim, ticket, seen, silence, listening: ears > 0 })
+        let (seen, ticket, silence, listeners) = (number()?, number()?, number()?, number()?);
+        Some(Self { claim, ticket, seen, silence, listening: listeners > 0 })
     }
 }

@@ -4,7 +4,7 @@ use super::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::Injections;
-use cotter_testkit::servers::{Proxy, Redis, Weather};
+use cotter_testkit::servers::{FaultRates, Proxy, Redis};
 use cotter_testkit::sized;
 use cotter_testkit::storm::Storm;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn storm() {
     run.limits.place_slack = Duration::from_secs(5);
     run.limits.idle = Duration::from_secs(4);
     run.limits.loss_margin = Duration::from_secs(1);
-    let weather = Weather {
+    let rates = FaultRates {
         late_requests: 0.03,
         late_by: TTL * 2,
         lost_replies: 0.05,
@@ -45,7 +45,7 @@ fn storm() {
         late_messages: 0.10,
     };
     let mut storm =
-        Storm::begin(&server, &proxy, weather, &run.orders.names, run.orders.seed).expect("a storm");
+        Storm::begin(&server, &proxy, rates, &run.orders.names, run.orders.seed).expect("a storm");
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm", &report);
     demand(report.contended >= sized(5_000, 80_000), Kind::Void, "too few had to wait for each other");

@@ -1,22 +1,22 @@
 //! Whether what the replicas have written down is as it should be.
 
-use super::herd::Done;
+use super::fleet::Done;
 use cotter_scheduler::{Ending, UnixTime};
-use cotter_testkit::replica::{Diary, Line};
+use cotter_testkit::replica::{Line, WorkLog};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The diary beside the history.
+/// The work log beside the history.
 pub(crate) struct Audit<'a> {
     lines: Vec<Line>,
     done: &'a Done,
 }
 
 impl<'a> Audit<'a> {
-    pub(crate) fn new(diary: &Path, done: &'a Done) -> Self {
-        Self { lines: Diary::read(diary).expect("the diary can be read"), done }
+    pub(crate) fn new(work_log: &Path, done: &'a Done) -> Self {
+        Self { lines: WorkLog::read(work_log).expect("the work log can be read"), done }
     }
 
     pub(crate) fn violations(&self) -> Vec<String> {
@@ -59,7 +59,7 @@ impl<'a> Audit<'a> {
         found
     }
 
-    /// What ended in the diary ended well in the history, and what did not has crashed or was lost.
+    /// What ended in the work log ended well in the history, and what did not has crashed or was lost.
     fn history(&self) -> Vec<String> {
         let ended: BTreeSet<_> =
             self.lines.iter().filter(|l| l.what == "ended").map(|l| (l.token, &l.slot)).collect();
@@ -70,7 +70,9 @@ impl<'a> Audit<'a> {
                 wrong.push(format!("the history has slot {slot} twice"));
             }
             if entry.ending == Ending::Ok && !ended.contains(&(*token, slot)) {
-                wrong.push(format!("the history says that {slot} was run under {token}, the diary does not"));
+                wrong.push(format!(
+                    "the history says that {slot} was run under {token}, the work log does not"
+                ));
             }
         }
         for line in self.valid() {
@@ -107,7 +109,7 @@ impl fmt::Display for Audit<'_> {
         let count = |ending: &str| self.done.history.values().filter(|e| e.ending.word() == ending).count();
         write!(
             f,
-            "{} slots ({} ok, {} crashed, {} failed), {} starts in the diary, {} kills, {} stops, seed {}",
+            "{} slots ({} ok, {} crashed, {} failed), {} starts in the work log, {} kills, {} stops, seed {}",
             self.done.history.len(),
             count("ok"),
             count("crashed"),

@@ -1,24 +1,24 @@
 //! Five replicas of a scheduler, killed and stopped at random, their clocks wrong: every slot once.
 
 mod audit;
-mod herd;
+mod fleet;
 
 use super::setup::{alone, private_folder};
 use audit::Audit;
 use cotter_testkit::replica::Store;
 use cotter_testkit::{servers, sized};
-use herd::Plan;
+use fleet::Plan;
 use tempfile::TempDir;
 
 fn play(store: Store, folder: TempDir, plan: &Plan) {
-    let (_alone, diary) = (alone(), folder.path().join("diary"));
-    let run = plan.run(&store, &diary);
-    let audit = Audit::new(&diary, &run);
+    let (_alone, work_log) = (alone(), folder.path().join("work_log"));
+    let run = plan.run(&store, &work_log);
+    let audit = Audit::new(&work_log, &run);
     if !audit.violations().is_empty() {
         let kept = folder.keep();
-        panic!("{:#?}\n{audit}\nthe diary is kept in {}", audit.violations(), kept.display());
+        panic!("{:#?}\n{audit}\nthe work log is kept in {}", audit.violations(), kept.display());
     }
-    herd::say(&format!("{audit}"));
+    fleet::say(&format!("{audit}"));
     assert!(run.kills >= plan.least / 2 && run.stops >= plan.least / 2, "too little has happened: {audit}");
 }
 

@@ -1,8 +1,8 @@
-//! The replicas that live just now, and what is done to them.
+//! The replicas that are alive, and what is done to them.
 
 use cotter::Client;
 use cotter_scheduler::{Entry, Jobs};
-use cotter_testkit::replica::{Diary, GROUP, JOB, Orders, Store};
+use cotter_testkit::replica::{GROUP, JOB, Orders, Store, WorkLog};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
@@ -67,35 +67,35 @@ impl Drop for Member {
     }
 }
 
-struct Herd<'a> {
+struct Fleet<'a> {
     plan: &'a Plan,
     store: &'a Store,
-    diary: &'a Path,
+    work_log: &'a Path,
     members: Vec<Member>,
     started: u32,
     done: Done,
 }
 
 impl Plan {
-    pub(crate) fn run(&self, store: &Store, diary: &Path) -> Done {
+    pub(crate) fn run(&self, store: &Store, work_log: &Path) -> Done {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let done = Done { seed: self.seed, period_ms: self.period_ms, slots: self.slots, ..Done::default() };
-        let mut herd = Herd { plan: self, store, diary, members: Vec::new(), started: 0, done };
-        (0..self.ahead_ms.len()).for_each(|place| herd.start(place));
-        runtime.block_on(herd.play());
-        herd.end();
-        runtime.block_on(herd.look());
-        herd.done
+        let mut fleet = Fleet { plan: self, store, work_log, members: Vec::new(), started: 0, done };
+        (0..self.ahead_ms.len()).for_each(|place| fleet.start(place));
+        runtime.block_on(fleet.play());
+        fleet.end();
+        runtime.block_on(fleet.look());
+        fleet.done
     }
 }
 
-impl Herd<'_> {
+impl Fleet<'_> {
     fn start(&mut self, place: usize) {
         self.started += 1;
         let orders = Orders {
             process: self.started,
             store: self.store.clone(),
-            diary: self.diary.to_owned(),
+            work_log: self.work_log.to_owned(),
             ahead_ms: self.plan.ahead_ms[place],
             ttl_ms: 1500,
             period_ms: self.plan.period_ms,
@@ -140,7 +140,7 @@ impl Herd<'_> {
 
     /// Half of all faults hit the one that has run last.
     fn fault(&mut self, rng: &mut StdRng) {
-        let last = Diary::read(self.diary).ok().and_then(|lines| lines.last().map(|line| line.process));
+        let last = WorkLog::read(self.work_log).ok().and_then(|lines| lines.last().map(|line| line.process));
         let busy = self.members.iter().position(|m| Some(m.process) == last);
         let any = rng.random_range(0..self.members.len());
         let at = busy.filter(|_| rng.random_bool(0.5)).unwrap_or(any);

@@ -1,4 +1,4 @@
-//! What the work of the job writes down: one line each, appended in one call, to a file that all replicas share.
+//! The log of the work that was done: one line for each start and end, appended in one call to a file that all replicas share.
 
 use cotter_scheduler::Run;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A file that lines are appended to.
 #[derive(Debug)]
-pub struct Diary {
+pub struct WorkLog {
     file: File,
     process: u32,
 }
@@ -28,7 +28,7 @@ pub struct Line {
     pub at: u64,
 }
 
-impl Diary {
+impl WorkLog {
     /// Opens it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The processes that live just now.
+//! The processes that are alive.
 
 use crate::history::{Recorder, What};
 use crate::holder::Orders;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Starts holders, and does things to them.
 #[derive(Debug)]
-pub(super) struct Herd {
+pub(super) struct Fleet {
     program: PathBuf,
     orders: Orders,
     log: Recorder,
@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub(super) stopped_until: Option<Instant>,
 }
 
-impl Herd {
+impl Fleet {
     pub(super) fn new(program: PathBuf, orders: Orders, log: Recorder) -> Self {
         Self { program, orders, log, started: 0, members: Vec::new() }
     }
@@ -91,7 +91,7 @@ impl Herd {
 }
 
 /// What a failed run leaves running would disturb the next one.
-impl Drop for Herd {
+impl Drop for Fleet {
     fn drop(&mut self) {
         for member in &mut self.members {
             let _ = member.child.kill();
