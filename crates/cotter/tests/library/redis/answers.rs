@@ -79,7 +79,7 @@ async fn an_acquisition_whose_answer_is_lost_is_not_undone_by_a_value_that_other
             match shaky.mutex("a").try_lock().await {
                 Err(error) => break (begin, error),
                 // What was lost is the handshake of another connection of this client, which is still being made.
-                Ok(got) => drop(got.expect("it is free").finish().await.unwrap()),
+                Ok(got) => got.expect("it is free").finish().await.unwrap(),
             }
         };
         assert!(error.outcome_unknown() && proxy.has_lost(), "{options}: {error}");

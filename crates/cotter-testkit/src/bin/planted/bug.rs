@@ -1,0 +1,51 @@
+//! The bugs of the list, and what counts as found.
+
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::process::Output;
+
+#[derive(Deserialize)]
+pub(crate) struct List {
+    pub(crate) bug: Vec<Bug>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Bug {
+    pub(crate) name: String,
+    pub(crate) broken: String,
+    pub(crate) test: String,
+    pub(crate) violation: String,
+}
+
+/// `Err` says how a bug escaped.
+pub(crate) type Verdict = Result<(), String>;
+
+impl Bug {
+    /// The arguments of `cargo test` that choose the test program, and the name of the test.
+    pub(crate) fn program(&self) -> (Vec<&str>, &str) {
+        let mut words: Vec<&str> = self.test.split(' ').collect();
+        let test = words.pop().unwrap_or_default();
+        (words, test)
+    }
+
+    pub(crate) fn judge(&self, output: &Output) -> Verdict {
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if !text.contains("running 1 test") {
+            return Err("there is no such test, or more than one".into());
+        }
+        if output.status.success() {
+            return Err("it survives".into());
+        }
+        let kinds = kinds(&text);
+        if kinds != BTreeSet::from([self.violation.as_str()]) {
+            return Err(format!("it was caught by {kinds:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn kinds(text: &str) -> BTreeSet<&str> {
+    let found = text.split("violation[").skip(1).filter_map(|rest| rest.split_once("]: "));
+    found.map(|(kind, _)| kind).collect()
+}

@@ -1,0 +1,100 @@
+//! Plants the bugs of `planted/list.toml`, and demands that each is found by its own violation.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `bug` | the bugs of the list, and what counts as found |
+//! | `tree` | a copy of the tracked files, in which bugs are planted |
+//!
+//! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
+//! `--skip TEXT` leaves out the bugs whose test has this in its name.
+
+mod bug;
+mod tree;
+
+use bug::{Bug, List, Verdict};
+use std::error::Error;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+use tree::Tree;
+
+type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
+
+const FOLDER: &str = "crates/cotter-testkit/planted";
+
+/// While one builds, the test of another mostly sleeps.
+const TREES: usize = 2;
+
+fn main() -> ExitCode {
+    match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) => {
+            say(&format!("planted: {e}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<bool> {
+    let (only, skipped) = match args.iter().position(|arg| arg == "--skip") {
+        Some(at) => (&args[..at], args.get(at + 1).map(String::as_str)),
+        None => (args, None),
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let list: List = toml::from_str(&std::fs::read_to_string(root.join(FOLDER).join("list.toml"))?)?;
+    let is_chosen = |bug: &&Bug| only.is_empty() || only.contains(&bug.name);
+    let is_skipped = |bug: &&Bug| skipped.is_some_and(|text| bug.test.contains(text));
+    let bugs: Vec<&Bug> = list.bug.iter().filter(is_chosen).filter(|bug| !is_skipped(bug)).collect();
+    if bugs.is_empty() {
+        return Err("no bug of that name is on the list".into());
+    }
+    let found = plant(&root, &root.join(target), &bugs)?;
+    let all = if found == bugs.len() { "each found by its own violation" } else { "not all found" };
+    say(&format!("{} planted bugs, {all}", bugs.len()));
+    Ok(found == bugs.len())
+}
+
+/// Tries all of them, each tree the next one that is left. How many were found.
+fn plant(root: &Path, target: &Path, bugs: &[&Bug]) -> Result<usize> {
+    let next = AtomicUsize::new(0);
+    let work = |number| -> Result<usize> {
+        let (tree, mut found) = (Tree::copy(root, target, number)?, 0);
+        while let Some(bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let start = Instant::now();
+            let verdict = tree.try_bug(bug)?;
+            report(bug, &verdict, start);
+            found += usize::from(verdict.is_ok());
+        }
+        Ok(found)
+    };
+    thread::scope(|scope| {
+        let trees: Vec<_> = (1..=TREES.min(bugs.len()))
+            .map(|number| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(number)
+                })
+            })
+            .collect();
+        trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into()))).sum()
+    })
+}
+
+fn report(bug: &Bug, verdict: &Verdict, start: Instant) {
+    let (mark, what) = match verdict {
+        Ok(()) => ("found", &bug.broken),
+        Err(how) => ("MISSED", how),
+    };
+    let seconds = start.elapsed().as_secs();
+    say(&format!("{mark:6} {seconds:3} s  {:34} {:22} {what}", bug.name, bug.violation));
+}
+
+fn say(line: &str) {
+    // Nobody reads it any more: then nobody misses it.
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
+}

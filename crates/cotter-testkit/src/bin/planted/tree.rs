@@ -1,0 +1,115 @@
+//! A copy of the tracked files with a build directory of its own, in which bugs are planted.
+
+use super::bug::{Bug, Verdict};
+use super::{FOLDER, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Longer than any of the tests takes; a planted bug may make one hang.
+const SECONDS: &str = "120";
+
+pub(crate) struct Tree<'a> {
+    root: &'a Path,
+    scratch: PathBuf,
+    build: PathBuf,
+}
+
+impl<'a> Tree<'a> {
+    /// A fresh copy of what is tracked, as it stands in the tree now. What the tests themselves were built with is taken
+    /// over from `target`, so that only the workspace is built again.
+    pub(crate) fn copy(root: &'a Path, target: &Path, number: usize) -> Result<Self> {
+        let planted = target.join("planted");
+        let tree = Self {
+            root,
+            scratch: planted.join(format!("tree-{number}")),
+            build: planted.join(format!("build-{number}")),
+        };
+        tree.copy_files()?;
+        if !tree.build.exists() {
+            for folder in ["deps", "build", ".fingerprint"] {
+                copy_dependencies(
+                    &target.join("debug").join(folder),
+                    &tree.build.join("debug").join(folder),
+                )?;
+            }
+        }
+        Ok(tree)
+    }
+
+    fn copy_files(&self) -> Result<()> {
+        let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(self.root).output()?;
+        if !listed.status.success() {
+            return Err("git does not list the tracked files".into());
+        }
+        if self.scratch.exists() {
+            fs::remove_dir_all(&self.scratch)?;
+        }
+        for file in String::from_utf8(listed.stdout)?.split_terminator('\0') {
+            let (from, to) = (self.root.join(file), self.scratch.join(file));
+            fs::create_dir_all(to.parent().ok_or("a file has a folder")?)?;
+            fs::copy(from, to)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn try_bug(&self, bug: &Bug) -> Result<Verdict> {
+        let patch = self.root.join(FOLDER).join(format!("{}.patch", bug.name));
+        if let Err(why) = self.patch(&patch, "--forward")? {
+            return Ok(Err(format!("the patch does not apply: {why}")));
+        }
+        let verdict = match self.build(bug)? {
+            true => bug.judge(&self.test(bug)?),
+            false => Err("it does not compile".into()),
+        };
+        self.patch(&patch, "--reverse")??;
+        Ok(verdict)
+    }
+
+    fn patch(&self, patch: &Path, direction: &str) -> Result<Verdict> {
+        let mut command = Command::new("patch");
+        command.args(["-p1", direction, "--no-backup-if-mismatch", "-i"]).arg(patch);
+        let output = command.current_dir(&self.scratch).output()?;
+        let why = || String::from_utf8_lossy(&output.stdout).trim().replace('\n', "; ");
+        Ok(if output.status.success() { Ok(()) } else { Err(why()) })
+    }
+
+    /// The whole workspace is chosen, as by `scripts/test`: its dependencies are the same then.
+    fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
+        command.args(["test", "--workspace", "--all-features"]).args(bug.program().0).args(more);
+        command.env("CARGO_TARGET_DIR", &self.build).env("RUST_BACKTRACE", "0");
+        Ok(command.current_dir(&self.scratch).output()?)
+    }
+
+    fn build(&self, bug: &Bug) -> Result<bool> {
+        Ok(self.cargo_test(Command::new("cargo"), bug, &["--no-run"])?.status.success())
+    }
+
+    fn test(&self, bug: &Bug) -> Result<Output> {
+        let mut limited = Command::new("timeout");
+        limited.args([SECONDS, "cargo"]);
+        let test = bug.program().1;
+        self.cargo_test(limited, bug, &["--", "--include-ignored", "--exact", "--nocapture", test])
+    }
+}
+
+/// Copies what belongs to the dependencies from one build directory to another: no programs, and nothing of the workspace,
+/// which a tree at another path builds by itself.
+fn copy_dependencies(from: &Path, to: &Path) -> Result<()> {
+    let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
+    fs::create_dir_all(to)?;
+    let mut command = Command::new("cp");
+    command.args(["--archive", "--target-directory"]).arg(to);
+    for entry in entries {
+        let entry = entry?;
+        let (name, is_program) = (entry.file_name(), is_program(&entry.path()));
+        if !is_program && !name.to_string_lossy().trim_start_matches("lib").starts_with("cotter") {
+            command.arg(entry.path());
+        }
+    }
+    if command.status()?.success() { Ok(()) } else { Err("the dependencies cannot be copied".into()) }
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && path.extension().is_none()
+}
