@@ -7,6 +7,7 @@
 //! | `faults`, `random` | `memory` behind a faulty wrapper: fault by fault, and at random |
 //! | `tokens`, `waiters` | tokens and the queue, where nothing fails |
 //! | `sleepers` | tasks that stop polling, and stores that stop answering |
+//! | `sessions` | stores whose grants live with a session |
 //! | `cancel` | every public future, dropped after every poll |
 //! | `file_faults`, `redis_rules` | the rules of one store, each provoked |
 //!
@@ -18,6 +19,7 @@ mod faults;
 mod file_faults;
 mod random;
 mod redis_rules;
+mod sessions;
 mod sleepers;
 mod tokens;
 mod waiters;
