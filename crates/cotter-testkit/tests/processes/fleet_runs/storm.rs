@@ -1,6 +1,6 @@
 //! `redis:` between processes, with everything going wrong at once.
 
-use super::setup::{on, show};
+use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::Injections;
@@ -51,23 +51,4 @@ fn storm() {
     demand(report.contended >= sized(5_000, 80_000), Kind::Void, "too few had to wait for each other");
     demand(report.confirmed >= sized(1_000, 5_000), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
-}
-
-/// Fifty processes with twenty tasks each want one name: all are served, in order of arrival.
-#[test]
-#[ignore = "needs redis-server"]
-fn fifty_processes_of_twenty() {
-    let server = Redis::start();
-    let (_place, mut run) = on(&server.url(""));
-    (run.processes, run.orders.tasks, run.orders.work_us) = (50, 20, 1000);
-    run.acquisitions = sized(5_000, 50_000);
-    run.patience = Duration::from_secs(sized(60, 600) as u64);
-    // There are many more processes than cores.
-    run.limits.place_slack = Duration::from_secs(1);
-    run.limits.idle = Duration::from_secs(1);
-    let report = run.go().expect("the run can be made");
-    show("fifty processes", &report);
-    report.demand_clean();
-    let served = report.shares("one").len();
-    demand(served == 50, Kind::UnfairShare, format!("{served} of 50 processes were served"));
 }

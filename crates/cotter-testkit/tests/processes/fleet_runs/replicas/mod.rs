@@ -3,7 +3,7 @@
 mod audit;
 mod fleet;
 
-use super::setup::private_folder;
+use crate::setup::private_folder;
 use audit::Audit;
 use cotter_testkit::replica::Store;
 use cotter_testkit::{servers, sized};

@@ -1,6 +1,6 @@
 //! `file:` between processes that are paused and killed.
 
-use super::setup::{on_files, show};
+use crate::setup::{on_files, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Report};

@@ -1,0 +1,4 @@
+//! Runs whose history is judged to the tenth of a second; one after the other.
+
+mod crowd;
+mod file;
