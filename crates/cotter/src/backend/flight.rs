@@ -136,6 +136,7 @@ impl Wake for Waiters {
     }
 }
 
+/// Wakes all waiters when it is dropped.
 struct WakeAll<'a>(&'a Waiters);
 
 impl Drop for WakeAll<'_> {
@@ -144,7 +145,7 @@ impl Drop for WakeAll<'_> {
     }
 }
 
-/// One who waits. Its waker is removed when it is dropped.
+/// A waiter of a call. Its waker is removed when it is dropped.
 struct Waiter<'a> {
     waiters: &'a Waiters,
     number: u64,
@@ -170,7 +171,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// The calls of claims that were not answered yet.
+/// The calls that were not answered yet, by claim.
 #[derive(Debug)]
 pub struct Flights<T>(Mutex<ByClaim<Flight<T>>>);
 

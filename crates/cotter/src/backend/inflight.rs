@@ -2,7 +2,7 @@
 //!
 //! A request whose answer never came (its caller was dropped, it timed out, the connection broke) may reach the store
 //! behind the release of its claim and take the lock again. A backend whose connections keep their requests in order
-//! registers each acquire request here, and asks after each release whether it is the end of the matter.
+//! registers each acquire request here. After each release it finds out here whether one may still arrive.
 
 use super::ClaimId;
 use super::by_claim::ByClaim;
@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// its request. A request that is answered costs neither a lock nor an allocation.
 ///
 /// ```
-/// # use cotter::{ClaimId, Moment};
-/// # use cotter::backend::inflight::InFlight;
+/// # use cotter::{backend::{ClaimId, inflight::InFlight}, clock::Moment};
 /// # use std::time::Duration;
 /// let (in_flight, claim) = (InFlight::default(), ClaimId::random());
 /// let (now, latest) = (Moment::ZERO, Moment::ZERO + Duration::from_secs(10));

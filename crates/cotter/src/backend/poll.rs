@@ -64,7 +64,7 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
 /// only load the note again.
 ///
 /// ```
-/// # use cotter::{Name, Note, Result, Clock};
+/// # use cotter::{Name, Note, Result, clock::Clock};
 /// # use cotter::backend::{Notes, Until, poll::{self, NoteChange}};
 /// # use std::time::Duration;
 /// # async fn changed(store: &dyn Notes, clock: &dyn Clock, name: &Name, seen: u64, until: Until) -> Result<Option<Note>> {

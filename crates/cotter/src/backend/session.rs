@@ -1,9 +1,10 @@
 //! Sessions: what a grant lives with where it has no lease of its own.
 
+use crate::sync::lock;
 use crate::{LossCause, Moment};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 /// A liveness domain that grants share: a server session, a connection, a lock file. It is lost once, and every grant that
@@ -96,8 +97,8 @@ impl Session {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.0.state)
     }
 }
 

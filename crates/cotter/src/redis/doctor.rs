@@ -198,7 +198,7 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
         }
     }
     if findings.is_empty() {
-        let message = "scripts can see who listens, and locks can be listed";
+        let message = "scripts can look for subscribers, and locks can be listed";
         findings.push(Finding::new(Severity::Ok, "permissions", message));
     }
     Ok(findings)

@@ -8,7 +8,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `options`, `address` | the options and the address in a URL |
+//! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `socket`, `tls` | the socket to the server, and TLS |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
 //! | `errors` | translating errors of the server and the driver |
@@ -36,6 +36,7 @@ mod older;
 mod options;
 mod renewal;
 mod script;
+mod settings;
 mod socket;
 mod state;
 mod tls;
@@ -104,7 +105,7 @@ impl Store {
     }
 
     /// Uses the server of a client of the `redis` crate, with the native protocol and the default options of
-    /// [`from_url`](Self::from_url). Only the client's address and credentials are used: timeouts, retries and connections
+    /// [`from_url`](Self::from_url) unless they are set with the methods below. Only the client's address and credentials are used: timeouts, retries and connections
     /// are cotter's own. A client that uses TLS needs a process-wide rustls provider, installed by the application.
     ///
     /// This is the only function that exposes the `redis` crate; the crate's next major version will change its signature.
@@ -113,17 +114,7 @@ impl Store {
         Self::new(socket::Server::of(client), Options::new(instance))
     }
 
-    /// The same server with another protocol. The new store shares no state with this one.
-    #[must_use]
-    pub fn with_protocol(self, protocol: Protocol) -> Self {
-        let Shared { server, options, .. } = &*self.0;
-        Self::new(server.clone(), Options { protocol, ..options.clone() })
-    }
-
     fn new(server: socket::Server, options: Options) -> Self {
-        if options.protocol == Protocol::GetSet {
-            older::warn_of_getset(&options.instance);
-        }
         let (in_flight, waiters, issued) = (InFlight::default(), Arc::default(), Issued::default());
         Self(Arc::new(Shared { server, options, in_flight, waiters, issued }))
     }
@@ -135,6 +126,9 @@ impl Connect for Store {
         let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
         let link = connection::Link::open(server, options, host.clock()).await;
         let link = link.map_err(|e| e.with_server(&options.instance))?;
+        if options.protocol == Protocol::GetSet && host.is_engine() {
+            older::warn_of_getset(&options.instance);
+        }
         Ok(match options.protocol {
             Protocol::Native => Arc::new(backend::Native::new(link, shared)),
             Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),

@@ -27,7 +27,7 @@ pub enum Protocol {
     /// 3. The value does not say who wrote it, so other code that releases late frees somebody else's lock. (cotter
     ///    releases and renews only what it has written itself.)
     ///
-    /// Each store logs them once, as a `tracing` warning.
+    /// Each client logs them once, as a `tracing` warning.
     GetSet,
 }
 
@@ -122,7 +122,7 @@ fn protocol(value: &str) -> Result<Protocol> {
 }
 
 /// Checks a value that becomes part of a key or a message. Braces would change the hash tag, a blank would end a field.
-fn word(key: &str, value: String) -> Result<String> {
+pub(super) fn word(key: &str, value: String) -> Result<String> {
     let bad = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '{' | '}' | '%');
     if value.is_empty() || value.len() > 128 || value.contains(bad) {
         return Err(config(format!(
@@ -148,6 +148,11 @@ fn duration(key: &str, value: &str) -> Result<Duration> {
     millis.filter(|ms| (1..=MAX_MILLIS).contains(ms)).map(Duration::from_millis).ok_or_else(|| {
         config(format!("{key}= must be a duration such as 250ms, 2s, 10m, 1h or 3d, and at most a year"))
     })
+}
+
+/// Limits a duration to the range that a URL may contain.
+pub(super) fn clamp(duration: Duration) -> Duration {
+    duration.clamp(Duration::from_millis(1), Duration::from_millis(MAX_MILLIS))
 }
 
 /// A year in milliseconds.

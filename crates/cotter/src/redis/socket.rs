@@ -1,7 +1,7 @@
 //! The socket to a server, with or without TLS. It is opened here and handed to the driver.
 //!
-//! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto provider
-//! that is installed for the whole process. That choice belongs to the application.
+//! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto
+//! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
 use crate::{Error, Result, sys};

@@ -32,9 +32,9 @@ struct Reader {
     /// The time for which a free name is remembered, as the release script takes it.
     retain: String,
     state: watch::Sender<State>,
-    /// The number of those who wait now.
+    /// The number of claims that wait now.
     waiting: AtomicU64,
-    /// The number of those who have ever waited.
+    /// The number of claims that have ever waited.
     waited: AtomicU64,
 }
 

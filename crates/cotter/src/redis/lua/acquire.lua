@@ -1,12 +1,12 @@
--- One question: the lock now, or a place in its queue.
+-- An acquire request: grants the lock or, if it is busy, a place in its queue.
 --
 -- KEYS  1 the lock   2 its queue   3 its waiters
 -- ARGV  1 claim id   2 ttl (14 digits, us)   3 turns (5 digits)   4 label   5 px of a held lock (ms)   6 retain (ms)
---       to join the queue as well: 7 channel to be woken on   8 silence that ends a place (14 digits, us)
---       9 it asks again within so long (14 digits, us)   10 '1' when it was given a place before, else ''
+--       to join the queue as well: 7 wake-up channel   8 silence that ends a place (14 digits, us)
+--       9 poll period: the next request comes within this time (14 digits, us)   10 '1' if it has a place already, else ''
 -- Returns one string:
 --   g first(16) turns(5) left(14)                          granted
---   q ticket(16) granted(16) ttl(14) now(16) position      in the queue; how long the holder's lease is, since when
+--   q ticket(16) granted(16) ttl(14) now(16) position      in the queue; the holder's lease: since when, how long
 --   b granted(16) ttl(14) now(16)                          busy
 local state = redis.call('GET', KEYS[1])
 --@include now
@@ -18,7 +18,7 @@ if state and string.sub(state, 1, 37) == '1--- --------------------------------'
   if state then
     last = tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1
     if ARGV[10] == '1' then
-      -- It was set aside while nobody listened for it.
+      -- It was set aside while its channel had no subscriber.
       redis.call('ZREM', KEYS[2], id, '~' .. id)
       redis.call('HDEL', KEYS[3], id)
     end
@@ -48,7 +48,7 @@ if not held then
   if winner then
     lease = now .. string.sub(grant, 22)
   elseif not ticket and whole then
-    -- Those who are left in the queue do not listen: they keep their places and block nobody.
+    -- The channels of all that are left in the queue have no subscribers: they keep their places and block nobody.
     local turns = ARGV[3]
     --@include reserve
     redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now

@@ -1,8 +1,8 @@
--- Takes the lock away from its holder: marks it, or frees it at once.
+-- Evicts the holder: marks it, so that the lock passes on when its lease ends, or frees the lock at once.
 --
 -- KEYS  1 the lock   2 its queue   3 its waiters
--- ARGV  1 token of the holder that is meant, or ''   2 'now' or ''   3 retain (ms)
--- Returns the first token (16 digits) of the evicted holder, or '' when nobody (or not that one) holds it
+-- ARGV  1 token of the holder to evict, or '' for any   2 'now' to free the lock at once, or ''   3 retain (ms)
+-- Returns the first token (16 digits) of the evicted holder, or '' if nobody, or another one, holds the lock
 local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
@@ -14,7 +14,7 @@ if ARGV[2] == '' then
   redis.call('SET', KEYS[1], string.sub(state, 1, 2) .. 'e' .. string.sub(state, 4), 'KEEPTTL')
   return number
 end
--- So that its holder is told why, for as long as it may ask.
+-- Tells the holder why it has lost the lock, for as long as it may try to extend it.
 redis.call('SET', KEYS[1] .. ':e', holder, 'PX', string.format('%.0f', math.ceil(left / 1000) + 1000))
 local retain = tonumber(ARGV[3])
 local px = retain + 3602000

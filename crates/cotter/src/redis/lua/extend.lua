@@ -1,9 +1,9 @@
--- Gives each of these grants `ttl` from now; never shortens, never creates. A grant is claim id *and* number: a question
--- that landed late may have got the same claim another one since.
+-- Extends each of these grants to `ttl` from now; never shortens, never creates. A grant is identified by claim id *and*
+-- first token: an acquire request that arrived late may have given the same claim another grant since.
 --
 -- KEYS  the locks
--- ARGV  1 ttl (14 digits, us)   2 px of a held lock (ms)   3... their claim ids and numbers (32 + 1 + 16)
--- Returns 14 characters for each: the microseconds that are left, - lost (whatever stands there now), e evicted
+-- ARGV  1 ttl (14 digits, us)   2 px of a held lock (ms)   3... their claim ids and first tokens (32 + 1 + 16)
+-- Returns 14 characters for each: the microseconds left; or - if the grant is lost, e if it was evicted
 --@include now
 local answers = {}
 for i, key in ipairs(KEYS) do

@@ -1,8 +1,8 @@
--- Moves expiries on, each only if it is still ours.
+-- Writes later expiries, each only over one of the claim's own.
 --
 -- KEYS  the keys
--- ARGV  for each key: the new expiry, a number, and so many that we may have written before
--- Returns for each key  f moved   n not ours
+-- ARGV  for each key: the new expiry, n, and n expiries that the claim may have written before
+-- Returns for each key  f written   n the value is another
 local answers, at = {}, 1
 for i, key in ipairs(KEYS) do
   local new, many = ARGV[at], tonumber(ARGV[at + 1])

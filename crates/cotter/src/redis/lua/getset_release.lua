@@ -1,8 +1,9 @@
--- Deletes the key, or leaves another expiry, if it is still ours. Never by the time: whoever wrote another value may hold.
+-- Deletes the key or writes another expiry, if the value is the claim's own. Time does not matter: whoever wrote another
+-- value may hold the lock.
 --
 -- KEYS  1 the key
--- ARGV  1 the expiry to leave behind, or ''   2... those that we may have written
--- Returns  f freed   n not ours
+-- ARGV  1 the expiry to leave, or '' to delete   2... the expiries that the claim may have written
+-- Returns  f freed   n the value is another
 local value = redis.pcall('GET', KEYS[1])
 for i = 2, #ARGV do
   if value == ARGV[i] then

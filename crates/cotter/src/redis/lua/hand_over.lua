@@ -1,5 +1,5 @@
--- Included: writes the grant of a waiter and tells it, unless it is the one that asks. Who has it by message has it for
--- SHORT at first: if its process stands still, nobody waits for a whole ttl.
+-- Included: grants the lock to a waiter, and sends it a message unless it is the one that made this request (`asks`). A
+-- grant by message has a lease of SHORT at first: if the process is stopped, the others need not wait for a whole ttl.
 local SHORT = '00000002000000'
 local function hand_over(id, entry, ends, last, asks)
   local turns = string.sub(entry, 50, 54)
@@ -11,7 +11,7 @@ local function hand_over(id, entry, ends, last, asks)
   redis.call('ZREM', KEYS[2], id)
   redis.call('HDEL', KEYS[3], id)
   if not asks then
-    -- Last, and guarded: a refused write must not leave a message without a grant.
+    -- Last, and guarded: if a write is refused, there must be no message without a grant.
     redis.pcall('PUBLISH', string.sub(entry, 71, ends - 1), 'granted ' .. id .. ' ' .. string.sub(entry, 18, 33) .. ' '
       .. number .. ' ' .. turns .. ' ' .. life .. ' ' .. KEYS[1])
   end

@@ -1,5 +1,5 @@
--- Included: gets in line, or says once more that it stands there. One of the two keys may be missing: then the other one
--- still knows the place.
+-- Included: joins the queue, or refreshes the place in it. If one of the two keys is missing, the other one still knows the
+-- place.
 --@include queue
 local known = redis.call('HMGET', KEYS[3], id, '.')
 local entry, beat = known[1], known[2]
@@ -31,7 +31,7 @@ if added and entry and redis.call('ZREM', KEYS[2], '~' .. id) == 0
   restore()
 end
 if alone or not beat or string.sub(beat, 1, 7) ~= string.sub(now, 1, 7) then
-  -- Now and then is enough for a day.
+  -- The time to live is a day, so refreshing it now and then is enough.
   redis.call('PEXPIRE', KEYS[2], '86400000')
   redis.call('PEXPIRE', KEYS[3], '86400000')
 end

@@ -1,4 +1,4 @@
--- Included: who has it, and for how long. Who needs the tokens as well includes `state` instead.
+-- Included: the holder and its lease. Scripts that need the tokens as well include `state` instead.
 if state and (#state < 110 or string.sub(state, 1, 1) ~= '1') then
   return redis.error_reply('FOREIGNKEY the value was not written by this version of cotter')
 end
@@ -7,7 +7,7 @@ local holder, left, held = state and string.sub(state, 6, 37) or FREE, 0, false
 if holder ~= FREE then
   local granted = tonumber(string.sub(state, 56, 71))
   if granted > nown then
-    -- The clock was stepped back: the lease counts from now, written down so that it ends one ttl later.
+    -- The clock was set back: the lease counts from now. That is stored, so that it ends one ttl later.
     granted = nown
     state = string.sub(state, 1, 55) .. now .. string.sub(state, 72)
     redis.call('SET', KEYS[1], state, 'KEEPTTL')

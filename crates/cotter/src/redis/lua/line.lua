@@ -1,4 +1,4 @@
--- Included: looking at those in line.
+-- Included: walking along the queue.
 --@include queue
 --@include silence
 local function in_line(from)
@@ -7,14 +7,15 @@ local function in_line(from)
   return ids
 end
 
--- What is known of one whose record was lost: nothing. Whether it lives shows when it asks; until then nobody passes it.
+-- Makes a new record for a waiter whose record was lost. Whether it is alive shows with its next request; until then nobody
+-- passes it.
 local function unknown(id)
   local entry = now .. ' ' .. redis.call('ZSCORE', KEYS[2], id) .. ' 00000000000000 00001 00000006000000 ? '
   redis.call('HSET', KEYS[3], id, entry)
   return entry
 end
 
--- Nobody listens for them, and there are many: they come back to line when they ask.
+-- Takes waiters out of the queue whose channels have no subscribers. They return with their next requests.
 local function set_aside(ids, entries)
   local places = {}
   for i, id in ipairs(ids) do
@@ -25,8 +26,8 @@ local function set_aside(ids, entries)
   redis.call('ZADD', KEYS[2], unpack(places))
 end
 
--- Up to the first that the line cannot pass: its claim id, its entry and where the channel ends there. And how many stay
--- in line although nobody listens for them, `room` at most.
+-- Walks to the first waiter that cannot be passed over. Returns its claim id, its entry and the end of the channel in that
+-- entry; and how many waiters without subscribers stay in the queue, at most `room`.
 local function look(ids, asker, heard, room)
   local entries, gone, deaf, stay, found = redis.call('HMGET', KEYS[3], unpack(ids)), {}, {}, 0, nil
   for i, id in ipairs(ids) do
@@ -60,7 +61,7 @@ local function look(ids, asker, heard, room)
   return found, stay
 end
 
--- Who was set aside and is silent by now is forgotten. True when there is a line after all.
+-- Forgets waiters that were set aside and have been silent for too long. True if there is a queue after all.
 local function end_of_line(kept)
   local places = redis.call('ZRANGE', KEYS[2], kept, kept + 999, 'WITHSCORES')
   local silent, known = {}, {}

@@ -1,8 +1,8 @@
--- Writes a note for a current holder that was not evicted, over a smaller (token, sequence) only.
+-- Writes a note for a current holder that was not evicted, and only over a smaller (token, sequence).
 --
 -- KEYS  1 the lock   2 the note
 -- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
--- Returns the new revision, or '' when the writer is stale
+-- Returns the new revision, or '' if the writer is stale
 local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now

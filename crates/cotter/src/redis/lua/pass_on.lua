@@ -1,12 +1,12 @@
--- Included: gives a free lock to the first in line that can take it.
+-- Included: gives a free lock to the first waiter that can take it.
 --
--- A waiter that has been silent for too long loses its place; one that nobody listens for keeps it and is passed over.
--- `asker` is the one that asks just now: it needs no ear.
--- Returns the claim id that has it now (nil: nobody), and the digits of first token, turns and ttl of its grant; for
--- nobody, whether anybody is left in line and whether the walk has seen all of it.
+-- A waiter that has been silent for too long loses its place. One whose channel has no subscriber keeps its place and is
+-- passed over. `asker` is the claim that makes this request; it needs no channel.
+-- Returns the claim id of the new holder, and the digits of first token, turns and ttl of its grant. If there is none: nil,
+-- nil, whether anybody is left in the queue, and whether the walk has seen all of it.
 --@include hand_over
 local function pass_on(last, asker)
-  -- Nearly always the first one can take it.
+  -- Nearly always the first waiter can take it.
   local id = redis.call('ZRANGE', KEYS[2], '0', '0')[1]
   local entry = id and redis.call('HGET', KEYS[3], id)
   if entry then
@@ -23,7 +23,7 @@ local function pass_on(last, asker)
     local ids = in_line(kept)
     walked = walked + #ids + 1
     if #ids > 0 then
-      -- So many that nobody listens for stay in line.
+      -- At most 64 waiters without subscribers stay in the queue.
       local found, deaf = look(ids, asker, heard, 64 - kept)
       if found and string.sub(found[2], 71, 72) == '? ' then return nil, nil, true, false end
       if found then return hand_over(found[1], found[2], found[3], last, found[1] == asker) end

@@ -1,8 +1,8 @@
--- Takes the lock away from the holder of a value: frees it at once, or writes over the value and lets the lease run out.
+-- Evicts the holder of a value: frees the lock at once, or replaces the value and lets the lease run out.
 --
 -- KEYS  1 the key
--- ARGV  1 the value that was seen   2 what to write over it   3 'now' or ''
--- Returns  f done   n another value stands there   e it never expires
+-- ARGV  1 the expected value   2 the value to replace it by   3 'now' to free the lock at once, or ''
+-- Returns  f done   n the value is another   e the key never expires
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'n' end
 if ARGV[3] == 'now' then
   redis.call('DEL', KEYS[1])

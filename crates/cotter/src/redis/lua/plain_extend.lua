@@ -1,11 +1,11 @@
--- Compare and expire, for many keys; never shortens.
+-- Compare-and-expire for many keys; never shortens.
 --
 -- KEYS  the keys
--- ARGV  1 ttl (ms)   2 the value of what was evicted   then our value of each key
--- Returns for each key the milliseconds that are left, '-' where the value is another, or 'e'; spaces between
+-- ARGV  1 ttl (ms)   2 the value of an evicted lock   3... the expected value of each key
+-- Returns for each key, separated by spaces: the milliseconds left, '-' if the value is another, 'e' if it was evicted
 local answers = {}
 for i, key in ipairs(KEYS) do
-  -- What is no string at all is no reason to leave the others out.
+  -- A key of another type must not keep the others from being extended.
   local value = redis.pcall('GET', key)
   if value ~= ARGV[i + 2] then
     answers[i] = value == ARGV[2] and 'e' or '-'

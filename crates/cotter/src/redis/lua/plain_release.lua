@@ -1,8 +1,8 @@
--- Compare and delete, or compare and leave behind.
+-- Compare-and-delete; or compare-and-set, to keep the rest of a lease.
 --
 -- KEYS  1 the key
--- ARGV  1 our value   2 ms to leave behind, or ''   3 the value to leave
--- Returns  f freed   n there is none   or  o and what stands there, of whatever bytes (nothing for what is no string)
+-- ARGV  1 the claim's value   2 the rest to keep (ms), or ''   3 the value for that time
+-- Returns  f freed   n there is no value   or  o and the other value, of arbitrary bytes (empty if it is not a string)
 local value = redis.pcall('GET', KEYS[1])
 if not value then return 'n' end
 if type(value) == 'table' then return 'o' end

@@ -1,17 +1,17 @@
--- Included: what the steps around a queue have in common.
+-- Included: the layout of a queue, and how to restore it.
 --
--- KEYS[2], a sorted set: the claim ids of those in line, by ticket; behind them, by ASIDE + the end of their silence and
--- with a tilde before their ids, those that were set aside because nobody listens for them and many others like them
--- stand in front.
--- KEYS[3], a hash of what is known of each:  seen(16) ticket(16) ttl(14) turns(5) silence(14) channel label
--- and under '.' of all who ask:  asked last(16) pace(14) since(16) newest ticket(16)
--- Somebody asks every `pace`, and silence counts from `since` at the earliest: when nobody at all has asked for longer,
--- the server may have stood still, and that ends nobody's place.
+-- KEYS[2] is a sorted set of claim ids. Those in the queue are ordered by ticket. Behind them, with a tilde before the id
+-- and ordered by ASIDE + the end of their silence, come those that were set aside because their channels have no
+-- subscribers and many others like them are in front.
+-- KEYS[3] is a hash with a record for each claim:  last request(16) ticket(16) ttl(14) turns(5) silence(14) channel label
+-- and one for all of them under '.':  last request(16) pace(14) since(16) newest ticket(16)
+-- Requests come at least every `pace`, and silence counts from `since` at the earliest: if there was no request at all for
+-- longer, the server may have been stopped, and that ends nobody's place.
 local ASIDE = 4e15
--- So much later than promised, in microseconds, a question counts as missing.
+-- A request that is this much later than promised counts as missing, in microseconds.
 local SLACK = 500000
 
--- Brings everybody who is known back to line, by ticket: KEYS[2] was deleted or evicted. Returns how many are known.
+-- Rebuilds the queue from the records, because KEYS[2] was deleted or evicted. Returns the number of records.
 local function restore()
   local all, line, count = redis.call('HGETALL', KEYS[3]), {}, 0
   redis.call('DEL', KEYS[2])

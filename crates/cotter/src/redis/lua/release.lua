@@ -1,9 +1,9 @@
--- Undoes whatever a claim has: the grant, or the place in the queue.
+-- Releases what a claim has: the grant, or the place in the queue.
 --
 -- KEYS  1 the lock   2 its queue   3 its waiters
--- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 px of a lock that is handed over (ms; if it is at hand)
---       5 ttl to leave behind, held by nobody (14 digits, us), or nothing
--- Returns  f freed   n there was nothing of this claim   e nothing any more, it was evicted
+-- ARGV  1 claim id   2 turns used (5 digits)   3 retain (ms)   4 px of a lock that is handed over (ms; optional)
+--       5 the rest of the lease to keep, held by nobody (14 digits, us; optional)
+-- Returns  f freed   n the claim has nothing   e the claim has nothing because it was evicted
 local state = redis.pcall('GET', KEYS[1])
 local id = ARGV[1]
 local FREE = '--------------------------------'
@@ -15,7 +15,7 @@ if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37) == '1---
   return 'f'
 end
 if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) ~= '1') then
-  -- Somebody else has written over it: nothing of ours is there.
+  -- Another program has overwritten the state: the claim has nothing.
   redis.call('ZREM', KEYS[2], id, '~' .. id)
   redis.call('HDEL', KEYS[3], id)
   return 'n'
@@ -29,7 +29,7 @@ local answer = 'f'
 if not ours then
   local places = redis.call('ZREM', KEYS[2], id, '~' .. id) + redis.call('HDEL', KEYS[3], id)
   if places == 0 then answer = redis.call('GET', KEYS[1] .. ':e') == id and 'e' or 'n' end
-  -- Without a state the lock was deleted: the next in line has nobody else who hands it over.
+  -- Without a state the lock was deleted, and nobody else will hand it over to the next waiter.
   if held or state and not waited then return answer end
 end
 local used = string.sub(state or '', 90, 94)

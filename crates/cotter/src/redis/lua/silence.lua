@@ -1,6 +1,6 @@
--- Included: whether a waiter has been silent for too long. One that asked last in what is now the future (the clock was
--- stepped back) asked now, and that is written down, or its silence would begin only when the clock has caught up.
--- Returns the entry, too.
+-- Included: whether a waiter has been silent for too long. If its last request is in the future (the clock was set back),
+-- it counts as having come now; that is stored, or its silence would begin only when the clock has caught up.
+-- Also returns the entry.
 local function is_silent(id, entry)
   local seen, silence = tonumber(string.sub(entry, 1, 16)), tonumber(string.sub(entry, 56, 69))
   if seen > nown then
@@ -14,7 +14,7 @@ local function is_silent(id, entry)
   local since = tonumber(string.sub(beat, 33, 48))
   if since > seen then return nown - since > silence, entry end
   if nown - tonumber(string.sub(beat, 1, 16)) <= tonumber(string.sub(beat, 18, 31)) + SLACK then return true, entry end
-  -- Nobody has asked for longer than anybody promised: from now on everybody has the time of a silence to come back.
+  -- There was no request at all for longer than promised: from now on, every waiter has the time of its silence to return.
   redis.call('HSET', KEYS[3], '.', now .. string.sub(beat, 17, 32) .. now .. string.sub(beat, 49))
   return false, entry
 end

@@ -1,4 +1,4 @@
--- Included: taking the string of a name apart, by position.
+-- Included: parses the stored string of a name, by position.
 --
 --   1w-- 0123456789abcdef0123456789abcdef 1763755348123456 1763755348123456 1763755348123456 00001 00000030000000 label
 --   |    |                                |                |                |                |     |              |

@@ -24,7 +24,7 @@ const CAUTION: &str = "mode=getset has three flaws that one side cannot mend: th
     expired, a client that loses a race overwrites the winner's expiry, and a late release by other code may free a lock \
     that is not its own; use this mode only beside code that does the same, until that code is replaced";
 
-/// Logs the flaws, once for each store.
+/// Logs the flaws, once for each client.
 pub(in crate::redis) fn warn(instance: &str) {
     tracing::warn!(target: "cotter", instance, "{CAUTION}");
 }

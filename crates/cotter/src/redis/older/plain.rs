@@ -81,7 +81,7 @@ impl Plain {
         }
     }
 
-    /// Finds out who holds a key that is taken.
+    /// Identifies the holder of a key that is taken.
     async fn look(&self, claim: &Claim, value: &str) -> Result<Look> {
         let live = self.link.live().await?;
         let as_of = self.link.now();

@@ -54,6 +54,17 @@ fn what_is_wrong_is_named_and_no_password_repeated() {
 }
 
 #[test]
+fn options_are_set_in_code() {
+    let store = crate::redis::Store::from_url("redis://h?timeout=3s").expect("good");
+    let store =
+        store.with_protocol(Protocol::Plain).with_retry(Duration::ZERO).with_prefix("app").expect("good");
+    let options = &store.0.options;
+    assert_eq!((options.protocol, options.retry), (Protocol::Plain, Some(Duration::from_millis(1))));
+    assert_eq!((&*options.prefix, options.timeout), ("app", Duration::from_secs(3)));
+    assert_eq!(store.with_prefix("a{b").unwrap_err().kind(), ErrorKind::Config);
+}
+
+#[test]
 fn debug_shows_no_password() {
     let store = crate::redis::Store::from_url("redis://u:canary@h").expect("good");
     assert!(!format!("{store:?}").contains("canary"));

@@ -1,0 +1,58 @@
+//! Setting the options of a store in code.
+
+use super::options::{Options, Protocol, clamp, word};
+use super::{Shared, Store};
+use crate::Result;
+use std::time::Duration;
+
+/// The options of [`from_url`](Store::from_url), for stores that are made otherwise. Each method returns a new store that
+/// shares no state with the one before. Durations are limited to the range from a millisecond to a year.
+impl Store {
+    /// Sets the protocol; `mode` in a URL.
+    #[must_use]
+    pub fn with_protocol(self, protocol: Protocol) -> Self {
+        self.with(|options| options.protocol = protocol)
+    }
+
+    /// Sets the prefix of native keys and channels; `prefix` in a URL. Only clients with the same prefix see each other's
+    /// locks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the prefix is empty, longer than 128 bytes, or contains blanks,
+    /// braces, percent signs or control characters.
+    pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
+        let prefix = word("prefix", prefix.into())?;
+        Ok(self.with(|options| options.prefix = prefix))
+    }
+
+    /// Sets how long the server remembers a name after its last release; `retain` in a URL.
+    #[must_use]
+    pub fn with_retain(self, retain: Duration) -> Self {
+        self.with(|options| options.retain = clamp(retain))
+    }
+
+    /// Sets the pause between two attempts of a waiter in `plain` and `getset`; `retry` in a URL.
+    #[must_use]
+    pub fn with_retry(self, retry: Duration) -> Self {
+        self.with(|options| options.retry = Some(clamp(retry)))
+    }
+
+    /// Sets the time limit for opening a connection; `connect_timeout` in a URL.
+    #[must_use]
+    pub fn with_connect_timeout(self, timeout: Duration) -> Self {
+        self.with(|options| options.connect_timeout = clamp(timeout))
+    }
+
+    /// Sets the time limit for the answer to a request; `timeout` in a URL.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        self.with(|options| options.timeout = clamp(timeout))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Options)) -> Self {
+        let Shared { server, options, .. } = &*self.0;
+        let mut options = options.clone();
+        change(&mut options);
+        Self::new(server.clone(), options)
+    }
+}
