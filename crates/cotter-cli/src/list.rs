@@ -8,6 +8,7 @@ use crate::store::Chosen;
 use crate::table;
 use clap::Args;
 use cotter::{Client, Filter, Record};
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// List the locks that are held
@@ -29,17 +30,19 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     if args.all {
         filter = filter.with_free();
     }
-    let mut records = client.list(filter);
+    let mut listing = client.list(filter);
+    // Stores list in no particular order, and may list a name twice.
+    let mut records = BTreeMap::new();
+    while let Some(record) = listing.next().await? {
+        records.insert(record.name.clone(), record);
+    }
     if console.json {
-        while let Some(record) = records.next().await? {
-            writeln!(console.out(), "{}", show::json(&record))?;
+        for record in records.values() {
+            writeln!(console.out(), "{}", show::json(record))?;
         }
         return Ok(Exit::Done);
     }
-    let mut rows = Vec::new();
-    while let Some(record) = records.next().await? {
-        rows.extend(lines(&record));
-    }
+    let rows: Vec<_> = records.values().flat_map(lines).collect();
     if rows.is_empty() {
         let (whose, which) = (clean(&client.info().instance), beginning(args));
         console.confirm(&match args.all {

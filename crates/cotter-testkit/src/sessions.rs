@@ -6,7 +6,7 @@ use cotter::backend::{
     Until,
 };
 use cotter::clock::{Clock, Moment};
-use cotter::{Error, ErrorKind, LossCause, Result};
+use cotter::{Error, ErrorKind, LossCause, Name, Result};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -160,6 +160,10 @@ impl Backend for SessionBackend {
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         Ok(self.with_session(self.inner.downgrade(grant).await?))
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.inner.set_limit(name, of).await
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

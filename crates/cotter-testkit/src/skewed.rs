@@ -1,10 +1,10 @@
 //! A store whose clock is not this host's: what a process sees whose time of day is wrong.
 
 use async_trait::async_trait;
-use cotter::Result;
 use cotter::backend::{
     Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Until,
 };
+use cotter::{Name, Result};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -76,6 +76,10 @@ impl Backend for SkewedBackend {
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         self.inner.downgrade(grant).await
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.inner.set_limit(name, of).await
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

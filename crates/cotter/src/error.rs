@@ -198,7 +198,8 @@ impl Error {
         Self::new(ErrorKind::Unsupported, format!("{variant} does not support {what}"))
     }
 
-    pub(crate) fn not_ours(id: impl fmt::Display) -> Self {
+    /// For a backend that is asked about a claim that does not hold the lock (any more).
+    pub fn not_ours(id: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Lost, format!("claim {id} does not hold the lock any more"))
     }
 }

@@ -1,13 +1,13 @@
 //! A listing of the locks in a store.
 
-use crate::backend::{Filter, Record};
+use crate::backend::{Cursor, Filter, Record};
 use crate::engine::Core;
 use crate::op::wait_for;
-use crate::{Name, Op, Result};
+use crate::{Op, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A listing, read page by page. Names that come or go meanwhile may be missed.
+/// A listing, read page by page, in no promised order. Names that come or go meanwhile may be missed or listed twice.
 ///
 /// ```
 /// # use cotter::{Client, Filter};
@@ -28,13 +28,13 @@ pub struct Records {
     core: Arc<Core>,
     filter: Filter,
     page: VecDeque<Record>,
-    after: Option<Name>,
+    next: Option<Cursor>,
     done: bool,
 }
 
 impl Records {
     pub(crate) fn new(core: Arc<Core>, filter: Filter) -> Self {
-        Self { core, filter, page: VecDeque::new(), after: None, done: false }
+        Self { core, filter, page: VecDeque::new(), next: None, done: false }
     }
 
     /// All records that are left. They are kept in memory; for a store with very many names prefer
@@ -80,11 +80,11 @@ impl Records {
                 return Ok(None);
             }
             self.core.usable()?;
-            let (asked, filter, after) = (self.core.clone(), self.filter.clone(), self.after.clone());
-            let list = async move { asked.admin()?.list(&filter, after.as_ref()).await };
+            let (asked, filter, from) = (self.core.clone(), self.filter.clone(), self.next.clone());
+            let list = async move { asked.admin()?.list(&filter, from.as_ref()).await };
             let page = self.core.on_engine(list).await?;
-            self.done = !page.more || page.records.is_empty();
-            self.after = page.records.last().map(|r| r.name.clone());
+            self.done = page.next.is_none();
+            self.next = page.next;
             self.page = page.records.into();
         }
     }

@@ -85,7 +85,7 @@ impl Client {
             core.usable()?;
             let (asked, Place { name, key }) = (core.clone(), place?);
             check_size(&name, &bytes)?;
-            core.on_engine(async move { asked.notes()?.swap(&name, &key, seen, &bytes).await }).await
+            core.on_engine(async move { asked.swap()?.swap(&name, &key, seen, &bytes).await }).await
         })
     }
 

@@ -3,7 +3,8 @@
 use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
-    Admin, Backend, Claim, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page, Release, Until,
+    Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page, Release,
+    Until,
 };
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
@@ -119,6 +120,10 @@ impl Backend for FaultyBackend {
         self.pass(Call::Change, self.inner.downgrade(grant)).await
     }
 
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.pass(Call::Change, self.inner.set_limit(name, of)).await
+    }
+
     async fn time(&self) -> Result<Option<SystemTime>> {
         self.pass(Call::Look, self.inner.time()).await
     }
@@ -163,8 +168,8 @@ impl Notes for FaultyBackend {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Admin for FaultyBackend {
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
-        self.pass(Call::Look, self.inner_admin().list(filter, after)).await
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
+        self.pass(Call::Look, self.inner_admin().list(filter, from)).await
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {

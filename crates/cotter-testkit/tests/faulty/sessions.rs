@@ -1,5 +1,6 @@
 //! Stores whose grants live with a session: who is told of its end, and when.
 
+use cotter::conformance::Fixture;
 use cotter::{Client, Guard, Lease, LossCause, ManualClock, memory};
 use cotter_testkit::sessions::{Control, Sessions};
 use std::time::{Duration, Instant};
@@ -112,3 +113,11 @@ fn what_lands_long_after_the_ttl_is_undone() {
     let got = other.mutex("a").try_lock().wait().unwrap();
     assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
 }
+
+fn fixture() -> Fixture {
+    let control = Control::default();
+    let store = Sessions::over(memory::Store::new(), S, &control);
+    Fixture::sharing(store).ending_sessions(move || control.silence())
+}
+
+cotter::conformance_tests!(contract, fixture());

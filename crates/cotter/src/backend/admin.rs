@@ -9,11 +9,12 @@ use std::time::{Duration, SystemTime};
 /// Looking at locks, and taking them away.
 #[async_trait]
 pub trait Admin: Send + Sync {
-    /// One page of the names that match, in order of name, after `after`.
+    /// One page of the names that match: the first, or the one where `from` points. Nobody promises an order; a name that
+    /// is there all the time is listed at least once, and one that comes or goes meanwhile may be missed or listed twice.
     ///
     /// # Errors
     /// The store did not answer.
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page>;
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page>;
 
     /// Takes the lock away from its holder.
     ///
@@ -148,31 +149,56 @@ impl Holder {
     }
 }
 
+/// Where the next page of a listing begins. What it says is the store's own affair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(String);
+
+impl Cursor {
+    /// A cursor as the store writes it.
+    pub fn new(cursor: impl Into<String>) -> Self {
+        Self(cursor.into())
+    }
+
+    /// What [`new`](Self::new) was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// One page of a listing.
+#[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// In order of name.
+    /// The records of this page; it may be empty although more follow.
     pub records: Vec<Record>,
-    /// Ask for more after the last record.
-    pub more: bool,
+    /// Where the next page begins; `None` on the last one.
+    pub next: Option<Cursor>,
 }
 
 impl Page {
-    /// The first `size` of these that the filter wants; `read` answers `None` for what is no lock (any more).
-    pub(crate) fn fill(
+    /// A page, and where the next one begins.
+    pub fn new(records: Vec<Record>, next: Option<Cursor>) -> Self {
+        Self { records, next }
+    }
+
+    /// The first `size` of these names after the cursor, which is the last name of the page before, that the filter wants;
+    /// `read` answers `None` for what is no lock (any more).
+    pub(crate) fn by_name(
         size: usize,
         filter: &Filter,
-        names: Vec<Name>,
+        mut names: Vec<Name>,
+        from: Option<&Cursor>,
         read: impl Fn(&Name) -> Result<Option<Record>>,
     ) -> Result<Self> {
+        names.sort_unstable();
         let mut page = Self::default();
-        for name in names {
+        for name in names.into_iter().filter(|name| from.is_none_or(|from| name.as_str() > from.as_str())) {
             let Some(record) = read(&name)? else { continue };
             if record.holders.is_empty() && !filter.free_too {
                 continue;
             }
             if page.records.len() == size {
-                page.more = true;
+                page.next = page.records.last().map(|last| Cursor::new(last.name.as_str()));
                 break;
             }
             page.records.push(record);

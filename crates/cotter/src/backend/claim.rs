@@ -73,6 +73,10 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub(crate) const fn is_permits(self) -> bool {
+        matches!(self, Self::Permits { .. })
+    }
+
     pub(crate) const fn is_exclusive(self) -> bool {
         matches!(self, Self::Exclusive)
     }

@@ -13,7 +13,8 @@
 //! 4. `Ok(None)` leaves nothing of the claim in the store. `acquire` of a claim that is already granted answers the
 //!    same grant: same number, same turns, and the time that is really left.
 //! 5. `as_of` is never later than the sending of the request whose answer proves the grant.
-//! 6. `extend` never shortens, never creates, never touches somebody else's grant.
+//! 6. `extend` gives at least what was asked or answers with an error; it never shortens, never creates, and never touches
+//!    somebody else's grant.
 //! 7. A name whose queue has a listening waiter is never given to a newcomer. Waiters that nobody listens for block
 //!    nobody.
 //! 8. Nothing is ever counted up on a retry.
@@ -47,18 +48,19 @@ pub mod poll;
 mod session;
 pub mod tokens;
 
-pub use admin::{Admin, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
+pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Extension, Leave, Release};
 pub use backoff::Backoff;
 pub use claim::{Claim, ClaimId, Grant, Mode, Until};
 pub use host::Host;
 pub(crate) use host::Spawn;
+pub(crate) use info::Feature;
 pub use info::{Capabilities, Info, Level};
 pub use notes::{Note, NoteAt, Notes};
 pub(crate) use session::OnLoss;
 pub use session::Session;
 
-use crate::{Error, Result};
+use crate::{Name, Result};
 use async_trait::async_trait;
 use std::fmt::Debug;
 #[cfg(unix)]
@@ -103,7 +105,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store cannot.
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        Err(Error::unsupported("a downgrade", self.info().variant).with_name(&grant.claim.name))
+        Err(Feature::Downgrade.missing(self.info()).with_name(&grant.claim.name))
+    }
+
+    /// Changes how many permits a name in use has. Holders keep what they have, even above the new limit, and waiters go by
+    /// the new one; a claim with another limit is then refused as [`LimitMismatch`](crate::ErrorKind::LimitMismatch).
+    /// Nothing happens to a name that nobody uses: its next user says how many there are.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store has no permits.
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let _ = of;
+        Err(Feature::Permits.missing(self.info()).with_name(name))
     }
 
     /// The store's clock, where it has one.

@@ -1,7 +1,8 @@
 //! A store under test.
 
+use super::sessions::Shared;
 use crate::backend::{Backend, Claim, Connect, EvictOrder, Grant, Host, Leave, Mode, Until};
-use crate::engine::Engine;
+use crate::engine::{Engine, Tasks};
 use crate::{Clock, Eviction, Moment, Name};
 use std::fmt;
 use std::future::Future;
@@ -17,6 +18,8 @@ pub struct Fixture {
     _keep: Box<dyn std::any::Any>,
     prefix: String,
     remove: Option<Remove>,
+    end_sessions: Option<Box<dyn Fn()>>,
+    tasks: Arc<Tasks>,
 }
 
 /// Takes a lock out of the store.
@@ -40,9 +43,18 @@ impl Fixture {
     /// When the engine cannot be started.
     pub fn keeping(store: impl Connect, keep: impl std::any::Any) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let clock = Engine::process().expect("the engine starts").clock().clone();
+        let engine = Engine::process().expect("the engine starts");
+        let (clock, tasks) = (engine.clock().clone(), engine.tasks());
         let prefix = format!("c{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Self { store: Arc::new(store), clock, _keep: Box::new(keep), prefix, remove: None }
+        Self {
+            store: Arc::new(store),
+            clock,
+            _keep: Box::new(keep),
+            prefix,
+            remove: None,
+            end_sessions: None,
+            tasks,
+        }
     }
 
     /// How to take a lock out of the store behind its holder's back, as an operator's `DEL` or `rm` would. Without it the
@@ -51,6 +63,28 @@ impl Fixture {
     pub fn removing(mut self, remove: impl Fn(&Name) + 'static) -> Self {
         self.remove = Some(Box::new(remove));
         self
+    }
+
+    /// How to end every session of this process behind its back, as a server does with a client that is silent for too
+    /// long. Whoever gives this says that the store has sessions which a server can end.
+    #[must_use]
+    pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
+        self.end_sessions = Some(Box::new(end));
+        self
+    }
+
+    /// False where sessions end only with their process.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.end_sessions.is_some()
+    }
+
+    pub(super) fn end_sessions(&self) {
+        self.end_sessions.iter().for_each(|end| end());
+    }
+
+    /// The store, for a client of its own.
+    pub(super) fn store(&self) -> Shared {
+        Shared(self.store.clone())
     }
 
     /// Takes a lock away without a word to its holder; false where that cannot be done.
@@ -73,7 +107,8 @@ impl Fixture {
     }
 
     pub(super) async fn connect(&self) -> Arc<dyn Backend> {
-        self.store.connect(&Host::without_engine(self.clock.clone())).await.expect("the store can be reached")
+        let host = Host::engine(self.clock.clone(), self.tasks.clone());
+        self.store.connect(&host).await.expect("the store can be reached")
     }
 
     /// A name that no other case uses.

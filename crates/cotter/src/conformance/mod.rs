@@ -18,6 +18,7 @@ mod modes;
 mod names;
 mod notes;
 mod queue;
+mod sessions;
 mod tokens;
 
 pub use fixture::Fixture;
@@ -67,8 +68,9 @@ cases! {
         acquire_release_acquire
         second_claim_is_busy
         other_names_are_independent
-        a_hundred_tasks_never_overlap
+        twenty_tasks_never_overlap
         release_twice_frees_once
+        a_dropped_release_can_be_repeated
         late_release_does_not_touch_the_next_holder
         busy_leaves_nothing_behind
         acquire_again_answers_the_same_grant
@@ -101,6 +103,12 @@ cases! {
         a_busy_claim_frees_nobody
         an_evicted_holder_is_told_so
         an_evicted_holder_writes_no_notes;
+    sessions:
+        a_deleted_entry_is_told
+        a_loss_is_told_after_the_runtime_that_acquired_has_ended
+        a_session_that_ends_is_told_to_every_grant
+        a_waiting_claim_outlives_its_ttl
+        what_it_cannot_do_is_refused;
     tokens:
         tokens_rise
         tokens_rise_over_clients
@@ -116,6 +124,7 @@ cases! {
         downgrade_gives_no_token_back
         permits_up_to_the_limit
         another_limit_is_an_error
+        the_limit_can_be_set
         a_lock_is_not_a_semaphore;
     notes:
         a_note_outlives_its_writer

@@ -64,7 +64,7 @@ pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let writer = f.claim("a");
     let grant = take(&one, &writer).await;
-    if !one.info().capabilities.shared {
+    if !one.info().capabilities.downgrade {
         return refused(one.downgrade(&grant).await);
     }
     let waiting = wait_in_task(&other, &f.claim_as("a", Mode::Shared), f.soon());
@@ -78,7 +78,7 @@ pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
 /// The writer had used several turns of its block: none of them may come again after it went on as a reader.
 pub(super) async fn downgrade_gives_no_token_back(f: &Fixture) {
     let backend = f.connect().await;
-    if !backend.info().capabilities.shared {
+    if !backend.info().capabilities.downgrade {
         return;
     }
     let mut writer = f.claim("a");
@@ -117,6 +117,25 @@ pub(super) async fn another_limit_is_an_error(f: &Fixture) {
     assert_eq!(error.kind(), ErrorKind::LimitMismatch);
     give(&backend, &claim).await;
     take(&backend, &f.claim_as("a", permits(1, 4))).await;
+}
+
+pub(super) async fn the_limit_can_be_set(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let first = f.claim_as("a", permits(2, 2));
+    if !supports(f, &one, permits(1, 3)).await {
+        return refused(one.set_limit(&first.name, 3).await);
+    }
+    take(&one, &first).await;
+    let waiting = wait_in_task(&other, &f.claim_as("a", permits(1, 2)), f.soon());
+    settle().await;
+    other.set_limit(&first.name, 3).await.expect("answers");
+    assert!(waiting.await.expect("no panic").is_some(), "there is one more now");
+    is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
+    let old =
+        one.acquire(&f.claim_as("a", permits(1, 2)), Until::Now).await.expect_err("the limit of before");
+    assert_eq!(old.kind(), ErrorKind::LimitMismatch);
+    give(&one, &first).await;
+    take(&one, &f.claim_as("a", permits(2, 3))).await;
 }
 
 pub(super) async fn a_lock_is_not_a_semaphore(f: &Fixture) {

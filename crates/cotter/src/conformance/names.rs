@@ -47,6 +47,9 @@ const HOSTILE: &[&str] = &[
 
 pub(super) async fn hostile_names_are_distinct(f: &Fixture) {
     let backend = f.connect().await;
+    if !backend.info().capabilities.names {
+        return;
+    }
     let mut held: Vec<Claim> = Vec::new();
     for name in HOSTILE {
         let claim = f.claim(name);
@@ -63,6 +66,9 @@ pub(super) async fn hostile_names_are_distinct(f: &Fixture) {
 
 pub(super) async fn names_that_begin_alike_are_independent(f: &Fixture) {
     let backend = f.connect().await;
+    if !backend.info().capabilities.names {
+        return;
+    }
     for name in ["jobs", "jobs/", "jobs/a", "jobs/a/b", "job"] {
         take(&backend, &f.claim(name)).await;
     }
@@ -90,6 +96,9 @@ pub(super) async fn the_longest_name_works(f: &Fixture) {
 
 pub(super) async fn long_names_that_differ_late_are_distinct(f: &Fixture) {
     let backend = f.connect().await;
+    if !backend.info().capabilities.names {
+        return;
+    }
     take(&backend, &long(f, 'a')).await;
     take(&backend, &long(f, 'b')).await;
 }

@@ -1,6 +1,6 @@
 //! What all handles of one client share.
 
-use crate::backend::{Admin, Backend, Connect, Host, Notes, Until};
+use crate::backend::{Admin, Backend, Connect, Feature, Host, Notes, Until};
 use crate::engine::grant::undo::Background;
 use crate::engine::pulse::Pulse;
 use crate::engine::queue::line::Lines;
@@ -107,19 +107,25 @@ impl Core {
     pub(crate) fn admit(&self, want: &Want) -> Result<()> {
         self.usable()?;
         let info = self.backend.info();
-        info.capabilities.supports(want.mode, info.variant)?;
+        info.supports(want.mode)?;
         want.lease.check(&info.capabilities, self.settings.drift)
     }
 
     /// Looking at locks from outside, where the store can.
     pub(crate) fn admin(&self) -> Result<&dyn Admin> {
-        let missing = || Error::unsupported("looking at locks from outside", self.backend.info().variant);
-        self.backend.admin().ok_or_else(missing)
+        self.backend.admin().ok_or_else(|| Feature::Admin.missing(self.backend.info()))
     }
 
     /// The notes of the store, where it has them.
     pub(crate) fn notes(&self) -> Result<&dyn Notes> {
-        self.backend.notes().ok_or_else(|| Error::unsupported("keeping notes", self.backend.info().variant))
+        self.backend.info().require(Feature::Notes)?;
+        self.backend.notes().ok_or_else(|| Feature::Notes.missing(self.backend.info()))
+    }
+
+    /// The notes of a store that can compare and set.
+    pub(crate) fn swap(&self) -> Result<&dyn Notes> {
+        self.backend.info().require(Feature::Swap)?;
+        self.notes()
     }
 
     /// Refuses work for a client that was closed or forked.

@@ -31,4 +31,6 @@ pub(crate) use grant::release::{Returned, give_back};
 pub(crate) use grant::undo::in_background;
 pub(crate) use queue::acquire::{Handle, Wait, Want, acquire};
 pub(crate) use route::crashed;
+#[cfg(feature = "conformance")]
+pub(crate) use tasks::Tasks;
 pub(crate) use thread::Engine;

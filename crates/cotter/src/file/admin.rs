@@ -8,7 +8,7 @@ use super::errors::{errno, fault};
 use super::names::{decode, encode};
 use super::paths::{LOCK, LockPaths};
 use super::state::State;
-use crate::backend::{Admin, EvictOrder};
+use crate::backend::{Admin, Cursor, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::sys::FileId;
 use crate::sys::holders::{self, KernelLock};
@@ -25,10 +25,10 @@ const PAGE_SIZE: usize = 100;
 
 #[async_trait]
 impl Admin for Files {
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let locks = holders::flocked();
-        let names = self.names(filter, after)?;
-        Page::fill(PAGE_SIZE, filter, names, |name| self.record(name, locks.as_deref()))
+        let names = self.names(filter)?;
+        Page::by_name(PAGE_SIZE, filter, names, from, |name| self.record(name, locks.as_deref()))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
@@ -49,17 +49,15 @@ impl Admin for Files {
 }
 
 impl Files {
-    /// All matching names, in order.
-    fn names(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
-        let wanted = |name: &Name| filter.admits(name) && after.is_none_or(|a| name > a);
+    /// All matching names.
+    fn names(&self, filter: &Filter) -> Result<Vec<Name>> {
+        let wanted = |name: &Name| filter.admits(name);
         if let Some(exact) = &filter.exact {
             return Ok(Some(exact.clone()).filter(wanted).into_iter().collect());
         }
         let files = file_names(&self.directory.path)?;
         let locks = files.iter().filter_map(|file| file.strip_suffix(LOCK));
-        let mut names: Vec<Name> = locks.filter_map(|file| self.name_of(file)).filter(wanted).collect();
-        names.sort_unstable();
-        Ok(names)
+        Ok(locks.filter_map(|file| self.name_of(file)).filter(wanted).collect())
     }
 
     /// The name that a lock file is for. One that is too long for a file name is in the file.

@@ -9,10 +9,10 @@ use super::recheck::Rechecks;
 use super::waiting::Waiter;
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
 use crate::sys::watch::Watcher;
-use crate::{Clock, Error, Moment, Name, Result};
+use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,14 @@ impl Files {
     pub(super) fn new(directory: Directory, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new(super::SCHEME, format!("file://{}", directory.path.display()));
         info.capabilities = Capabilities {
+            ordered: true,
+            names: true,
+            distinct: true,
+            records: true,
             shared: true,
+            downgrade: true,
+            notes: true,
+            swap: true,
             immediate: true,
             min_ttl: Duration::from_millis(1),
             ..Capabilities::default()
@@ -91,9 +98,7 @@ impl Backend for Files {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
-        if let Mode::Permits { .. } = claim.mode {
-            return Err(Error::unsupported("a semaphore", super::SCHEME));
-        }
+        self.info.supports(claim.mode)?;
         if let Some(grant) = self.granted_before(claim) {
             return Ok(Some(grant));
         }

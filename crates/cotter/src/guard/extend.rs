@@ -52,7 +52,13 @@ pub(super) async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()>
     match hold.core.on_engine(extend).await?.pop() {
         Some(Ok(Extension::Extended { as_of, ttl: given })) => {
             hold.extended(as_of, given);
-            Ok(())
+            match given.filter(|given| *given < ttl) {
+                Some(given) => {
+                    let why = format!("the store extended the lease to {given:?} only, not to {ttl:?}");
+                    Err(Error::new(ErrorKind::Protocol, why).with_name(hold.name()))
+                }
+                None => Ok(()),
+            }
         }
         Some(Ok(Extension::Lost(cause))) => {
             hold.lose(cause);

@@ -3,7 +3,7 @@
 use super::Now;
 use super::backend::Memory;
 use super::state::{Held, Lock};
-use crate::backend::{Admin, EvictOrder};
+use crate::backend::{Admin, Cursor, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
@@ -13,14 +13,12 @@ const PAGE: usize = 100;
 
 #[async_trait]
 impl Admin for Memory {
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let now = self.shared.now();
         let locks = self.shared.locks();
-        let wanted = |name: &&Name| filter.admits(name) && after.is_none_or(|a| *name > a);
-        let mut names: Vec<Name> = locks.keys().filter(wanted).cloned().collect();
+        let names = locks.keys().filter(|name| filter.admits(name)).cloned().collect();
         drop(locks);
-        names.sort_unstable();
-        Page::fill(PAGE, filter, names, |name| {
+        Page::by_name(PAGE, filter, names, from, |name| {
             Ok(Some(self.shared.with(name, |lock, _| self.record(name, lock, now))))
         })
     }

@@ -6,7 +6,7 @@ use crate::backend::poll::{self, Attempt};
 use crate::backend::{
     Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
-use crate::{Clock, Error, Moment, Result};
+use crate::{Clock, Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,13 +26,21 @@ impl Memory {
         let mut info = Info::new("memory", "memory of this process");
         info.capabilities = Capabilities {
             leases: true,
+            ordered: true,
+            names: true,
+            distinct: true,
+            records: true,
             shared: true,
+            downgrade: true,
             permits: true,
             keep_for: true,
+            notes: true,
+            swap: true,
             immediate: true,
             per_runtime: false,
             in_line: false,
             min_ttl: MIN_TTL,
+            ttl_step: Duration::ZERO,
         };
         Self { shared, clock, info }
     }
@@ -144,6 +152,11 @@ impl Backend for Memory {
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         let shared = self.request(&grant.claim, |lock, now| Ok(lock.downgrade(grant.claim.id, now)))?;
         shared.ok_or_else(|| Error::not_ours(grant.claim.id).with_name(&grant.claim.name))
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.shared.with(name, |lock, now| lock.set_limit(of, now));
+        Ok(())
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

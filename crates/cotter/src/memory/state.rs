@@ -127,6 +127,17 @@ impl Lock {
         }
     }
 
+    /// Another number of permits, for all that use them.
+    pub(super) fn set_limit(&mut self, of: u32, now: Now) {
+        let claims = self.holders.iter_mut().map(|h| &mut h.claim);
+        for claim in claims.chain(self.queue.iter_mut().map(|q| &mut q.claim)) {
+            if let Mode::Permits { of: limit, .. } = &mut claim.mode {
+                *limit = of;
+            }
+        }
+        self.advance(now);
+    }
+
     pub(super) fn held(&self, id: ClaimId) -> Option<&Held> {
         self.holders.iter().find(|h| h.claim.id == id)
     }

@@ -5,57 +5,32 @@ use super::batch::all;
 use super::errors::unexpected;
 use super::state::Stored;
 use super::{doctor, script};
-use crate::backend::{Admin, EvictOrder, Mode};
+use crate::backend::{Admin, Cursor, EvictOrder, Mode};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
-use crate::sync::lock;
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use redis::Value;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-/// The number of records in a page.
+/// A page is full with this many names; the last step of the walk may bring some more.
 const PAGE: usize = 1000;
 /// The number of keys that the server examines in one step of the walk.
 const SCAN_COUNT: usize = 1000;
 
-/// The names that a walk through all keys has found and that were not listed yet, for the following pages.
-#[derive(Debug)]
-pub(super) struct Walk {
-    filter: Filter,
-    /// The last name of the previous page.
-    after: Name,
-    names: Vec<Name>,
-}
-
 #[async_trait]
 impl Admin for Native {
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let (now, _) = doctor::time(&self.link).await?;
         let now = crate::clock::unix_micros(now);
-        let mut names = match &filter.exact {
-            Some(name) => vec![name.clone()],
-            None => match self.rest_of_walk(filter, after) {
-                Some(names) => names,
-                None => self.walk(filter, after).await?,
-            },
+        let (names, next) = match &filter.exact {
+            Some(name) => (vec![name.clone()], None),
+            None => self.walk(filter, from).await?,
         };
-        let mut found = Vec::new();
-        while found.len() < PAGE && !names.is_empty() {
-            let rest = names.split_off(names.len().min(PAGE));
-            found.extend(self.look(names, filter, now).await?);
-            names = rest;
-        }
-        // Records that do not fit on the page are read again for the next one.
-        let surplus = found.split_off(found.len().min(PAGE));
-        names.splice(..0, surplus.into_iter().map(|(name, _)| name));
-        let more = !names.is_empty();
-        if let Some((last, _)) = found.last().filter(|_| more) {
-            self.keep_walk(Walk { filter: filter.clone(), after: last.clone(), names });
-        }
+        let found = self.look(names, filter, now).await?;
         // Concurrently, because the round trips would add up.
         let records = all(found.into_iter().map(|(name, stored)| self.record(name, stored, now))).await;
-        Ok(Page { records: records.into_iter().collect::<Result<_>>()?, more })
+        Ok(Page::new(records.into_iter().collect::<Result<_>>()?, next))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
@@ -77,17 +52,11 @@ impl Admin for Native {
 }
 
 impl Native {
-    fn rest_of_walk(&self, filter: &Filter, after: Option<&Name>) -> Option<Vec<Name>> {
-        lock(&self.walk).take_if(|w| w.filter == *filter && Some(&w.after) == after).map(|w| w.names)
-    }
-
-    fn keep_walk(&self, walk: Walk) {
-        *lock(&self.walk) = Some(walk);
-    }
-
-    /// Walks through all keys and returns the names that match, in order.
-    async fn walk(&self, filter: &Filter, after: Option<&Name>) -> Result<Vec<Name>> {
-        let (mut cursor, mut names) = (b"0".to_vec(), BTreeSet::new());
+    /// Walks through the keys from the cursor on until there are names for a page, and returns where the next page begins.
+    async fn walk(&self, filter: &Filter, from: Option<&Cursor>) -> Result<(Vec<Name>, Option<Cursor>)> {
+        let mut cursor = from.map_or("0", Cursor::as_str).to_owned();
+        // The server may return a key more than once.
+        let mut names: BTreeSet<Name> = BTreeSet::new();
         loop {
             let mut scan = redis::cmd("SCAN");
             scan.arg(&cursor)
@@ -97,17 +66,20 @@ impl Native {
                 .arg(SCAN_COUNT);
             let (value, _) = self.link.query(&scan).await?;
             let (next, keys) = scanned(value)?;
-            let found = keys.iter().filter_map(|k| self.keys.name(k));
-            names.extend(found.filter(|n| filter.admits(n) && after.is_none_or(|a| n > a)));
+            names.extend(keys.iter().filter_map(|k| self.keys.name(k)).filter(|n: &Name| filter.admits(n)));
             cursor = next;
-            if cursor == b"0" {
-                return Ok(names.into_iter().collect());
+            let is_last = cursor == "0";
+            if is_last || names.len() >= PAGE {
+                return Ok((names.into_iter().collect(), (!is_last).then(|| Cursor::new(cursor))));
             }
         }
     }
 
     /// Reads the state of these names and keeps those that the filter wants.
     async fn look(&self, names: Vec<Name>, filter: &Filter, now: u64) -> Result<Vec<(Name, Stored)>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut get = redis::cmd("MGET");
         names.iter().for_each(|n| _ = get.arg(self.keys.lock(n)));
         let (value, _) = self.link.query(&get).await?;
@@ -145,11 +117,12 @@ impl Native {
 }
 
 /// The next cursor, and the keys of one step.
-fn scanned(value: Value) -> Result<(Vec<u8>, Vec<Vec<u8>>)> {
+fn scanned(value: Value) -> Result<(String, Vec<Vec<u8>>)> {
     let Value::Array(parts) = value else { return Err(unexpected("no list")) };
     match <[Value; 2]>::try_from(parts) {
         Ok([Value::BulkString(cursor), Value::Array(keys)]) => {
             let bytes = |v| if let Value::BulkString(b) = v { Some(b) } else { None };
+            let cursor = String::from_utf8(cursor).map_err(|_| unexpected("a cursor that is no number"))?;
             Ok((cursor, keys.into_iter().filter_map(bytes).collect()))
         }
         _ => Err(unexpected("no page of keys")),

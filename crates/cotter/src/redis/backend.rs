@@ -1,6 +1,5 @@
 //! The contract in native mode.
 
-use super::admin::Walk;
 use super::batch::{BATCH, all};
 use super::connection::Link;
 use super::errors::{Sent, explain, unexpected};
@@ -17,7 +16,7 @@ use crate::backend::{
 };
 use crate::{Error, ErrorKind, Moment, Result};
 use async_trait::async_trait;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// A connection that speaks the native protocol.
@@ -32,8 +31,6 @@ pub(super) struct Native {
     pub(super) retain: String,
     /// The time to live of the key of a lock that was handed over by message, in milliseconds.
     handed_over_px: String,
-    /// A listing that is under way.
-    pub(super) walk: Mutex<Option<Walk>>,
 }
 
 /// The time for which the key of a lock outlives its lease, so that a dead holder's queue and token are not forgotten.
@@ -47,6 +44,12 @@ impl Native {
         let mut info = Info::new(SCHEME, &options.instance);
         info.capabilities = Capabilities {
             leases: true,
+            ordered: true,
+            names: true,
+            distinct: true,
+            records: true,
+            notes: true,
+            swap: true,
             per_runtime: true,
             keep_for: true,
             in_line: true,
@@ -58,7 +61,7 @@ impl Native {
         let subscription = Subscription::new(&link, &shared.waiters, channel, retain.clone());
         let handed_over_px = px(UNCONFIRMED_TTL, options.retain);
         let keys = Keys::new(options);
-        Self { keys, subscription, info, retain, handed_over_px, walk: Mutex::default(), link, shared }
+        Self { keys, subscription, info, retain, handed_over_px, link, shared }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -125,7 +128,7 @@ impl Backend for Native {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
-        self.info.capabilities.supports(claim.mode, SCHEME)?;
+        self.info.supports(claim.mode)?;
         // The slow paths are boxed, or the future of every acquisition would have room for them.
         match until {
             Until::Now => {}

@@ -1,8 +1,8 @@
 //! The lock of flock(1) against the contract: all of it but what one lock for all names, without a record of its holder,
 //! cannot be.
 
-use cotter::conformance::{CASES, Fixture, run};
-use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Name, Released, file};
+use cotter::conformance::Fixture;
+use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Released, file};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -14,20 +14,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// One path is one lock, so names are not apart; the kernel's queue gives no promise; and nobody writes down what it holds.
-const OTHERWISE: &[&str] = &[
-    "other_names_are_independent",
-    "hostile_names_are_distinct",
-    "names_that_begin_alike_are_independent",
-    "long_names_that_differ_late_are_distinct",
-    "order_of_arrival",
-    "newcomer_does_not_pass_a_waiter",
-    "the_holder_is_shown",
-    "listing_goes_by_pages",
-    "evict_takes_it_or_says_who",
-    "extend_answers_for_each_of_many",
-];
-
 fn store(place: &TempDir) -> file::Flock {
     file::Flock::at(place.path().join("lock")).tokens_in(place.path().join("tokens"))
 }
@@ -36,25 +22,14 @@ fn place() -> TempDir {
     tempfile::tempdir().expect("a private place")
 }
 
-#[test]
-fn every_case_but_those_of_names_and_of_order() {
-    let known = |case: &&str| CASES.contains(case);
-    assert!(OTHERWISE.iter().all(known), "a case has another name now");
-    let here = CASES.iter().filter(|case| !OTHERWISE.contains(case));
-    let running: Vec<_> = here
-        .map(|case| {
-            let place = place();
-            let path = place.path().join("lock");
-            let remove = move |_: &Name| std::fs::remove_file(&path).expect("it stands there");
-            let fixture = move || Fixture::keeping(store(&place), place).removing(remove);
-            (case, thread::spawn(move || run(case, fixture())))
-        })
-        .collect();
-    assert!(running.len() > 40);
-    let failed: Vec<_> =
-        running.into_iter().filter_map(|(case, thread)| thread.join().is_err().then_some(case)).collect();
-    assert!(failed.is_empty(), "{failed:?}");
+fn fixture() -> Fixture {
+    let place = place();
+    let path = place.path().join("lock");
+    Fixture::keeping(store(&place), place)
+        .removing(move |_| std::fs::remove_file(&path).expect("it stands there"))
 }
+
+cotter::conformance_tests!(contract, fixture());
 
 #[tokio::test]
 async fn all_names_are_one_lock() {

@@ -1,5 +1,6 @@
 //! From writer to reader, without a gap.
 
+use crate::backend::Feature;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::release::{Returned, give_back};
 use crate::{Error, ErrorKind, Guard, Result};
@@ -9,6 +10,7 @@ use std::time::Duration;
 /// Goes on as a reader. The guard is used up in any case: what fails half-way is given back.
 pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     guard.check()?;
+    guard.hold().core.backend.info().require(Feature::Downgrade)?;
     let hold = guard.hold().clone();
     if hold.count() > 1 {
         let why = "a lock that its owner has entered more than once cannot be downgraded";

@@ -1,6 +1,6 @@
 //! One grant as this process believes in it.
 
-use crate::backend::{Grant, OnLoss, Session};
+use crate::backend::{Grant, Mode, OnLoss, Session};
 use crate::engine::core::Core;
 use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
@@ -99,6 +99,10 @@ impl Hold {
             let member: Weak<Self> = Arc::downgrade(self);
             session.join(member);
         }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.grant.claim.mode
     }
 
     pub(crate) fn name(&self) -> &Name {

@@ -63,6 +63,8 @@ enum Found {
     Lost(Lost),
     /// The same owner reads, and wants to write.
     Upgrade,
+    /// It is in use here as a lock and not as a semaphore, or the other way round.
+    Mixed(Mode),
     /// The same owner holds it.
     Again(Guard),
     /// Nobody here holds or wants it.
@@ -84,6 +86,12 @@ pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Resu
                 let why = "its owner holds it for reading; give that back before writing";
                 return Err(Error::new(ErrorKind::Upgrade, why).with_name(&want.name));
             }
+            Found::Mixed(held) => {
+                let (is, wanted) =
+                    if held.is_permits() { ("a semaphore", "a lock") } else { ("a lock", "a semaphore") };
+                let why = format!("this process uses the name as {is}, not as {wanted}");
+                return Err(Error::new(ErrorKind::LimitMismatch, why).with_name(&want.name));
+            }
             Found::Again(guard) => return again(guard).await.map(Some),
             Found::Free => return ask(&core, &line, &want, until).await,
             Found::Queued(slot) => return Place::new(&core, &line, slot).wait().await,
@@ -102,7 +110,11 @@ fn line_for(core: &Arc<Core>, want: &Want, handle: &Handle) -> Arc<Line> {
 
 fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
     let mut state = line.state();
-    if let Some(hold) = want.owner.as_ref().and_then(|owner| state.hold_of(owner)).cloned() {
+    if let Some(held) = state.mixed_with(want.mode) {
+        return Found::Mixed(held);
+    }
+    let owner = want.owner.as_ref().filter(|_| !want.mode.is_permits());
+    if let Some(hold) = owner.and_then(|owner| state.hold_of(owner)).cloned() {
         drop(state);
         return re_enter(&hold, want);
     }

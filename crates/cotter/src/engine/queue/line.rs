@@ -125,7 +125,13 @@ impl State {
 
     /// The hold that this owner is inside of already.
     pub(crate) fn hold_of(&self, owner: &Owner) -> Option<&Arc<Hold>> {
-        self.holder.iter().chain(&self.readers).find(|h| h.belongs_to(owner))
+        self.holder.iter().chain(&self.readers).find(|h| !h.mode().is_permits() && h.belongs_to(owner))
+    }
+
+    /// A hold here that uses the name in another way: a lock is not a semaphore.
+    pub(crate) fn mixed_with(&self, mode: Mode) -> Option<Mode> {
+        let modes = self.holder.iter().chain(&self.readers).map(|h| h.mode());
+        modes.into_iter().find(|held| held.is_permits() != mode.is_permits())
     }
 
     /// The loss that bars this owner from taking the lock anew.

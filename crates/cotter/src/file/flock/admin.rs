@@ -2,7 +2,7 @@
 
 use super::SCHEME;
 use super::backend::FlockFile;
-use crate::backend::{Admin, EvictOrder};
+use crate::backend::{Admin, Cursor, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
 use crate::sys::{FileId, holders, process};
 use crate::{Error, Eviction, Mode, Name, Result};
@@ -11,15 +11,14 @@ use rustix::fs::{OFlags, open, stat};
 
 #[async_trait]
 impl Admin for FlockFile {
-    async fn list(&self, filter: &Filter, after: Option<&Name>) -> Result<Page> {
+    async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         // All names mean the one lock. In a listing its name is its path.
         let name = match &filter.exact {
             Some(exact) => exact.clone(),
             None => Name::new(self.path.to_string_lossy())?,
         };
-        let wanted = filter.admits(&name) && after.is_none_or(|after| name > *after);
-        let names = Some(name).filter(|_| wanted).into_iter().collect();
-        Page::fill(1, filter, names, |name| Ok(Some(self.record(name))))
+        let names = Some(name).filter(|name| filter.admits(name)).into_iter().collect();
+        Page::by_name(1, filter, names, from, |name| Ok(Some(self.record(name))))
     }
 
     async fn evict(&self, _: &Name, order: EvictOrder) -> Result<Eviction> {

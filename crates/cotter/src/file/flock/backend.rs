@@ -5,7 +5,7 @@ use super::waiting::{Waiter, open_at};
 use super::{SCHEME, error, tokens};
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Mode, Release, Session, Until,
+    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Session, Until,
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
@@ -42,8 +42,12 @@ impl FlockFile {
     /// Its background task runs on the runtime of the caller.
     pub(super) fn new(path: PathBuf, counters: Option<Directory>, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new(SCHEME, format!("flock:{}", path.display()));
-        info.capabilities =
-            Capabilities { immediate: true, min_ttl: Duration::from_millis(1), ..Capabilities::default() };
+        info.capabilities = Capabilities {
+            distinct: true,
+            immediate: true,
+            min_ttl: Duration::from_millis(1),
+            ..Capabilities::default()
+        };
         let holds = Arc::default();
         let rechecks = Rechecks::start(&holds);
         Self { path, counters, clock, holds, threads: WaitThreads::default(), rechecks, info }
@@ -98,9 +102,7 @@ impl Backend for FlockFile {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
-        if claim.mode != Mode::Exclusive {
-            return Err(Error::unsupported("anything but an exclusive lock", SCHEME));
-        }
+        self.info.supports(claim.mode)?;
         if let Some(grant) = self.holds.with(claim.id, |held| held.grant.clone()) {
             return Ok(Some(Grant { as_of: self.clock.now(), ..grant }));
         }

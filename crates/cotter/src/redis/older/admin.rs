@@ -1,19 +1,19 @@
 //! Listing and evicting locks with the older protocols. The value of a key says little about its holder.
 
 use super::backend::{Older, Steps};
-use crate::backend::{Admin, EvictOrder, Eviction, Filter, Finding, Page, Record};
+use crate::backend::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Page, Record};
 use crate::redis::{SCHEME, doctor};
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
 
 #[async_trait]
 impl<P: Steps> Admin for Older<P> {
-    async fn list(&self, filter: &Filter, _: Option<&Name>) -> Result<Page> {
+    async fn list(&self, filter: &Filter, _: Option<&Cursor>) -> Result<Page> {
         let Some(name) = &filter.exact else { return Err(cannot_list(P::MODE)) };
         let mut record = Record::free(name.clone());
         record.holders.extend(self.steps.inspect(name).await?);
         let wanted = filter.free_too || !record.holders.is_empty();
-        Ok(Page { records: wanted.then_some(record).into_iter().collect(), more: false })
+        Ok(Page::new(wanted.then_some(record).into_iter().collect(), None))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {

@@ -90,6 +90,8 @@ impl<P: Steps> Older<P> {
         info.variant = P::VARIANT;
         info.capabilities = Capabilities {
             leases: true,
+            names: true,
+            distinct: options.request_id.is_none(),
             per_runtime: true,
             keep_for: true,
             min_ttl: P::MIN_TTL,
@@ -121,7 +123,7 @@ impl<P: Steps> Backend for Older<P> {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
-        self.info.capabilities.supports(claim.mode, SCHEME)?;
+        self.info.supports(claim.mode)?;
         match until.moment() {
             None => self.steps.try_once(claim).await.map(Tried::granted),
             // Boxed, or the future of a single attempt would have room for it.

@@ -1,0 +1,131 @@
+//! Losses that nobody asked about: who is told, and how soon.
+
+use super::fixture::{Fixture, SOON, give, refused, settle, take, wait_in_task};
+use super::leases::short;
+use crate::backend::{Connect, Feature};
+use crate::{Client, Guard, Lease, LossCause, Lost};
+use std::sync::Arc;
+use std::time::Duration;
+
+async fn client(f: &Fixture, ttl: Duration) -> Client {
+    let shared = f.store();
+    let builder = Client::builder().backend(shared).lease(Lease::renewed(ttl));
+    builder.connect().await.expect("the store can be reached")
+}
+
+async fn told(guard: &Guard, within: Duration) -> Lost {
+    let told = tokio::time::timeout(within, guard.lost()).await;
+    told.unwrap_or_else(|_| panic!("nobody was told of the loss of {} within {within:?}", guard.name()))
+}
+
+/// Its entry is deleted by somebody else: the holder hears of it at its next renewal, a third of the ttl away.
+pub(super) async fn a_deleted_entry_is_told(f: &Fixture) {
+    let by = f.connect().await;
+    let client = client(f, short(&by) * 3).await;
+    let guard = client.mutex(f.name("deleted")).lock().await.expect("it is free");
+    if !f.remove(&by, guard.name()).await {
+        return;
+    }
+    let lost = told(&guard, short(&by) * 3 + SOON).await;
+    assert!(matches!(lost.cause, LossCause::Gone | LossCause::Evicted), "{lost}");
+    client.close(SOON).await.expect("nothing is left to do");
+}
+
+/// The runtime that acquired has ended: whoever waits for the loss elsewhere is told all the same.
+pub(super) async fn a_loss_is_told_after_the_runtime_that_acquired_has_ended(f: &Fixture) {
+    let by = f.connect().await;
+    let client = client(f, short(&by) * 3).await;
+    let mutex = client.mutex(f.name("runtime"));
+    let acquiring = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(mutex.lock()).expect("it is free")
+    });
+    let guard = acquiring.join().expect("no panic");
+    if !f.remove(&by, guard.name()).await {
+        return;
+    }
+    told(&guard, short(&by) * 3 + SOON).await;
+    client.close(SOON).await.expect("nothing is left to do");
+}
+
+/// A session ends: every grant that lives with it is lost, and none of them later than the proof says.
+pub(super) async fn a_session_that_ends_is_told_to_every_grant(f: &Fixture) {
+    if !f.has_sessions() {
+        return;
+    }
+    let backend = f.connect().await;
+    let claims = ["one", "two"].map(|name| f.claim(name));
+    let mut sessions = Vec::new();
+    for claim in &claims {
+        sessions.extend(take(&backend, claim).await.session);
+    }
+    f.end_sessions();
+    assert_eq!(sessions.len(), claims.len(), "a store whose sessions end gives grants that live with one");
+    let lasts =
+        sessions.iter().map(|s| s.proof().expect("the server ends it, so it has to be proved").1).max();
+    tokio::time::sleep(lasts.unwrap_or_default()).await;
+    settle().await;
+    for session in sessions {
+        let (as_of, lasts) = session.proof().expect("it stays");
+        assert!(
+            session.lost().is_some() || f.now() >= as_of + lasts,
+            "it is over, and nobody knows: {session:?}"
+        );
+    }
+}
+
+/// A waiter stays in line for longer than its ttl: where a place dies with a lease, waiting keeps it alive.
+pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let held = f.claim("a");
+    take(&one, &held).await;
+    let mut waiter = f.claim("a");
+    waiter.ttl = short(&one);
+    let waiting = wait_in_task(&other, &waiter, f.within(SOON * 4));
+    tokio::time::sleep(short(&one) * 2 + one.info().capabilities.ttl_step).await;
+    assert!(!waiting.is_finished());
+    let newcomer = f.claim("a");
+    let newcomer = if one.info().capabilities.ordered {
+        let waiting = wait_in_task(&one, &newcomer, f.within(SOON * 4));
+        settle().await;
+        Some(waiting)
+    } else {
+        None
+    };
+    give(&one, &held).await;
+    let first = waiting.await.expect("no panic").expect("it has waited all the time");
+    assert!(newcomer.as_ref().is_none_or(|n| !n.is_finished()), "a newcomer was served before it");
+    give(&other, &first.claim).await;
+    if let Some(newcomer) = newcomer {
+        assert!(newcomer.await.expect("no panic").is_some());
+    }
+}
+
+/// What the store cannot do is refused without a word to it.
+pub(super) async fn what_it_cannot_do_is_refused(f: &Fixture) {
+    let client = client(f, Duration::from_secs(20)).await;
+    let info = client.info().clone();
+    let refused = |answer: crate::Result<()>, feature: Feature| {
+        if info.require(feature).is_err() {
+            refused(answer);
+        }
+    };
+    let name = f.name("refused");
+    refused(client.note(&name).await.map(drop), Feature::Notes);
+    refused(client.swap_note(&name, "", 0, b"x".to_vec()).await.map(drop), Feature::Swap);
+    refused(client.rwlock(&name).try_read().await.map(drop), Feature::SharedLocks);
+    let writer = client.rwlock(&name).write().await.expect("it is free");
+    refused(writer.downgrade().await.map(drop), Feature::Downgrade);
+    client.close(SOON).await.expect("nothing is left to do");
+}
+
+/// Several clients of one store under test.
+#[derive(Debug)]
+pub(super) struct Shared(pub(super) Arc<dyn Connect>);
+
+#[async_trait::async_trait]
+impl Connect for Shared {
+    async fn connect(&self, host: &crate::backend::Host) -> crate::Result<Arc<dyn crate::backend::Backend>> {
+        self.0.connect(host).await
+    }
+}
