@@ -20,6 +20,11 @@
 //! 8. Nothing is ever counted up on a retry.
 //! 9. Number and turns of a grant are what the store reserved, never what was asked.
 //!
+//! # Writing a backend
+//! Implement [`Connect`] and [`Backend`] under [`#[async_trait]`](async_trait), say what the store can do in its
+//! [`Capabilities`], and run the cases of `cotter::conformance` (feature `conformance`). Everything else has a
+//! default. `crates/cotter-toy-store` in the repository is a complete store of about 200 lines.
+//!
 //! | file | concept |
 //! |---|---|
 //! | `claim` | claims, grants, and how long to wait for one |
@@ -50,6 +55,8 @@ pub mod tokens;
 
 pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Extension, Leave, Release};
+/// Makes the methods of these traits `async`: put `#[async_trait]` on each implementation.
+pub use async_trait::async_trait;
 pub use backoff::Backoff;
 pub use claim::{Claim, ClaimId, Grant, Mode, Until};
 pub use host::Host;
@@ -61,7 +68,6 @@ pub(crate) use session::OnLoss;
 pub use session::Session;
 
 use crate::{Name, Result};
-use async_trait::async_trait;
 use std::fmt::Debug;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
