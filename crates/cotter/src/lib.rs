@@ -84,6 +84,7 @@ mod name;
 mod notes;
 mod op;
 mod owner;
+mod random;
 mod request;
 mod rwlock;
 #[cfg(feature = "serde")]

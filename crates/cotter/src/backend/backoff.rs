@@ -42,7 +42,7 @@ impl Backoff {
         if self.jitter == 0.0 {
             return pause;
         }
-        pause.mul_f64(rand::random_range(1.0 - self.jitter..=1.0 + self.jitter))
+        pause.mul_f64(crate::random::between(1.0 - self.jitter, 1.0 + self.jitter))
     }
 
     /// Begins again with the first pause, after a success.

@@ -10,15 +10,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClaimId(u128);
 
-/// Odd, so that no two processes have the same multiple.
-const SPREAD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-
 impl ClaimId {
-    /// A new one, from the system's random numbers.
+    /// A new one.
     pub fn random() -> Self {
-        // The generator of a thread goes on in a fork where it stands in its parent: both must not make the same ids.
-        let process = u128::from(std::process::id()).wrapping_mul(SPREAD);
-        Self(rand::random::<u128>() ^ process)
+        Self(crate::random::bits())
     }
 
     /// The bits.

@@ -86,5 +86,5 @@ impl Access {
 
 /// A path in the same directory that no lock, queue or note has.
 fn temporary(path: &Path) -> PathBuf {
-    path.with_file_name(format!(".new-{}-{:016x}", std::process::id(), rand::random::<u64>()))
+    path.with_file_name(format!(".new-{}-{:016x}", std::process::id(), crate::random::bits() as u64))
 }

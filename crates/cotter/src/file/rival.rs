@@ -108,7 +108,7 @@ fn since(stat: &Stat) -> Option<Duration> {
 /// The name of a ticket.
 pub(super) fn name_of(number: u64) -> String {
     let process::Id { pid, namespace } = process::Id::own();
-    format!("{number:020}-{pid}-{namespace:x}-{:016x}", rand::random::<u64>())
+    format!("{number:020}-{pid}-{namespace:x}-{:016x}", crate::random::bits() as u64)
 }
 
 /// The owner of the ticket with this name.

@@ -322,7 +322,7 @@ impl Server {
     async fn pause(&mut self, head: &Arc<Slot>, claim: &Claim) {
         let longest = (10_u64 << self.tries.min(7)).min(1000);
         self.tries += 1;
-        let pause = Duration::from_millis(rand::random_range(longest / 2..=longest));
+        let pause = Duration::from_millis(longest).mul_f64(crate::random::between(0.5, 1.0));
         let mut sleep = self.core.clock().sleep_until(self.core.now() + pause);
         loop {
             tokio::select! {

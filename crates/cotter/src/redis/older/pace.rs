@@ -70,7 +70,7 @@ impl Pace {
             self.pauses.retry
         };
         self.tries += 1;
-        length.mul_f64(rand::random_range(1.0 - JITTER..1.0 + JITTER))
+        length.mul_f64(crate::random::between(1.0 - JITTER, 1.0 + JITTER))
     }
 }
 
