@@ -25,6 +25,11 @@
 //! [`Capabilities`], and run the cases of `cotter::conformance` (feature `conformance`). Everything else has a
 //! default. `crates/cotter-toy-store` in the repository is a complete store of about 200 lines.
 //!
+//! Most stores set [`names`](Capabilities::names) and [`distinct`](Capabilities::distinct). One without a queue leaves
+//! [`ordered`](Capabilities::ordered) out, but must not let a newcomer win every race: a process that releases a lock and
+//! asks for it again at once would starve all that poll. Tokens come from [`tokens::reserve`] unless the store has a counter
+//! that never goes back.
+//!
 //! | file | concept |
 //! |---|---|
 //! | `claim` | claims, grants, and how long to wait for one |
