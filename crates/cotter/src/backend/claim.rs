@@ -139,7 +139,7 @@ impl Grant {
 pub enum Until {
     /// One attempt.
     Now,
-    /// One attempt, for stores with [`Capabilities::in_line`]: a claim that is answered with `Ok(None)` may stand in the
+    /// One attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): a claim that is answered with `Ok(None)` may stand in the
     /// store's queue now. A waiting `acquire` of it follows, or its release.
     InLine,
     /// Until then.

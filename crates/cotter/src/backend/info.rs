@@ -48,7 +48,7 @@ impl Info {
 }
 
 /// What a store can do. A call that needs what is false is refused as [`Unsupported`](crate::ErrorKind::Unsupported) before
-/// any I/O, and the [conformance](crate::conformance) cases about it expect that.
+/// any I/O, and the conformance cases about it expect that.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Capabilities {

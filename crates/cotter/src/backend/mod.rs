@@ -1,7 +1,7 @@
 //! The contract between the engine and a store. **Not frozen yet**: more stores have to carry it first.
 //!
 //! A backend is a set of atomic steps and the store's own way of waiting. It renews nothing, retries nothing, polls
-//! only through [`poll::until`](poll::until), and spawns no task but the one that reads its wake-up channel or
+//! only through [`poll::until`], and spawns no task but the one that reads its wake-up channel or
 //! keeps its session. The engine does the rest, once, for all stores.
 //!
 //! # The rules
@@ -21,7 +21,7 @@
 //! 9. Number and turns of a grant are what the store reserved, never what was asked.
 //!
 //! # Writing a backend
-//! Implement [`Connect`] and [`Backend`] under [`#[async_trait]`](async_trait), say what the store can do in its
+//! Implement [`Connect`] and [`Backend`] under [`#[async_trait]`](macro@async_trait), say what the store can do in its
 //! [`Capabilities`], and run the cases of `cotter::conformance` (feature `conformance`). Everything else has a
 //! default. `crates/cotter-toy-store` in the repository is a complete store of about 200 lines.
 //!
@@ -99,7 +99,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Asks for a grant; `Ok(None)` means busy until the time was over.
     ///
     /// # Errors
-    /// An error with [`outcome_unknown`](Error::outcome_unknown) may have left a grant behind: the engine undoes it.
+    /// An error with [`outcome_unknown`](crate::Error::outcome_unknown) may have left a grant behind: the engine undoes it.
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>>;
 
     /// Asks for `ttl` from now for each of these grants; one answer each, in order.
