@@ -9,8 +9,8 @@ use std::os::fd::BorrowedFd;
 use std::thread;
 use std::time::Duration;
 
-/// Whoever is inside reads and writes a few hundred bytes. Who finds it closed looks this often without a pause, and
-/// then this often with one: only a process that was stopped inside takes longer.
+/// A process inside reads and writes a few hundred bytes. One that finds the gate closed tries this often without a pause,
+/// and then this often with one: only a process that was stopped inside takes longer.
 const SPINS: usize = 20;
 const NAPS: usize = 50;
 const NAP: Duration = Duration::from_micros(100);

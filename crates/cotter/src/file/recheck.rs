@@ -13,7 +13,7 @@ use tokio::time::sleep;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Where looking takes long, the pauses are this many times as long.
 const PAUSE_FACTOR: u32 = 50;
-/// Files are touched in one of so many rounds.
+/// Files are touched in one round of this many.
 const TOUCH_ROUNDS: u32 = 1800;
 
 /// The task that looks at the files of one client. It sleeps while nothing is held.

@@ -125,7 +125,7 @@ mod tests {
         let paths = one.paths(&grant.claim.name);
         let path = paths.lock.clone();
         let open = || File::options().read(true).write(true).open(&path).unwrap();
-        // What the kernel may do: the old lock is gone, the new one is not there yet.
+        // The kernel may have freed the old lock and not taken the new one yet.
         let (between, intruder) = (open(), open());
         one.holds.with_mut(id, |held| {
             held.access =

@@ -2,8 +2,8 @@
 //!
 //! A ticket is a file in the directory of the queue (on Linux a named pipe), numbered by the boot clock and kept locked by
 //! its owner. It becomes visible only after it was locked, so a ticket that can be locked belongs to nobody any more, and
-//! whoever sees it removes it. The owner of the next ticket waits for the end of the pipe, which comes when the owner
-//! leaves or dies.
+//! the first process that sees it removes it. The owner of the next ticket waits for the end of the pipe, which comes when
+//! the owner leaves or dies.
 
 use super::access::Access;
 use super::errors::{errno, fault};

@@ -16,7 +16,7 @@ impl FileId {
         Self { dev: stat.st_dev as u64, ino: stat.st_ino as u64 }
     }
 
-    /// Whether this file still stands at the path: if not, others lock another one.
+    /// Whether this file is still at the path. If not, other processes lock another one.
     pub(crate) fn is_at(self, path: &Path) -> bool {
         stat(path).is_ok_and(|s| Self::of(&s) == self)
     }

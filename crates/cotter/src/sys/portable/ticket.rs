@@ -1,5 +1,5 @@
 //! The file of a ticket: a regular one, because not every system can lock a pipe. A byte in it is a question to its
-//! owner. Nobody is woken by it: whoever waits looks often.
+//! owner. It wakes nobody: a waiter has to look often.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, ftruncate, open};
 use rustix::io::Result;

@@ -1,4 +1,4 @@
-//! No events of the file system: whoever waits for a change looks for it.
+//! No events of the file system: a task that waits for a change has to look for it.
 
 use std::path::Path;
 use std::sync::Arc;
