@@ -9,6 +9,13 @@
 //! Cases that need a capability look at what the store says it can do: what it cannot do must be refused as
 //! [`Unsupported`](crate::ErrorKind::Unsupported), which is then the case.
 
+// | file | concept |
+// |---|---|
+// | `fixture` | a store under test, and steps that many cases share |
+// | `exclusion`, `queue`, `leases`, `modes` | one holder; waiting; time; shared locks and permits |
+// | `answers`, `sessions` | what is answered and told when a lock has gone |
+// | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; looking from outside; hostile names |
+
 mod admin;
 mod answers;
 mod exclusion;

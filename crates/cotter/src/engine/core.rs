@@ -7,6 +7,7 @@ use crate::engine::queue::line::Lines;
 use crate::engine::route::Connections;
 use crate::engine::tasks::{EndsTasks, Tasks};
 use crate::engine::thread::Engine;
+use crate::engine::timing::{CLOSE_LOOK, LAST_RELEASES};
 use crate::engine::{Wait, Want};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
@@ -172,12 +173,12 @@ impl Core {
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);
         }
-        let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_WORD)).await;
+        let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_RELEASES)).await;
         for connection in self.connections.drain() {
             connection.close().await;
         }
         self.backend.close().await;
-        self.tasks.0.finish(self.clock(), end.max(self.now() + LAST_WORD)).await;
+        self.tasks.0.finish(self.clock(), end.max(self.now() + LAST_RELEASES)).await;
         if settled {
             return Ok(());
         }
@@ -187,12 +188,9 @@ impl Core {
 
     async fn quiet_by(self: &Arc<Self>, end: Moment) {
         while !self.engine.agenda().of(self).is_empty() && self.now() < end {
-            let step = self.now() + Duration::from_millis(5);
+            let step = self.now() + CLOSE_LOOK;
             self.clock().sleep_until(step.min(end)).await;
         }
         self.background.idle_by(self.clock(), end).await;
     }
 }
-
-/// What releases get at the end of `close`, however short the grace.
-const LAST_WORD: Duration = Duration::from_millis(500);

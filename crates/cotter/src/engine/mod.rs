@@ -10,6 +10,7 @@
 //! | `tasks` | what backends run on the engine |
 //! | `pulse` | whether the store answers |
 //! | `report` | tracing events, told from another thread |
+//! | `timing` | every length of time |
 //! | `block` | waiting on threads |
 
 mod block;
@@ -22,6 +23,7 @@ mod route;
 mod runtimes;
 mod tasks;
 mod thread;
+pub(crate) mod timing;
 
 pub(crate) use self::core::{Core, Drift, Settings};
 pub(crate) use block::{block_on, may_block};

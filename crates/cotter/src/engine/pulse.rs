@@ -3,10 +3,10 @@
 
 use crate::engine::core::Core;
 use crate::engine::report::{Doing, Event, report};
+use crate::engine::timing::{CALM, RECENT_ANSWER};
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::watch;
 
 /// What one client has heard of its store.
@@ -30,11 +30,6 @@ struct Outage {
     /// Whether something was answered after the last failure.
     answered: bool,
 }
-
-/// An outage is over when so long after the last failure the store answers.
-const CALM: Duration = Duration::from_secs(1);
-/// What was heard so short a time ago says that the store is there now.
-const FRESH: Duration = Duration::from_millis(100);
 
 impl Core {
     /// The store has answered something.
@@ -86,7 +81,7 @@ impl Core {
     /// Whether the store has answered something since then, or shortly before.
     fn has_heard(&self, since: Moment) -> bool {
         let heard = Moment::from_nanos(self.pulse.heard.load(Ordering::Relaxed));
-        self.is_immediate() || heard + FRESH >= since
+        self.is_immediate() || heard + RECENT_ANSWER >= since
     }
 
     /// Finds out in the background whether the store is there, if that is not known.

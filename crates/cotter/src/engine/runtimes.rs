@@ -3,6 +3,7 @@
 use crate::Moment;
 use crate::backend::{Backend, Connect, Host};
 use crate::engine::route::Runtimes;
+use crate::engine::timing::RECONNECT_PAUSE;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -30,8 +31,6 @@ enum State {
 
 /// A runtime gets a connection with so many requests: one lock that is taken and given back is not worth it.
 const WORTH_IT: u32 = 3;
-/// So long after a failure nobody tries again.
-const PAUSE: Duration = Duration::from_secs(1);
 
 impl Entry {
     pub(super) fn new(runtime: Id) -> Self {
@@ -87,7 +86,7 @@ impl Entry {
             runtime.spawn(async move {
                 match store.connect(&host).await {
                     Ok(backend) => tie.made(backend),
-                    Err(_) => return tie.let_go(State::Apart(host.clock().now() + PAUSE)),
+                    Err(_) => return tie.let_go(State::Apart(host.clock().now() + RECONNECT_PAUSE)),
                 }
                 // The entry goes with its client, and this task with its runtime.
                 let _ = untied.await;

@@ -2,6 +2,7 @@
 
 use super::Guard;
 use super::extend::{ask_to_extend, start_again};
+use crate::engine::timing::LAST_ANSWER;
 use crate::engine::{Hold, Returned, give_back, in_background};
 use crate::{FencingToken, LossCause, LossSignal, Lost, Op, Result};
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl Guard {
         let released = tokio::select! {
             biased;
             released = parting => released,
-            () = core.clock().sleep_until(core.now() + LAST_WORD) => return None,
+            () = core.clock().sleep_until(core.now() + LAST_ANSWER) => return None,
         };
         match released {
             Ok(Released::AlreadyLost) => Some(signal.await),
@@ -123,9 +124,6 @@ impl Guard {
         Ok(Released::Yes)
     }
 }
-
-/// The longest wait for the answer to the release at the end of [`Guard::run`].
-const LAST_WORD: Duration = Duration::from_secs(2);
 
 /// An inner hold has ended: a fixed lease starts again for the outer one.
 async fn still_held(hold: &Arc<Hold>, token: FencingToken, holds: usize) -> Result<Released> {

@@ -18,6 +18,7 @@
 //! | `ticket` | the file that a waiter keeps locked, and signals through it |
 //! | `users` | user numbers that stand for nobody in particular |
 //! | `watch` | a hint when a directory changes |
+//! | `linux/`, `portable/` | the twins |
 
 mod host;
 mod net;

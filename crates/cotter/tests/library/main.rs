@@ -8,6 +8,7 @@
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `rings` | the shape of the source |
 //! | `file`, `flock`, `redis` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
@@ -25,6 +26,7 @@ mod mutex;
 mod placement;
 #[cfg(feature = "redis")]
 mod redis;
+mod rings;
 mod rwlock;
 mod slow_subscriber;
 mod values;

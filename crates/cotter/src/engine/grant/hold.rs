@@ -5,6 +5,7 @@ use crate::engine::core::Core;
 use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
 use crate::engine::report::{Event, report};
+use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
 use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name, Owner};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -56,12 +57,6 @@ struct Listener {
     waker: Waker,
 }
 
-/// Other processes get their turn after this long.
-const SLICE: Duration = Duration::from_millis(5);
-
-/// A grant for less than the ttl is for a start: who holds for longer than this asks for the rest.
-const CONFIRM: Duration = Duration::from_millis(100);
-
 /// The serial of a guard and the token it carries.
 pub(crate) type Turn = (u32, FencingToken);
 
@@ -75,13 +70,13 @@ impl Hold {
         }
         let mut renew_at = renew_at(grant.as_of, &lease, grant.ttl);
         if lease.renewed && grant.ttl.is_some_and(|ttl| ttl < lease.ttl) {
-            renew_at = renew_at.min(now + CONFIRM);
+            renew_at = renew_at.min(now + CONFIRM_AFTER);
         }
         Arc::new(Self {
             core: core.clone(),
             line: line.clone(),
             lease,
-            slice_end: now + SLICE,
+            slice_end: now + TURN_SLICE,
             deadline: AtomicU64::new(deadline.as_nanos()),
             ends: AtomicU64::new(ends.as_nanos()),
             renew_at: AtomicU64::new(renew_at.as_nanos()),
@@ -94,7 +89,7 @@ impl Hold {
 
     /// Lets it be renewed and be lost. Once its first guard exists, or a loss would find nobody to tell.
     pub(crate) fn activate(self: &Arc<Self>) {
-        self.core.engine.agenda().insert(self, self.slice_end - SLICE);
+        self.core.engine.agenda().insert(self, self.slice_end - TURN_SLICE);
         if let Some(session) = &self.grant.session {
             let member: Weak<Self> = Arc::downgrade(self);
             session.join(member);
@@ -134,7 +129,7 @@ impl Hold {
         let proof = self.grant.session.as_ref().and_then(Session::proof);
         if let Some((as_of, lasts)) = proof.filter(|_| self.session_end() == Some(deadline)) {
             // The next proof is due a third of the way: as long as only one is missing, that is no warning.
-            return Some(((deadline - margin).max(as_of + lasts * 2 / 3), deadline));
+            return Some(((deadline - margin).max(as_of + lasts * 2 / RENEWAL_SHARE), deadline));
         }
         let renewal = Moment::from_nanos(self.renew_at.load(Ordering::Acquire));
         let at = deadline - margin;
@@ -369,8 +364,8 @@ fn deadline(core: &Core, as_of: Moment, ttl: Option<Duration>) -> Moment {
 /// Renewed every third of the ttl. What lives with its process is looked at as often, renewed or not.
 fn renew_at(as_of: Moment, lease: &Lease, ttl: Option<Duration>) -> Moment {
     match ttl {
-        Some(ttl) if lease.renewed => as_of + ttl / 3,
+        Some(ttl) if lease.renewed => as_of + ttl / RENEWAL_SHARE,
         Some(_) => Moment::NEVER,
-        None => as_of + lease.ttl / 3,
+        None => as_of + lease.ttl / RENEWAL_SHARE,
     }
 }

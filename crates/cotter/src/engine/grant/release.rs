@@ -10,6 +10,7 @@ use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::Slot;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
+use crate::engine::timing::release_backoff;
 use crate::{Error, ErrorKind, Guard, LossCause, Moment, Released, Result};
 use std::future::Future;
 use std::pin::Pin;
@@ -291,13 +292,13 @@ impl Job {
     /// nothing left to find.
     async fn retry(&self, mut error: Error) -> Result<Release> {
         let core = self.core();
-        let mut pause = Duration::from_millis(10);
+        let mut pauses = release_backoff();
         let mut may_be_freed = error.outcome_unknown();
         let last = self.deadline.min(core.now() + core.settings.give_up);
         let mut tried = false;
         loop {
             core.failed(Doing::Releasing, &self.claim().name, &error);
-            let at = core.now() + pause;
+            let at = core.now() + pauses.pause();
             // The first try may have gone out over another connection than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
                 return Err(core.at_the_server(error).with_name(&self.claim().name));
@@ -310,7 +311,6 @@ impl Job {
                 Err(e) => error = e,
             }
             may_be_freed |= error.outcome_unknown();
-            pause = (pause * 2).min(Duration::from_secs(1));
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::backend::{Extension, Grant};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::report::{Doing, Event, report};
+use crate::engine::timing::{RENEWAL_GRID_SHARE, RENEWAL_RETRY, RENEWAL_RETRY_SHARE};
 use crate::{Clock, Error, Moment, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -29,8 +30,6 @@ struct Entries {
     armed: Option<Moment>,
 }
 
-/// Renewals that fall due within this part of their ttl go out together.
-const BATCHING: u32 = 128;
 /// So many go out in one call. None of them counts before the call is answered as a whole, so that they must be few.
 const BATCH: usize = 64;
 
@@ -216,7 +215,7 @@ impl Hold {
     /// What comes first: the renewal or the end.
     fn next_due(&self, now: Moment) -> Moment {
         let renew = self.renewal();
-        let step = (self.lease.ttl / BATCHING).as_nanos() as u64;
+        let step = (self.lease.ttl / RENEWAL_GRID_SHARE).as_nanos() as u64;
         // Rounded down to a grid, so that many share a batch; never into the past, or the loop would spin.
         let due = Moment::from_nanos(renew.as_nanos() - renew.as_nanos() % step.max(1));
         let due = if due > now { due } else { renew };
@@ -225,12 +224,12 @@ impl Hold {
 
     /// When to ask again if no answer comes.
     fn next_retry(&self, now: Moment) -> Moment {
-        let again = now + (self.lease.ttl / 12).min(Duration::from_secs(1)).max(Duration::from_millis(1));
+        let again = now + (self.lease.ttl / RENEWAL_RETRY_SHARE).clamp(RENEWAL_RETRY.0, RENEWAL_RETRY.1);
         again.min(self.deadline().unwrap_or(Moment::NEVER)).max(now + Duration::from_nanos(1))
     }
 
     fn wants_renewal(&self, now: Moment) -> bool {
-        let step = self.lease.ttl / BATCHING;
+        let step = self.lease.ttl / RENEWAL_GRID_SHARE;
         now + step >= self.renewal()
     }
 

@@ -4,6 +4,7 @@ use crate::backend::{Backend, Claim, Grant, Leave, Release};
 use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
+use crate::engine::timing::{ABANDONED_REQUEST, BACKGROUND_LOOK, UNDO_PAUSES};
 use crate::{Clock, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -48,7 +49,7 @@ impl Background {
                 return false;
             }
             // Counted down by a task that may be dropped with its runtime: look again now and then.
-            let step = end.min(clock.now() + Duration::from_millis(20));
+            let step = end.min(clock.now() + BACKGROUND_LOOK);
             tokio::select! {
                 () = done => {}
                 () = clock.sleep_until(step) => {}
@@ -66,13 +67,6 @@ pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + S
         drop(running);
     });
 }
-
-/// A request that was sent keeps its future until it is answered; but its driver may have died with its runtime.
-const LAST_WAIT: Duration = Duration::from_secs(2);
-
-/// The clean-up is repeated, so that a request that lands late is undone within seconds.
-const REPEATS: [Duration; 4] =
-    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
 /// Carries an attempt to its answer whose caller has gone, and undoes it.
 /// `in_line`: if it was busy, its claim may stand in the store's queue.
@@ -123,7 +117,7 @@ struct Open {
 impl Open {
     fn new(core: &Core, claim: &Claim, unknown: bool) -> Self {
         let now = core.now();
-        Self { unknown, until: Moment::ZERO, lease_end: now + claim.ttl.max(REPEATS[0]), sent: now }
+        Self { unknown, until: Moment::ZERO, lease_end: now + claim.ttl.max(UNDO_PAUSES[0]), sent: now }
     }
 
     /// When to release again; `None` when that is of no use any more. Where the store has said until when a request may
@@ -147,7 +141,7 @@ async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, unknown: boo
 async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
     let clock = core.clock();
     let mut closing = false;
-    for pause in REPEATS.into_iter().map(Some).chain(std::iter::repeat(None)) {
+    for pause in UNDO_PAUSES.into_iter().map(Some).chain(std::iter::repeat(None)) {
         let Some(at) = open.next(clock.now(), pause) else { return };
         // Once in each pause: the answers to those that are in a hurry must not put one another in a hurry.
         let mut hurried = false;
@@ -223,6 +217,6 @@ async fn in_time_after<F: Future>(mut polls: u32, core: &Core, request: F) -> Op
     tokio::select! {
         biased;
         done = &mut request => Some(done),
-        () = core.clock().sleep_until(core.now() + LAST_WAIT) => None,
+        () = core.clock().sleep_until(core.now() + ABANDONED_REQUEST) => None,
     }
 }

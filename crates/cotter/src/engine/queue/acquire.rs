@@ -10,6 +10,7 @@ use crate::engine::queue::joined::Joined;
 use crate::engine::queue::line::{Line, LineHandle, Lines, Phase};
 use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::{Left, Slot};
+use crate::engine::timing::{LATE_ANSWER, ROUND_TRIP};
 use crate::{Error, ErrorKind, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
 use std::sync::{Arc, OnceLock};
@@ -212,18 +213,13 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> R
 /// What has a limit does not wait for a store that hangs. What is left of the attempt is undone when it is dropped.
 async fn in_time(core: &Core, until: Until, asking: &mut Asking) -> Option<Asked> {
     let Until::Moment(last) = until else { return Some(asking.await) };
-    let last = (last + LATE).max(core.now() + ROUND_TRIP);
+    let last = (last + LATE_ANSWER).max(core.now() + ROUND_TRIP);
     tokio::select! {
         biased;
         asked = asking => Some(asked),
         () = core.clock().sleep_until(last) => None,
     }
 }
-
-/// An answer that comes so late after the end of a wait is better than none.
-const LATE: Duration = Duration::from_millis(20);
-/// However short the wait, an answer gets so long.
-const ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// The first attempt did not get it: in line, if the caller is ready to wait and it can help.
 async fn wait_on(
@@ -307,7 +303,7 @@ impl Place {
             return Err(trouble);
         }
         if !held_here {
-            let by = (self.slot.last + LATE).max(self.since + ROUND_TRIP);
+            let by = (self.slot.last + LATE_ANSWER).max(self.since + ROUND_TRIP);
             self.core.answers_since(self.since, by).await.map_err(|e| e.with_name(&self.line.name))?;
         }
         Ok(None)

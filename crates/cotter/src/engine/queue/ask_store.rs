@@ -1,6 +1,6 @@
 //! Waiting for the store: one waiter per process and name, on the engine.
 
-use crate::backend::{Backend, Claim, Extension, Grant, Until};
+use crate::backend::{Backend, Backoff, Claim, Extension, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{in_background, undo};
@@ -11,12 +11,12 @@ use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::Slot;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
+use crate::engine::timing::{HEARTBEAT, HEARTBEATS, USABLE_LEASE, acquire_backoff};
 use crate::{Error, ErrorKind, Guard, Lease, Moment, Result};
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Duration;
 
 /// How many turns a process asks for when several of its tasks wait.
 pub(crate) const TURNS: u16 = 1024;
@@ -61,13 +61,10 @@ pub(crate) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
     core.lines.retire(line);
 }
 
-/// With so much left a lease that is renewed anyway can be used at once.
-const ENOUGH: Duration = Duration::from_secs(1);
-
 /// Whether it has arrived with too little left: less than half of its time, or than will do until its first renewal.
 pub(crate) fn is_stale(core: &Core, grant: &Grant, lease: Lease) -> bool {
     let half = grant.claim.ttl / 2;
-    let least = if lease.renewed { half.min(ENOUGH) } else { half };
+    let least = if lease.renewed { half.min(USABLE_LEASE) } else { half };
     grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < least)
 }
 
@@ -92,12 +89,8 @@ pub(crate) struct Server {
     line: Arc<Line>,
     /// Since when the store has not answered.
     down_since: Option<Moment>,
-    tries: u32,
+    pauses: Backoff,
 }
-
-/// How often a store that says nothing is asked whether it lives.
-const SHORTEST_BEAT: Duration = Duration::from_millis(100);
-const LONGEST_BEAT: Duration = Duration::from_secs(5);
 
 /// One question to the store.
 struct Round {
@@ -115,7 +108,7 @@ enum Outcome {
 
 impl Server {
     pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>) -> Self {
-        Self { core: core.clone(), line: line.clone(), down_since: None, tries: 0 }
+        Self { core: core.clone(), line: line.clone(), down_since: None, pauses: acquire_backoff() }
     }
 
     async fn run(mut self) {
@@ -264,7 +257,8 @@ impl Server {
     }
 
     fn answered(&mut self) {
-        (self.down_since, self.tries) = (None, 0);
+        self.down_since = None;
+        self.pauses.reset();
         self.line.state().trouble = None;
         self.core.hear();
     }
@@ -275,13 +269,13 @@ impl Server {
         if core.is_immediate() {
             return std::future::pending().await;
         }
-        let beat = (core.settings.give_up / 6).clamp(SHORTEST_BEAT, LONGEST_BEAT);
+        let beat = (core.settings.give_up / HEARTBEATS).clamp(HEARTBEAT.0, HEARTBEAT.1);
         let mut down_since = None;
         loop {
             let before = core.now();
             core.clock().sleep_until(before + beat).await;
             let asked = core.now();
-            match core.answers_since(before, asked + LONGEST_BEAT).await {
+            match core.answers_since(before, asked + HEARTBEAT.1).await {
                 Ok(()) if down_since.take().is_some() => self.line.state().trouble = None,
                 Ok(()) => {}
                 Err(e) => {
@@ -318,12 +312,9 @@ impl Server {
         });
     }
 
-    /// 10 ms to 1 s, with jitter; shorter when the queue changes in a way that matters.
+    /// Shorter than the back-off when the queue changes in a way that matters.
     async fn pause(&mut self, head: &Arc<Slot>, claim: &Claim) {
-        let longest = (10_u64 << self.tries.min(7)).min(1000);
-        self.tries += 1;
-        let pause = Duration::from_millis(longest).mul_f64(crate::random::between(0.5, 1.0));
-        let mut sleep = self.core.clock().sleep_until(self.core.now() + pause);
+        let mut sleep = self.core.clock().sleep_until(self.core.now() + self.pauses.pause());
         loop {
             tokio::select! {
                 () = &mut sleep => return,

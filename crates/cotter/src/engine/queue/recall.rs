@@ -11,11 +11,8 @@ use crate::engine::queue::ask_store::kick;
 use crate::engine::queue::first_try::{Attempt, take_over};
 use crate::engine::queue::line::Line;
 use crate::engine::queue::waiter::Slot;
+use crate::engine::timing::TAKE_WITHIN;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a task has to take what it was given.
-const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What the watch over a line remembers.
 #[derive(Debug, Default)]
@@ -52,7 +49,7 @@ pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
     in_background(&core.clone(), async move {
         let mut seen = Seen::default();
         loop {
-            core.clock().sleep_until(core.now() + PATIENCE).await;
+            core.clock().sleep_until(core.now() + TAKE_WITHIN).await;
             match look(&line, &mut seen) {
                 Look::Quiet => return,
                 Look::Moving => {}

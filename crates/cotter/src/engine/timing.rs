@@ -1,0 +1,75 @@
+//! Every length of time that the engine uses, and what it is for.
+
+use crate::backend::Backoff;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+// Leases and their renewal.
+
+/// The share of a lease after which it is renewed: one third, so that two renewals can fail.
+pub(crate) const RENEWAL_SHARE: u32 = 3;
+/// A renewal without an answer is repeated after this share of the lease, within [`RENEWAL_RETRY`].
+pub(crate) const RENEWAL_RETRY_SHARE: u32 = 12;
+/// The shortest and the longest pause before a renewal is repeated.
+pub(crate) const RENEWAL_RETRY: (Duration, Duration) = (MS, SECOND);
+/// Renewals that fall due within this share of their lease are sent together.
+pub(crate) const RENEWAL_GRID_SHARE: u32 = 128;
+/// A lease that a store gave for less than the ttl is renewed after this time: whoever holds for longer needs the rest.
+pub(crate) const CONFIRM_AFTER: Duration = Duration::from_millis(100);
+/// A renewed lease with this much left can be used at once; with less it is renewed first.
+pub(crate) const USABLE_LEASE: Duration = SECOND;
+
+// Turns within a process.
+
+/// The time for which a lock passes from task to task here before other processes get their turn.
+pub(crate) const TURN_SLICE: Duration = Duration::from_millis(5);
+/// The time that a task has to take the lock that it was given, before the next task gets it.
+pub(crate) const TAKE_WITHIN: Duration = Duration::from_millis(10);
+
+// Waiting for answers.
+
+/// An answer that comes this late after the end of a wait still counts.
+pub(crate) const LATE_ANSWER: Duration = Duration::from_millis(20);
+/// Every request gets this long for its answer, however short the wait.
+pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(100);
+/// A request whose caller has gone is kept for this long; its driver may have died with its runtime.
+pub(crate) const ABANDONED_REQUEST: Duration = Duration::from_secs(2);
+/// The limits between which a silent store is asked whether it lives, as a share of `give_up`.
+pub(crate) const HEARTBEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// The heartbeats in the time after which an acquisition gives up.
+pub(crate) const HEARTBEATS: u32 = 6;
+/// An answer this recent says that the store is there now.
+pub(crate) const RECENT_ANSWER: Duration = Duration::from_millis(100);
+/// An outage is over when the store answers this long after the last failure.
+pub(crate) const CALM: Duration = SECOND;
+/// After a failure, a runtime is given no connection of its own for this long.
+pub(crate) const RECONNECT_PAUSE: Duration = SECOND;
+
+// Repeating what failed.
+
+/// Pauses between attempts to acquire.
+pub(crate) const fn acquire_backoff() -> Backoff {
+    Backoff::new(Duration::from_millis(10), SECOND).with_jitter(0.25)
+}
+
+/// Pauses between attempts to release.
+pub(crate) const fn release_backoff() -> Backoff {
+    Backoff::new(Duration::from_millis(10), SECOND)
+}
+
+/// Pauses before an unknown outcome is undone once more, so that a request that lands late is undone within seconds.
+pub(crate) const UNDO_PAUSES: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
+
+// The end of a client.
+
+/// Releases get this long at the end of `close`, however short its grace.
+pub(crate) const LAST_RELEASES: Duration = Duration::from_millis(500);
+/// A guard that ends with its work waits this long for the answer to its release.
+pub(crate) const LAST_ANSWER: Duration = Duration::from_secs(2);
+/// How often `close` looks whether all guards are gone.
+pub(crate) const CLOSE_LOOK: Duration = Duration::from_millis(5);
+/// How often a wait for background work looks for work that ended with a dropped runtime.
+pub(crate) const BACKGROUND_LOOK: Duration = Duration::from_millis(20);
