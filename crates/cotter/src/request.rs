@@ -1,6 +1,6 @@
 //! The request behind every lock handle.
 
-use crate::engine::{Core, Handle, Wait, Want, acquire};
+use crate::engine::{Core, Handle, Request, Wait, acquire};
 use crate::{Error, ErrorKind, Guard, Lease, Mode, Name, Op, Owner, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ impl LockRequest {
 
     /// Waits for as long as it takes.
     pub(crate) fn forever<G: 'static>(&self, mode: Mode, wrap: fn(Guard) -> G) -> Op<G> {
-        let (core, line, want) = self.parts(mode, Wait::Forever);
+        let (core, line, request) = self.parts(mode, Wait::Forever);
         Op::new(&self.core.engine, async move {
-            let guard = acquire(core, want?, line).await?;
+            let guard = acquire(core, request?, line).await?;
             guard
                 .map(wrap)
                 .ok_or_else(|| Error::new(ErrorKind::Protocol, "the store gave up a wait without end"))
@@ -38,15 +38,15 @@ impl LockRequest {
 
     /// Waits for no longer than this.
     pub(crate) fn within<G: 'static>(&self, mode: Mode, wait: Wait, wrap: fn(Guard) -> G) -> Op<Option<G>> {
-        let (core, line, want) = self.parts(mode, wait);
-        Op::new(&self.core.engine, async move { Ok(acquire(core, want?, line).await?.map(wrap)) })
+        let (core, line, request) = self.parts(mode, wait);
+        Op::new(&self.core.engine, async move { Ok(acquire(core, request?, line).await?.map(wrap)) })
     }
 
     /// The parts that an acquisition needs.
-    fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Want>) {
+    fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Request>) {
         let owner = self.owner.clone().or_else(Owner::current);
-        let want = self.name.clone().map(|name| Want { name, mode, lease: self.lease, owner, wait });
-        (self.core.clone(), self.line.clone(), want)
+        let request = self.name.clone().map(|name| Request { name, mode, lease: self.lease, owner, wait });
+        (self.core.clone(), self.line.clone(), request)
     }
 
     /// The `Debug` output of the handle around it.

@@ -8,7 +8,7 @@ use crate::engine::route::Connections;
 use crate::engine::tasks::{EndsTasks, Tasks};
 use crate::engine::thread::Engine;
 use crate::engine::timing::{CLOSE_LOOK, LAST_RELEASES};
-use crate::engine::{Wait, Want};
+use crate::engine::{Request, Wait};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,11 +105,11 @@ impl Core {
     }
 
     /// Refuses what cannot work, before any I/O.
-    pub(crate) fn admit(&self, want: &Want) -> Result<()> {
+    pub(crate) fn admit(&self, request: &Request) -> Result<()> {
         self.usable()?;
         let info = self.backend.info();
-        info.supports(want.mode)?;
-        want.lease.check(&info.capabilities, self.settings.drift)
+        info.supports(request.mode)?;
+        request.lease.check(&info.capabilities, self.settings.drift)
     }
 
     /// Looking at locks from outside, where the store can.

@@ -31,7 +31,7 @@ pub(crate) use grant::downgrade::downgrade;
 pub(crate) use grant::hold::Hold;
 pub(crate) use grant::release::{Returned, give_back};
 pub(crate) use grant::undo::in_background;
-pub(crate) use queue::acquire::{Handle, Wait, Want, acquire};
+pub(crate) use queue::acquire::{Handle, Request, Wait, acquire};
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]
 pub(crate) use tasks::Tasks;

@@ -1,4 +1,4 @@
-//! Asking for more time.
+//! FirstTry for more time.
 
 use super::Guard;
 use crate::backend::Extension;

@@ -42,7 +42,7 @@ struct Watch {
     wakers: Vec<Listener>,
     lost: Option<LossCause>,
     /// The last guard was given back and the store has not answered yet: only its answer says how the signals end.
-    parting: bool,
+    releasing: bool,
     /// Turns of the block that were used.
     used: u16,
     owner: Option<Owner>,
@@ -177,7 +177,7 @@ impl Hold {
 
     fn mark_lost(&self, cause: LossCause) -> Option<Vec<Listener>> {
         let mut watch = self.lock();
-        if watch.lost.is_some() || watch.parting || watch.live.is_empty() {
+        if watch.lost.is_some() || watch.releasing || watch.live.is_empty() {
             return None;
         }
         watch.lost = Some(cause);
@@ -244,18 +244,18 @@ impl Hold {
     }
 
     /// The last guard goes and the store is told; answers as [`leave`](Self::leave). Signals wait for
-    /// [`parted`](Self::parted).
-    pub(crate) fn part(&self) -> (usize, Option<LossCause>) {
+    /// [`end_release`](Self::end_release).
+    pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
         let mut watch = self.lock();
         watch.guards -= 1;
-        watch.parting = watch.lost.is_none();
+        watch.releasing = watch.lost.is_none();
         (watch.guards, watch.lost)
     }
 
     /// The store has said what became of the hold that was given back, or never will. True for the first call.
-    pub(crate) fn parted(&self, lost: Option<LossCause>) -> bool {
+    pub(crate) fn end_release(&self, lost: Option<LossCause>) -> bool {
         let mut watch = self.lock();
-        if !std::mem::take(&mut watch.parting) {
+        if !std::mem::take(&mut watch.releasing) {
             return false;
         }
         watch.lost = lost;
@@ -275,7 +275,7 @@ impl Hold {
         if !watch.live.contains(&serial) {
             return Some(LossCause::Released);
         }
-        if let Some(cause) = watch.lost.or(lost.filter(|_| !watch.parting)) {
+        if let Some(cause) = watch.lost.or(lost.filter(|_| !watch.releasing)) {
             return Some(cause);
         }
         let waker = cx.waker();

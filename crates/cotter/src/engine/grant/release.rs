@@ -7,7 +7,7 @@ use crate::engine::grant::undo::{in_background, in_time_if_left, undo_until};
 use crate::engine::queue::ask_store::kick;
 use crate::engine::queue::line::can_pass;
 use crate::engine::queue::recall::watch;
-use crate::engine::queue::waiter::Slot;
+use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
 use crate::engine::timing::release_backoff;
@@ -27,7 +27,7 @@ pub(crate) enum Returned {
     /// It was lost before.
     AlreadyLost(LossCause),
     /// The store has to be told.
-    Send(Parting),
+    Send(ReleaseCall),
 }
 
 /// Gives one guard back: synchronous, so that a dropped guard can do it without a runtime.
@@ -37,7 +37,7 @@ pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration
         let lost = hold.lost();
         match step(hold, serial, lost, keep_for) {
             Step::Done(returned) => return returned,
-            Step::Pass(slot, guard) => match slot.give(guard) {
+            Step::Pass(waiter, guard) => match waiter.give(guard) {
                 Ok(()) => return Returned::Passed,
                 // The waiter has left meanwhile: its turn is ours to give back.
                 Err(guard) => serial = guard.into_serial(),
@@ -48,7 +48,7 @@ pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration
 
 enum Step {
     Done(Returned),
-    Pass(Arc<Slot>, Box<Guard>),
+    Pass(Arc<Waiter>, Box<Guard>),
 }
 
 fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
@@ -60,16 +60,16 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         hold.leave(serial);
         return pass;
     }
-    let (left, lost_now) = if lost.is_some() { hold.leave(serial) } else { hold.part() };
+    let (left, lost_now) = if lost.is_some() { hold.leave(serial) } else { hold.begin_release() };
     if let Some(cause) = lost_now.or(lost) {
         if left == 0 {
-            state.mourned.retain(|h| !Arc::ptr_eq(h, hold));
+            state.lost_holds.retain(|h| !Arc::ptr_eq(h, hold));
         }
         drop(state);
         hold.core.lines.retire(&hold.line);
         return Step::Done(Returned::AlreadyLost(cause));
     }
-    state.part_from(hold);
+    state.remove_hold(hold);
     // Its task may not take in the answer.
     let unwatched = state.head().is_some() && state.given.start();
     drop(state);
@@ -77,61 +77,61 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         watch(&hold.core, &hold.line);
     }
     hold.core.engine.agenda().remove(hold);
-    Step::Done(Returned::Send(Parting::new(hold, keep_for)))
+    Step::Done(Returned::Send(ReleaseCall::new(hold, keep_for)))
 }
 
 fn pass(hold: &Arc<Hold>, state: &mut crate::engine::queue::line::State) -> Option<Step> {
-    let slot = state.head()?.clone();
-    if !can_pass(hold, &slot.want, hold.core.now()) {
+    let waiter = state.head()?.clone();
+    if !can_pass(hold, &waiter.request, hold.core.now()) {
         return None;
     }
-    let (serial, token) = hold.next_turn(slot.want.owner.clone())?;
-    if state.pop(&slot) {
+    let (serial, token) = hold.next_turn(waiter.request.owner.clone())?;
+    if state.pop(&waiter) {
         watch(&hold.core, &hold.line);
     }
-    Some(Step::Pass(slot, Box::new(Guard::new(hold.clone(), serial, token))))
+    Some(Step::Pass(waiter, Box::new(Guard::new(hold.clone(), serial, token))))
 }
 
 /// A hold was lost: those who wait here ask anew, and whatever the store still keeps is freed.
 pub(crate) fn after_loss(hold: &Arc<Hold>) {
     {
         let mut state = hold.line.state();
-        state.part_from(hold);
+        state.remove_hold(hold);
         if hold.has_owner() && hold.count() > 0 {
-            state.mourned.push(hold.clone());
+            state.lost_holds.push(hold.clone());
         }
     }
     hold.core.engine.agenda().remove(hold);
-    let parting = Parting::new(hold, None);
-    in_background(&hold.core, async move { drop(parting.await) });
+    let call = ReleaseCall::new(hold, None);
+    in_background(&hold.core, async move { drop(call.await) });
 }
 
-enum Telling {
-    Unsent(Job),
-    Sent(Arc<Core>, Answering),
+enum CallState {
+    Unsent(ReleaseWork),
+    Sent(Arc<Core>, PendingRelease),
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Released>> + Send>>;
+type PendingRelease = Pin<Box<dyn Future<Output = Result<Released>> + Send>>;
 
 /// Tells the store, and answers whether it still knew the hold. Carried on by the engine when it is dropped, polled or not.
-pub(crate) struct Parting {
-    telling: Option<Telling>,
+pub(crate) struct ReleaseCall {
+    state: Option<CallState>,
 }
 
-impl Parting {
+impl ReleaseCall {
     fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
-        let job = Job {
+        let work = ReleaseWork {
             hold: hold.clone(),
             leave: Leave { used: hold.used(), keep_for },
             deadline: hold.deadline().unwrap_or(Moment::NEVER),
         };
-        Self { telling: Some(Telling::Unsent(job)) }
+        Self { state: Some(CallState::Unsent(work)) }
     }
 
     /// The store has been told otherwise.
     pub(crate) fn forget(mut self) {
-        if let Some(Telling::Unsent(job)) = self.telling.take() {
-            job.settle();
+        if let Some(CallState::Unsent(work)) = self.state.take() {
+            work.answered();
         }
     }
 
@@ -142,56 +142,56 @@ impl Parting {
 
     /// Where the store answers in the first poll, nothing has to be boxed or handed to the engine.
     fn at_once(&mut self) -> Option<Result<Released>> {
-        let Some(Telling::Unsent(job)) = &self.telling else { return None };
-        let core = job.core().clone();
+        let Some(CallState::Unsent(work)) = &self.state else { return None };
+        let core = work.core().clone();
         if !core.is_immediate() {
             return None;
         }
-        let mut told = core.backend.release(job.claim(), job.leave);
+        let mut told = core.backend.release(work.claim(), work.leave);
         let answer = told.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         drop(told);
         let Poll::Ready(Ok(release)) = answer else { return None };
-        job.settle();
-        let released = job.conclude(release);
-        self.telling = None;
+        work.answered();
+        let released = work.conclude(release);
+        self.state = None;
         Some(Ok(released))
     }
 }
 
-impl Future for Parting {
+impl Future for ReleaseCall {
     type Output = Result<Released>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(answer) = self.at_once() {
             return Poll::Ready(answer);
         }
-        let (core, mut telling) = self.telling.take().expect("polled after it was done").sent();
-        let answer = telling.as_mut().poll(cx);
+        let (core, mut state) = self.state.take().expect("polled after it was done").sent();
+        let answer = state.as_mut().poll(cx);
         if answer.is_pending() {
-            self.telling = Some(Telling::Sent(core, telling));
+            self.state = Some(CallState::Sent(core, state));
         }
         answer
     }
 }
 
-impl Telling {
-    fn sent(self) -> (Arc<Core>, Answering) {
+impl CallState {
+    fn sent(self) -> (Arc<Core>, PendingRelease) {
         match self {
-            Self::Unsent(job) => (job.core().clone(), Box::pin(job.run())),
-            Self::Sent(core, telling) => (core, telling),
+            Self::Unsent(work) => (work.core().clone(), Box::pin(work.run())),
+            Self::Sent(core, state) => (core, state),
         }
     }
 }
 
-impl Drop for Parting {
+impl Drop for ReleaseCall {
     fn drop(&mut self) {
-        if let Some(telling) = self.telling.take() {
-            let (core, telling) = telling.sent();
-            in_background(&core, async move { drop(telling.await) });
+        if let Some(state) = self.state.take() {
+            let (core, state) = state.sent();
+            in_background(&core, async move { drop(state.await) });
         }
     }
 }
 
-struct Job {
+struct ReleaseWork {
     hold: Arc<Hold>,
     leave: Leave,
     /// The lease has run out by itself then.
@@ -199,13 +199,13 @@ struct Job {
 }
 
 /// A store that never answers must not leave the signals of the guard without an end.
-impl Drop for Job {
+impl Drop for ReleaseWork {
     fn drop(&mut self) {
-        self.hold.parted(None);
+        self.hold.end_release(None);
     }
 }
 
-impl Job {
+impl ReleaseWork {
     fn core(&self) -> &Arc<Core> {
         &self.hold.core
     }
@@ -216,7 +216,7 @@ impl Job {
 
     async fn run(self) -> Result<Released> {
         let answer = self.first().await;
-        self.settle();
+        self.answered();
         let release = match answer {
             Ok(release) => release,
             // An answer too, and more than "not held".
@@ -251,7 +251,7 @@ impl Job {
     }
 
     fn tell(&self, cause: LossCause) {
-        if self.hold.parted(Some(cause)) {
+        if self.hold.end_release(Some(cause)) {
             report(Event::Lost { name: self.claim().name.clone(), token: self.hold.grant.number, cause });
         }
     }
@@ -276,12 +276,12 @@ impl Job {
 
     /// Only now may the next question of this process go out. It goes over the engine's connection: sent along with the
     /// release it would overtake it, and find the lock taken.
-    fn settle(&self) {
+    fn answered(&self) {
         let line = &self.hold.line;
         let wakers = {
             let mut state = line.state();
             state.releasing -= 1;
-            state.wake_settled()
+            state.wake_quiet()
         };
         wakers.into_iter().for_each(Waker::wake);
         kick(self.core(), line);

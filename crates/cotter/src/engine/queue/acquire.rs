@@ -4,12 +4,12 @@ use crate::backend::{Claim, ClaimId, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::undo;
-use crate::engine::queue::ask_store::{kick, leave_asking, settle_grant};
-use crate::engine::queue::first_try::{Asked, Asking, last_moment};
+use crate::engine::queue::ask_store::{end_first_try, enter_hold, kick};
+use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment};
 use crate::engine::queue::joined::Joined;
 use crate::engine::queue::line::{Line, LineHandle, Lines, Phase};
 use crate::engine::queue::recall::watch;
-use crate::engine::queue::waiter::{Left, Slot};
+use crate::engine::queue::waiter::{Left, Waiter};
 use crate::engine::timing::{LATE_ANSWER, ROUND_TRIP};
 use crate::{Error, ErrorKind, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
@@ -27,7 +27,7 @@ pub(crate) enum Wait {
 
 /// What a caller wants.
 #[derive(Debug, Clone)]
-pub(crate) struct Want {
+pub(crate) struct Request {
     pub(crate) name: Name,
     pub(crate) mode: Mode,
     pub(crate) lease: Lease,
@@ -35,7 +35,7 @@ pub(crate) struct Want {
     pub(crate) wait: Wait,
 }
 
-impl Want {
+impl Request {
     /// Whether one claim can serve both.
     pub(crate) fn shares_with(&self, other: &Self) -> bool {
         self.mode == other.mode && self.lease == other.lease
@@ -58,8 +58,8 @@ pub(crate) type Handle = Arc<OnceLock<LineHandle>>;
 
 /// What a newcomer finds.
 enum Found {
-    /// Something is in flight; nobody waits.
-    Unsettled,
+    /// A request is in flight; nobody waits.
+    InFlight,
     Busy,
     Lost(Lost),
     /// The same owner reads, and wants to write.
@@ -70,80 +70,80 @@ enum Found {
     Again(Guard),
     /// Nobody here holds or wants it.
     Free,
-    Queued(Arc<Slot>),
+    Queued(Arc<Waiter>),
 }
 
 /// Gets the lock; `Ok(None)` when it was busy until the wait was over.
-pub(crate) async fn acquire(core: Arc<Core>, want: Want, handle: Handle) -> Result<Option<Guard>> {
-    core.admit(&want)?;
-    let until = core.until(want.wait);
+pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
+    core.admit(&request)?;
+    let until = core.until(request.wait);
     loop {
-        let line = line_for(&core, &want, &handle);
-        match enter(&core, &line, &want, until) {
-            Found::Unsettled => settled(&line).await,
+        let line = line_for(&core, &request, &handle);
+        match enter(&core, &line, &request, until) {
+            Found::InFlight => until_quiet(&line).await,
             Found::Busy => return Ok(None),
             Found::Lost(lost) => return Err(lost.into()),
             Found::Upgrade => {
                 let why = "its owner holds it for reading; give that back before writing";
-                return Err(Error::new(ErrorKind::Upgrade, why).with_name(&want.name));
+                return Err(Error::new(ErrorKind::Upgrade, why).with_name(&request.name));
             }
             Found::Mixed(held) => {
                 let (is, wanted) =
                     if held.is_permits() { ("a semaphore", "a lock") } else { ("a lock", "a semaphore") };
                 let why = format!("this process uses the name as {is}, not as {wanted}");
-                return Err(Error::new(ErrorKind::LimitMismatch, why).with_name(&want.name));
+                return Err(Error::new(ErrorKind::LimitMismatch, why).with_name(&request.name));
             }
             Found::Again(guard) => return again(guard).await.map(Some),
-            Found::Free => return ask(&core, &line, &want, until).await,
-            Found::Queued(slot) => return Place::new(&core, &line, slot).wait().await,
+            Found::Free => return ask(&core, &line, &request, until).await,
+            Found::Queued(waiter) => return Waiting::new(&core, &line, waiter).wait().await,
         }
     }
 }
 
 /// Without local turns every acquisition stands in the store's queue for itself.
-fn line_for(core: &Arc<Core>, want: &Want, handle: &Handle) -> Arc<Line> {
-    if core.settings.local_turns || want.owner.is_some() {
-        handle.get_or_init(|| Lines::keep(core, &want.name)).line.clone()
+fn line_for(core: &Arc<Core>, request: &Request, handle: &Handle) -> Arc<Line> {
+    if core.settings.local_turns || request.owner.is_some() {
+        handle.get_or_init(|| Lines::keep(core, &request.name)).line.clone()
     } else {
-        Arc::new(Line::new(want.name.clone()))
+        Arc::new(Line::new(request.name.clone()))
     }
 }
 
-fn enter(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Found {
+fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) -> Found {
     let mut state = line.state();
-    if let Some(held) = state.mixed_with(want.mode) {
+    if let Some(held) = state.mixed_with(request.mode) {
         return Found::Mixed(held);
     }
-    let owner = want.owner.as_ref().filter(|_| !want.mode.is_permits());
+    let owner = request.owner.as_ref().filter(|_| !request.mode.is_permits());
     if let Some(hold) = owner.and_then(|owner| state.hold_of(owner)).cloned() {
         drop(state);
-        return re_enter(&hold, want);
+        return re_enter(&hold, request);
     }
-    if let Some(lost) = state.loss_of(want) {
+    if let Some(lost) = state.loss_of(request) {
         return Found::Lost(lost);
     }
     let queue = state.head().is_some();
     if state.is_quiet() {
-        state.phase = Phase::Asking;
+        state.phase = Phase::Trying;
         return Found::Free;
     }
     match until.moment() {
         None if state.holder.is_some() || queue || state.phase == Phase::Waiting => Found::Busy,
-        None => Found::Unsettled,
+        None => Found::InFlight,
         Some(last) => {
-            let slot = Slot::new(want.clone(), last);
-            state.waiters.push_back(slot.clone());
-            let behind_a_request = state.asking.is_some() || state.releasing > 0;
+            let waiter = Waiter::new(request.clone(), last);
+            state.waiters.push_back(waiter.clone());
+            let behind_a_request = state.first_try.is_some() || state.releasing > 0;
             if state.given.newcomer(behind_a_request) {
                 watch(core, line);
             }
-            Found::Queued(slot)
+            Found::Queued(waiter)
         }
     }
 }
 
-fn re_enter(hold: &Arc<Hold>, want: &Want) -> Found {
-    if want.mode.is_exclusive() && !hold.grant.claim.mode.is_exclusive() {
+fn re_enter(hold: &Arc<Hold>, request: &Request) -> Found {
+    if request.mode.is_exclusive() && !hold.grant.claim.mode.is_exclusive() {
         return Found::Upgrade;
     }
     match hold.lost() {
@@ -167,37 +167,37 @@ async fn again(guard: Guard) -> Result<Guard> {
 }
 
 /// Waits until no first attempt and no release of this name is in flight.
-async fn settled(line: &Arc<Line>) {
+async fn until_quiet(line: &Arc<Line>) {
     let mut registered = false;
     poll_fn(|cx| {
         let mut state = line.state();
-        if registered || (state.releasing == 0 && state.phase != Phase::Asking) {
+        if registered || (state.releasing == 0 && state.phase != Phase::Trying) {
             return Poll::Ready(());
         }
         registered = true;
-        state.settle.push(cx.waker().clone());
+        state.quiet_wakers.push(cx.waker().clone());
         Poll::Pending
     })
     .await;
 }
 
 /// The first attempt, in the caller's task.
-async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> Result<Option<Guard>> {
-    let claim = want.claim(core, 1);
+async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) -> Result<Option<Guard>> {
+    let claim = request.claim(core, 1);
     let answer = if core.is_immediate() {
         core.backend.acquire(&claim, Until::Now).await
     } else {
-        let slot = Slot::new(want.clone(), last_moment(until));
-        let mut asking = Asking::start(core, line, claim.clone(), slot, until != Until::Now);
-        match in_time(core, until, &mut asking).await {
+        let waiter = Waiter::new(request.clone(), last_moment(until));
+        let mut first_try = FirstTry::start(core, line, claim.clone(), waiter, until != Until::Now);
+        match in_time(core, until, &mut first_try).await {
             None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
-            Some(Asked::Queued(slot)) => return Place::new(core, line, slot).wait().await,
-            Some(Asked::Answer(answer)) => {
+            Some(FirstAnswer::Queued(waiter)) => return Waiting::new(core, line, waiter).wait().await,
+            Some(FirstAnswer::Answer(answer)) => {
                 match &answer {
-                    Ok(None) if asking.attempt.may_stand_in_line() => {
+                    Ok(None) if first_try.attempt.may_stand_in_line() => {
                         line.state().joined = Some(Joined::new(core, claim));
                     }
-                    Err(e) if e.outcome_unknown() => undo(core, claim, &asking.attempt.carrier, true),
+                    Err(e) if e.outcome_unknown() => undo(core, claim, &first_try.attempt.carrier, true),
                     _ => {}
                 }
                 answer
@@ -205,18 +205,18 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, want: &Want, until: Until) -> R
         }
     };
     match answer {
-        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, want))),
-        other => Box::pin(wait_on(core, line, want, until, other.err())).await,
+        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, request))),
+        other => Box::pin(wait_on(core, line, request, until, other.err())).await,
     }
 }
 
 /// What has a limit does not wait for a store that hangs. What is left of the attempt is undone when it is dropped.
-async fn in_time(core: &Core, until: Until, asking: &mut Asking) -> Option<Asked> {
-    let Until::Moment(last) = until else { return Some(asking.await) };
+async fn in_time(core: &Core, until: Until, first_try: &mut FirstTry) -> Option<FirstAnswer> {
+    let Until::Moment(last) = until else { return Some(first_try.await) };
     let last = (last + LATE_ANSWER).max(core.now() + ROUND_TRIP);
     tokio::select! {
         biased;
-        asked = asking => Some(asked),
+        asked = first_try => Some(asked),
         () = core.clock().sleep_until(last) => None,
     }
 }
@@ -225,72 +225,72 @@ async fn in_time(core: &Core, until: Until, asking: &mut Asking) -> Option<Asked
 async fn wait_on(
     core: &Arc<Core>,
     line: &Arc<Line>,
-    want: &Want,
+    request: &Request,
     until: Until,
     trouble: Option<Error>,
 ) -> Result<Option<Guard>> {
     let hopeless = trouble.as_ref().is_some_and(|e| !e.is_retryable());
     if until == Until::Now || hopeless {
-        leave_asking(core, line);
+        end_first_try(core, line);
         return trouble.map_or(Ok(None), |e| Err(core.at_the_server(e).with_name(&line.name)));
     }
     if trouble.is_none() {
         core.hear();
     }
-    let slot = Slot::new(want.clone(), last_moment(until));
+    let waiter = Waiter::new(request.clone(), last_moment(until));
     {
         let mut state = line.state();
-        state.waiters.push_front(slot.clone());
+        state.waiters.push_front(waiter.clone());
         state.trouble = trouble.map(|e| core.at_the_server(e).with_name(&line.name));
     }
-    let place = Place::new(core, line, slot);
-    leave_asking(core, line);
+    let place = Waiting::new(core, line, waiter);
+    end_first_try(core, line);
     place.wait().await
 }
 
 /// Makes a guard of a grant.
-fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, want: &Want) -> Guard {
-    let hold = Hold::new(core, line, grant, want.lease);
-    let turn = hold.next_turn(want.owner.clone());
+fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, request: &Request) -> Guard {
+    let hold = Hold::new(core, line, grant, request.lease);
+    let turn = hold.next_turn(request.owner.clone());
     let (serial, token) = turn.expect("a grant has at least one turn");
-    settle_grant(line, &hold);
+    enter_hold(line, &hold);
     hold.activate();
     let guard = Guard::new(hold, serial, token);
-    if !want.mode.is_exclusive() {
+    if !request.mode.is_exclusive() {
         kick(core, line);
     }
     guard
 }
 
-/// A place in the local queue; dropping it leaves the queue.
-struct Place {
+/// The wait of a task in the local queue. Dropping it leaves the queue.
+struct Waiting {
     core: Arc<Core>,
     line: Arc<Line>,
-    slot: Arc<Slot>,
+    waiter: Arc<Waiter>,
     since: Moment,
 }
 
-impl Place {
-    fn new(core: &Arc<Core>, line: &Arc<Line>, slot: Arc<Slot>) -> Self {
-        Self { core: core.clone(), line: line.clone(), slot, since: core.now() }
+impl Waiting {
+    fn new(core: &Arc<Core>, line: &Arc<Line>, waiter: Arc<Waiter>) -> Self {
+        Self { core: core.clone(), line: line.clone(), waiter, since: core.now() }
     }
 
     async fn wait(self) -> Result<Option<Guard>> {
-        let answer = poll_fn(|cx| self.slot.poll(cx));
-        if self.slot.last == Moment::NEVER {
+        let answer = poll_fn(|cx| self.waiter.poll(cx));
+        if self.waiter.last == Moment::NEVER {
             return answer.await.map(Some);
         }
         self.core.check_pulse(self.since);
         tokio::select! {
             biased;
             answer = answer => answer.map(Some),
-            () = self.core.clock().sleep_until(self.slot.last) => self.time_over().await,
+            () = self.core.clock().sleep_until(self.waiter.last) => self.time_over().await,
         }
     }
 
     /// Busy, unless what kept us waiting was the store itself.
     async fn time_over(&self) -> Result<Option<Guard>> {
-        let left = self.slot.leave();
+        let left = self.waiter.leave();
         if let Left::With(guard) = left {
             return Ok(Some(guard));
         }
@@ -303,7 +303,7 @@ impl Place {
             return Err(trouble);
         }
         if !held_here {
-            let by = (self.slot.last + LATE_ANSWER).max(self.since + ROUND_TRIP);
+            let by = (self.waiter.last + LATE_ANSWER).max(self.since + ROUND_TRIP);
             self.core.answers_since(self.since, by).await.map_err(|e| e.with_name(&self.line.name))?;
         }
         Ok(None)
@@ -318,9 +318,9 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Waiting {
     fn drop(&mut self) {
-        let left = self.slot.leave();
+        let left = self.waiter.leave();
         self.tidy(&left);
     }
 }

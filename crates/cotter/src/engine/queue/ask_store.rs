@@ -4,11 +4,11 @@ use crate::backend::{Backend, Backoff, Claim, Extension, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{in_background, undo};
-use crate::engine::queue::first_try::{Answering, Attempt, ask_on};
+use crate::engine::queue::first_try::{PendingGrant, SharedTry, ask_on};
 use crate::engine::queue::joined::Joined;
 use crate::engine::queue::line::{Line, Phase};
 use crate::engine::queue::recall::watch;
-use crate::engine::queue::waiter::Slot;
+use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
 use crate::engine::timing::{HEARTBEAT, HEARTBEATS, USABLE_LEASE, acquire_backoff};
@@ -35,26 +35,26 @@ pub(crate) fn kick(core: &Arc<Core>, line: &Arc<Line>) {
 }
 
 /// Enters a hold into its line.
-pub(crate) fn settle_grant(line: &Line, hold: &Arc<Hold>) {
+pub(crate) fn enter_hold(line: &Line, hold: &Arc<Hold>) {
     let wakers = {
         let mut state = line.state();
-        (state.phase, state.asking, state.trouble) = (Phase::Idle, None, None);
+        (state.phase, state.first_try, state.trouble) = (Phase::Idle, None, None);
         if hold.grant.claim.mode.is_exclusive() {
             state.holder = Some(hold.clone());
         } else if hold.has_owner() {
             state.readers.push(hold.clone());
         }
-        state.wake_settled()
+        state.wake_quiet()
     };
     wakers.into_iter().for_each(Waker::wake);
 }
 
 /// The attempt of a caller is over without a grant: the next one may ask.
-pub(crate) fn leave_asking(core: &Arc<Core>, line: &Arc<Line>) {
+pub(crate) fn end_first_try(core: &Arc<Core>, line: &Arc<Line>) {
     let wakers = {
         let mut state = line.state();
-        (state.phase, state.asking) = (Phase::Idle, None);
-        state.wake_settled()
+        (state.phase, state.first_try) = (Phase::Idle, None);
+        state.wake_quiet()
     };
     wakers.into_iter().for_each(Waker::wake);
     kick(core, line);
@@ -94,7 +94,7 @@ pub(crate) struct Server {
 
 /// One question to the store.
 struct Round {
-    head: Arc<Slot>,
+    head: Arc<Waiter>,
     claim: Claim,
 }
 
@@ -121,19 +121,19 @@ impl Server {
     }
 
     /// Goes on with the attempt of a caller that has stopped polling it.
-    pub(crate) async fn go_on(mut self, answering: Answering, attempt: &Attempt) {
+    pub(crate) async fn go_on(mut self, pending: PendingGrant, attempt: &SharedTry) {
         let (carrier, claim) = (&attempt.carrier, &attempt.claim);
-        let outcome = self.outcome(answering.await, claim, carrier);
+        let outcome = self.outcome(pending.await, claim, carrier);
         if matches!(outcome, Outcome::Busy) && attempt.may_stand_in_line() {
             self.line.state().joined = Some(Joined::new(&self.core, claim.clone()));
         }
-        if !self.took(outcome, &attempt.slot, claim).await {
+        if !self.took(outcome, &attempt.waiter, claim).await {
             self.run().await;
         }
     }
 
     /// True when somebody here holds now and nobody has to ask on.
-    async fn took(&mut self, outcome: Outcome, head: &Arc<Slot>, claim: &Claim) -> bool {
+    async fn took(&mut self, outcome: Outcome, head: &Arc<Waiter>, claim: &Claim) -> bool {
         match outcome {
             Outcome::Granted(grant) => return self.deliver(grant, head),
             Outcome::Busy => self.answered(),
@@ -154,16 +154,16 @@ impl Server {
         let (head, joined) = (state.head().cloned(), state.joined.take());
         let Some(head) = head else {
             state.phase = Phase::Idle;
-            let wakers = state.wake_settled();
+            let wakers = state.wake_quiet();
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
             self.core.lines.retire(&self.line);
             return None;
         };
-        let turns = if state.waiters.len() > 1 && head.want.mode.is_exclusive() { TURNS } else { 1 };
+        let turns = if state.waiters.len() > 1 && head.request.mode.is_exclusive() { TURNS } else { 1 };
         drop(state);
-        let claim = joined.and_then(|joined| joined.serves(&head.want));
-        Some(Round { claim: claim.unwrap_or_else(|| head.want.claim(&self.core, turns)), head })
+        let claim = joined.and_then(|joined| joined.serves(&head.request));
+        Some(Round { claim: claim.unwrap_or_else(|| head.request.claim(&self.core, turns)), head })
     }
 
     async fn drive(&self, round: &Round) -> Outcome {
@@ -171,7 +171,7 @@ impl Server {
         // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
         // the end of the store's queue.
         let answer = {
-            let (backend, lease) = (&*self.core.backend, round.head.want.lease);
+            let (backend, lease) = (&*self.core.backend, round.head.request.lease);
             let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
             let mut minding = pin!(self.mind_the_store());
             loop {
@@ -195,7 +195,7 @@ impl Server {
         self.outcome(answer, claim, &Carrier::default())
     }
 
-    fn is_moot(&self, claim: &Claim, head: &Arc<Slot>) -> bool {
+    fn is_moot(&self, claim: &Claim, head: &Arc<Waiter>) -> bool {
         self.core.usable().is_err() || !self.line.still_wants(claim, head)
     }
 
@@ -213,25 +213,25 @@ impl Server {
     }
 
     /// Gives the lock to the first who waits and can use it. False when more is to be asked.
-    fn deliver(&mut self, grant: Grant, asked_for: &Arc<Slot>) -> bool {
+    fn deliver(&mut self, grant: Grant, asked_for: &Arc<Waiter>) -> bool {
         self.answered();
-        let hold = Hold::new(&self.core, &self.line, grant, asked_for.want.lease);
-        let Some((slot, guard)) = self.first_guard(&hold, asked_for) else {
+        let hold = Hold::new(&self.core, &self.line, grant, asked_for.request.lease);
+        let Some((waiter, guard)) = self.first_guard(&hold, asked_for) else {
             undo(&self.core, hold.grant.claim.clone(), &Carrier::default(), false);
             return false;
         };
         let exclusive = hold.grant.claim.mode.is_exclusive();
         // If the waiter has just left, the guard is dropped here and passes itself on.
-        drop(slot.give(guard));
+        drop(waiter.give(guard));
         exclusive || !self.more_to_ask()
     }
 
     /// A guard for the first waiter, if this grant can serve it.
-    fn first_guard(&self, hold: &Arc<Hold>, asked_for: &Slot) -> Option<(Arc<Slot>, Box<Guard>)> {
-        let (slot, unwatched) = {
+    fn first_guard(&self, hold: &Arc<Hold>, asked_for: &Waiter) -> Option<(Arc<Waiter>, Box<Guard>)> {
+        let (waiter, unwatched) = {
             let mut state = self.line.state();
             let head = state.head()?.clone();
-            if !head.want.shares_with(&asked_for.want) {
+            if !head.request.shares_with(&asked_for.request) {
                 return None;
             }
             let unwatched = state.pop(&head);
@@ -240,10 +240,10 @@ impl Server {
         if unwatched {
             watch(&self.core, &self.line);
         }
-        let (serial, token) = hold.next_turn(slot.want.owner.clone())?;
-        settle_grant(&self.line, hold);
+        let (serial, token) = hold.next_turn(waiter.request.owner.clone())?;
+        enter_hold(&self.line, hold);
         hold.activate();
-        Some((slot, Box::new(Guard::new(hold.clone(), serial, token))))
+        Some((waiter, Box::new(Guard::new(hold.clone(), serial, token))))
     }
 
     /// After a shared grant: the next in line may be served too.
@@ -287,7 +287,7 @@ impl Server {
     }
 
     /// Retryable: tell those who have waited too long, and pause. Otherwise: tell all.
-    async fn failed(&mut self, error: Error, head: &Arc<Slot>, claim: &Claim) {
+    async fn failed(&mut self, error: Error, head: &Arc<Waiter>, claim: &Claim) {
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
         let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
@@ -313,7 +313,7 @@ impl Server {
     }
 
     /// Shorter than the back-off when the queue changes in a way that matters.
-    async fn pause(&mut self, head: &Arc<Slot>, claim: &Claim) {
+    async fn pause(&mut self, head: &Arc<Waiter>, claim: &Claim) {
         let mut sleep = self.core.clock().sleep_until(self.core.now() + self.pauses.pause());
         loop {
             tokio::select! {

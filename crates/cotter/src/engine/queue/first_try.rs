@@ -6,9 +6,9 @@
 use crate::backend::{Backend, Claim, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::undo::{abandon, in_background};
-use crate::engine::queue::ask_store::{Server, freshen, is_stale, leave_asking};
+use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
 use crate::engine::queue::line::{Line, Phase};
-use crate::engine::queue::waiter::Slot;
+use crate::engine::queue::waiter::Waiter;
 use crate::engine::route::{Carrier, Here};
 use crate::{Lease, Moment, Result};
 use std::fmt;
@@ -18,14 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// The answer on its way.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
+pub(crate) type PendingGrant = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
 
 /// What the caller's task and the engine share of a first attempt.
-pub(crate) struct Attempt {
+pub(crate) struct SharedTry {
     pub(crate) claim: Claim,
     pub(crate) carrier: Carrier,
     /// The caller's place in the queue, should it come to that.
-    pub(crate) slot: Arc<Slot>,
+    pub(crate) waiter: Arc<Waiter>,
     /// A single attempt, or one that may leave the claim in the store's queue.
     until: Until,
     state: Mutex<State>,
@@ -33,42 +33,43 @@ pub(crate) struct Attempt {
 
 enum State {
     /// With the waker of the caller's task, which has to hear of it when the answer is taken from it.
-    Asking(Answering, Option<Waker>),
-    /// The engine has it; the caller waits in its slot.
+    Sent(PendingGrant, Option<Waker>),
+    /// The engine has it; the caller waits in its waiter.
     Taken,
     Done,
 }
 
 /// How a first attempt ended for the caller.
-pub(crate) enum Asked {
+pub(crate) enum FirstAnswer {
     Answer(Result<Option<Grant>>),
     /// Go on waiting in this place.
-    Queued(Arc<Slot>),
+    Queued(Arc<Waiter>),
 }
 
 /// The caller's end of an attempt.
-pub(crate) struct Asking {
+pub(crate) struct FirstTry {
     core: Arc<Core>,
     line: Arc<Line>,
-    pub(crate) attempt: Arc<Attempt>,
+    pub(crate) attempt: Arc<SharedTry>,
 }
 
-impl Asking {
+impl FirstTry {
     /// `waits`: the caller goes on waiting if it is busy.
     pub(crate) fn start(
         core: &Arc<Core>,
         line: &Arc<Line>,
         claim: Claim,
-        slot: Arc<Slot>,
+        waiter: Arc<Waiter>,
         waits: bool,
     ) -> Self {
         let carrier = Carrier::default();
         let in_line = waits && core.backend.info().capabilities.in_line;
         let until = if in_line { Until::InLine } else { Until::Now };
-        let answering = Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), slot.want.lease, until));
-        let state = Mutex::new(State::Asking(answering, None));
-        let attempt = Arc::new(Attempt { claim, carrier, slot, until, state });
-        line.state().asking = Some(attempt.clone());
+        let pending =
+            Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), waiter.request.lease, until));
+        let state = Mutex::new(State::Sent(pending, None));
+        let attempt = Arc::new(SharedTry { claim, carrier, waiter, until, state });
+        line.state().first_try = Some(attempt.clone());
         Self { core: core.clone(), line: line.clone(), attempt }
     }
 }
@@ -108,46 +109,46 @@ pub(crate) async fn ask_on(
     }
 }
 
-impl Future for Asking {
-    type Output = Asked;
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Asked> {
+impl Future for FirstTry {
+    type Output = FirstAnswer;
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<FirstAnswer> {
         let mut state = self.attempt.lock();
         match &mut *state {
-            State::Asking(answering, waker) => {
-                let Poll::Ready(answer) = answering.as_mut().poll(cx) else {
+            State::Sent(pending, waker) => {
+                let Poll::Ready(answer) = pending.as_mut().poll(cx) else {
                     waker.get_or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
                     return Poll::Pending;
                 };
                 *state = State::Done;
-                Poll::Ready(Asked::Answer(answer))
+                Poll::Ready(FirstAnswer::Answer(answer))
             }
             State::Taken => {
                 *state = State::Done;
-                Poll::Ready(Asked::Queued(self.attempt.slot.clone()))
+                Poll::Ready(FirstAnswer::Queued(self.attempt.waiter.clone()))
             }
             State::Done => unreachable!("polled after it was done"),
         }
     }
 }
 
-impl Drop for Asking {
+impl Drop for FirstTry {
     fn drop(&mut self) {
         let state = std::mem::replace(&mut *self.attempt.lock(), State::Done);
         match state {
-            State::Asking(answering, _) => {
-                let Attempt { claim, carrier, .. } = &*self.attempt;
+            State::Sent(pending, _) => {
+                let SharedTry { claim, carrier, .. } = &*self.attempt;
                 abandon(
                     &self.core,
                     claim.clone(),
                     carrier.clone(),
-                    answering,
+                    pending,
                     self.attempt.may_stand_in_line(),
                 );
-                leave_asking(&self.core, &self.line);
+                end_first_try(&self.core, &self.line);
             }
             State::Taken => {
                 // In the queue as if it had waited there all the time: leaving passes on what it may have got.
-                drop(self.attempt.slot.leave());
+                drop(self.attempt.waiter.leave());
                 self.line.state().one_left();
                 self.line.changed.notify_one();
             }
@@ -156,7 +157,7 @@ impl Drop for Asking {
     }
 }
 
-impl Attempt {
+impl SharedTry {
     /// Whether its claim may have been left in the store's queue when it was busy.
     pub(crate) fn may_stand_in_line(&self) -> bool {
         self.until == Until::InLine
@@ -167,10 +168,10 @@ impl Attempt {
     }
 
     /// The answer, if the caller's task still has it and is not polling it just now; and who has to be told.
-    fn take(&self) -> Option<(Answering, Option<Waker>)> {
+    fn take(&self) -> Option<(PendingGrant, Option<Waker>)> {
         let mut state = self.state.try_lock().ok()?;
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Asking(answering, waker) => Some((answering, waker)),
+            State::Sent(pending, waker) => Some((pending, waker)),
             other => {
                 *state = other;
                 None
@@ -180,28 +181,28 @@ impl Attempt {
 }
 
 /// The task that asks is not polling, and others wait: the engine goes on in its place.
-pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Attempt>) {
-    let Some((answering, waker)) = attempt.take() else { return };
-    attempt.slot.fall_asleep();
+pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<SharedTry>) {
+    let Some((pending, waker)) = attempt.take() else { return };
+    attempt.waiter.fall_asleep();
     {
         let mut state = line.state();
         state.phase = Phase::Waiting;
-        state.asking = None;
-        state.waiters.push_front(attempt.slot.clone());
+        state.first_try = None;
+        state.waiters.push_front(attempt.waiter.clone());
     }
     // It may not sleep at all: the attempt took long, and the task waits for a wake-up that goes to the engine now.
     waker.into_iter().for_each(Waker::wake);
     let (server, attempt) = (Server::new(core, line), attempt.clone());
-    in_background(core, async move { server.go_on(answering, &attempt).await });
+    in_background(core, async move { server.go_on(pending, &attempt).await });
 }
 
-impl fmt::Debug for Attempt {
+impl fmt::Debug for SharedTry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attempt").field("claim", &self.claim.id).finish_non_exhaustive()
+        f.debug_struct("SharedTry").field("claim", &self.claim.id).finish_non_exhaustive()
     }
 }
 
-/// The last moment of a wait, for a slot; a single try is over at once.
+/// The last moment of a wait, for a waiter; a single try is over at once.
 pub(crate) fn last_moment(until: Until) -> Moment {
     until.moment().unwrap_or(Moment::ZERO)
 }

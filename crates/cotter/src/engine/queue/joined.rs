@@ -3,7 +3,7 @@
 use crate::backend::Claim;
 use crate::engine::core::Core;
 use crate::engine::grant::undo::undo;
-use crate::engine::queue::acquire::Want;
+use crate::engine::queue::acquire::Request;
 use crate::engine::route::Carrier;
 use std::fmt;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ impl Joined {
     }
 
     /// The claim, if it is what this waiter wants.
-    pub(crate) fn serves(mut self, want: &Want) -> Option<Claim> {
-        let fits = |claim: &mut Claim| claim.mode == want.mode && claim.ttl == want.lease.ttl;
+    pub(crate) fn serves(mut self, request: &Request) -> Option<Claim> {
+        let fits = |claim: &mut Claim| claim.mode == request.mode && claim.ttl == request.lease.ttl;
         self.claim.take_if(fits)
     }
 }

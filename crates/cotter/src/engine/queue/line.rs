@@ -3,11 +3,11 @@
 use crate::backend::Claim;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::queue::acquire::Want;
-use crate::engine::queue::first_try::Attempt;
+use crate::engine::queue::acquire::Request;
+use crate::engine::queue::first_try::SharedTry;
 use crate::engine::queue::joined::Joined;
 use crate::engine::queue::recall::Given;
-use crate::engine::queue::waiter::Slot;
+use crate::engine::queue::waiter::Waiter;
 use crate::{Error, LossCause, Lost, Mode, Moment, Name, Owner};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -35,21 +35,21 @@ pub(crate) struct State {
     /// Shared holds whose owner may read once more.
     pub(crate) readers: Vec<Arc<Hold>>,
     /// Holds that were lost while their owner may still try to re-enter.
-    pub(crate) mourned: Vec<Arc<Hold>>,
+    pub(crate) lost_holds: Vec<Arc<Hold>>,
     pub(crate) phase: Phase,
     /// The first attempt of a caller that is on its way, where it may take a while.
-    pub(crate) asking: Option<Arc<Attempt>>,
+    pub(crate) first_try: Option<Arc<SharedTry>>,
     /// The claim of a caller that stands in the store's queue, until the engine goes on with it.
     pub(crate) joined: Option<Joined>,
     /// Releases that were sent and not answered.
     pub(crate) releasing: u32,
     /// Releases that were ever sent: tells one that is slow from one after the other.
     pub(crate) released: u64,
-    pub(crate) waiters: VecDeque<Arc<Slot>>,
+    pub(crate) waiters: VecDeque<Arc<Waiter>>,
     /// How many of them have left, at most.
     left: usize,
     /// Those who wait until nothing is in flight.
-    pub(crate) settle: Vec<Waker>,
+    pub(crate) quiet_wakers: Vec<Waker>,
     /// What keeps the store from answering just now.
     pub(crate) trouble: Option<Error>,
     /// The last hand-over, and whether somebody watches that it is taken.
@@ -63,7 +63,7 @@ pub(crate) enum Phase {
     #[default]
     Idle,
     /// A caller's task, once.
-    Asking,
+    Trying,
     /// The engine, for those who wait.
     Waiting,
 }
@@ -80,7 +80,7 @@ impl State {
     }
 
     /// Who is first, without those who have left; those who sleep come after all others.
-    pub(crate) fn head(&mut self) -> Option<&Arc<Slot>> {
+    pub(crate) fn head(&mut self) -> Option<&Arc<Waiter>> {
         while self.waiters.front().is_some_and(|w| !w.is_open()) {
             self.waiters.pop_front();
         }
@@ -89,17 +89,17 @@ impl State {
     }
 
     /// Takes this waiter out of the queue to give it the lock. True when the hand-over has to be watched from now on.
-    pub(crate) fn pop(&mut self, slot: &Arc<Slot>) -> bool {
-        match self.waiters.iter().position(|w| Arc::ptr_eq(w, slot)) {
+    pub(crate) fn pop(&mut self, waiter: &Arc<Waiter>) -> bool {
+        match self.waiters.iter().position(|w| Arc::ptr_eq(w, waiter)) {
             Some(0) => drop(self.waiters.pop_front()),
             Some(at) => drop(self.waiters.remove(at)),
             None => {}
         }
         let others_wait = !self.waiters.is_empty();
-        self.given.note(slot, others_wait)
+        self.given.note(waiter, others_wait)
     }
 
-    /// A waiter has left. Its slot stays until half of all have: to take out each by itself would cost as many steps as
+    /// A waiter has left. Its waiter stays until half of all have: to take out each by itself would cost as many steps as
     /// there are others, for every one of them.
     pub(crate) fn one_left(&mut self) {
         self.left += 1;
@@ -110,7 +110,7 @@ impl State {
     }
 
     /// This hold is given back: a release of it is on its way.
-    pub(crate) fn part_from(&mut self, hold: &Arc<Hold>) {
+    pub(crate) fn remove_hold(&mut self, hold: &Arc<Hold>) {
         if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
             self.holder = None;
         }
@@ -119,8 +119,8 @@ impl State {
         self.released += 1;
     }
 
-    pub(crate) fn wake_settled(&mut self) -> Vec<Waker> {
-        std::mem::take(&mut self.settle)
+    pub(crate) fn wake_quiet(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.quiet_wakers)
     }
 
     /// The hold that this owner is inside of already.
@@ -135,9 +135,9 @@ impl State {
     }
 
     /// The loss that bars this owner from taking the lock anew.
-    pub(crate) fn loss_of(&self, want: &Want) -> Option<Lost> {
-        let owner = want.owner.as_ref()?;
-        let hold = self.mourned.iter().find(|h| h.belongs_to(owner))?;
+    pub(crate) fn loss_of(&self, request: &Request) -> Option<Lost> {
+        let owner = request.owner.as_ref()?;
+        let hold = self.lost_holds.iter().find(|h| h.belongs_to(owner))?;
         let cause = hold.lost().unwrap_or(LossCause::Gone);
         Some(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })
     }
@@ -153,9 +153,11 @@ impl Line {
     }
 
     /// Whether a claim that is on its way still serves the first who waits.
-    pub(crate) fn still_wants(&self, claim: &Claim, slot: &Arc<Slot>) -> bool {
+    pub(crate) fn still_wants(&self, claim: &Claim, waiter: &Arc<Waiter>) -> bool {
         let mut state = self.state();
-        state.head().is_some_and(|head| head.want.shares_with(&slot.want) && head.want.mode == claim.mode)
+        state
+            .head()
+            .is_some_and(|head| head.request.shares_with(&waiter.request) && head.request.mode == claim.mode)
     }
 }
 
@@ -198,8 +200,8 @@ impl Lines {
             && !kept
             && state.is_quiet()
             && state.readers.is_empty()
-            && state.mourned.is_empty()
-            && state.settle.is_empty()
+            && state.lost_holds.is_empty()
+            && state.quiet_wakers.is_empty()
         {
             shard.remove(&line.name);
         }
@@ -232,7 +234,7 @@ impl Drop for LineHandle {
 }
 
 /// Whether a guard can go from one holder to a waiter without asking the store.
-pub(crate) fn can_pass(hold: &Hold, to: &Want, now: Moment) -> bool {
+pub(crate) fn can_pass(hold: &Hold, to: &Request, now: Moment) -> bool {
     to.mode == Mode::Exclusive
         && hold.grant.claim.mode == Mode::Exclusive
         && to.lease == hold.lease

@@ -6,7 +6,7 @@
 //! | `first_try` | the first request, in the caller's task |
 //! | `joined` | its claim, where it stands in the store's queue by then |
 //! | `line` | the local queue of one name |
-//! | `waiter` | one place in it |
+//! | `waiter` | a task that waits in it |
 //! | `ask_store` | waiting for the store, on the engine |
 //! | `recall` | passing on a grant that a sleeping task does not take |
 

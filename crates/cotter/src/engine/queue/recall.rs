@@ -8,9 +8,9 @@ use crate::Guard;
 use crate::engine::core::Core;
 use crate::engine::grant::undo::in_background;
 use crate::engine::queue::ask_store::kick;
-use crate::engine::queue::first_try::{Attempt, take_over};
+use crate::engine::queue::first_try::{SharedTry, take_over};
 use crate::engine::queue::line::Line;
-use crate::engine::queue::waiter::Slot;
+use crate::engine::queue::waiter::Waiter;
 use crate::engine::timing::TAKE_WITHIN;
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     /// Who was given the lock last.
-    to: Option<Arc<Slot>>,
+    to: Option<Arc<Waiter>>,
     count: u64,
     watched: bool,
 }
 
 impl Given {
     /// Notes a hand-over; true when somebody has to start watching.
-    pub(crate) fn note(&mut self, to: &Arc<Slot>, others_wait: bool) -> bool {
+    pub(crate) fn note(&mut self, to: &Arc<Waiter>, others_wait: bool) -> bool {
         self.to = Some(to.clone());
         self.count += 1;
         others_wait && self.start()
@@ -34,7 +34,7 @@ impl Given {
     /// Somebody waits behind a task that has not taken what it was given, or whose request is on its way: true when that
     /// has to be watched from now on.
     pub(crate) fn newcomer(&mut self, behind_a_request: bool) -> bool {
-        (behind_a_request || self.to.as_ref().is_some_and(|slot| slot.is_given())) && self.start()
+        (behind_a_request || self.to.as_ref().is_some_and(|waiter| waiter.is_given())) && self.start()
     }
 
     /// True when somebody has to start watching.
@@ -66,7 +66,7 @@ pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
 #[derive(Default)]
 struct Seen {
     count: u64,
-    asking: Option<Arc<Attempt>>,
+    first_try: Option<Arc<SharedTry>>,
     /// How many releases had been sent, if the last one was not answered.
     released: Option<u64>,
 }
@@ -77,7 +77,7 @@ enum Look {
     Moving,
     Untaken(Box<Guard>),
     /// The same attempt as at the last look is still on its way.
-    Unasked(Arc<Attempt>),
+    Unasked(Arc<SharedTry>),
     /// The same release as at the last look is still not answered.
     Unanswered,
 }
@@ -85,9 +85,9 @@ enum Look {
 fn look(line: &Line, seen: &mut Seen) -> Look {
     let mut state = line.state();
     let others_wait = state.head().is_some();
-    let asking = state.asking.clone().filter(|_| others_wait);
-    let before = std::mem::replace(&mut seen.asking, asking.clone());
-    if let Some(attempt) = asking {
+    let first_try = state.first_try.clone().filter(|_| others_wait);
+    let before = std::mem::replace(&mut seen.first_try, first_try.clone());
+    if let Some(attempt) = first_try {
         let same = before.is_some_and(|b| Arc::ptr_eq(&b, &attempt));
         return if same { Look::Unasked(attempt) } else { Look::Moving };
     }
@@ -100,10 +100,10 @@ fn look(line: &Line, seen: &mut Seen) -> Look {
         seen.count = state.given.count;
         return Look::Moving;
     }
-    if let Some(slot) = state.given.to.clone().filter(|_| others_wait)
-        && let Some(guard) = slot.recall()
+    if let Some(waiter) = state.given.to.clone().filter(|_| others_wait)
+        && let Some(guard) = waiter.recall()
     {
-        state.waiters.push_front(slot);
+        state.waiters.push_front(waiter);
         return Look::Untaken(guard);
     }
     state.given.watched = false;

@@ -1,15 +1,15 @@
-//! A place in the local queue.
+//! A task that waits in the local queue.
 
-use crate::engine::queue::acquire::Want;
+use crate::engine::queue::acquire::Request;
 use crate::{Error, Guard, Moment};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A place in the local queue.
+/// A task that waits in the local queue, and the answer that it gets.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) want: Want,
+pub(crate) struct Waiter {
+    pub(crate) request: Request,
     /// When its wait is over.
     pub(crate) last: Moment,
     answer: Mutex<Answer>,
@@ -34,9 +34,14 @@ pub(crate) enum Left {
     Nothing,
 }
 
-impl Slot {
-    pub(crate) fn new(want: Want, last: Moment) -> Arc<Self> {
-        Arc::new(Self { want, last, answer: Mutex::new(Answer::Open(None)), asleep: AtomicBool::new(false) })
+impl Waiter {
+    pub(crate) fn new(request: Request, last: Moment) -> Arc<Self> {
+        Arc::new(Self {
+            request,
+            last,
+            answer: Mutex::new(Answer::Open(None)),
+            asleep: AtomicBool::new(false),
+        })
     }
 
     /// Hands over a guard; it comes back when the waiter has left.
