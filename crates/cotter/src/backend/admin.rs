@@ -1,4 +1,4 @@
-//! Looking at locks from outside, and taking them away.
+//! Inspecting and evicting locks.
 
 use super::{Level, Mode};
 use crate::{FencingToken, Name, Result};
@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// Looking at locks, and taking them away.
+/// Inspection and eviction of locks.
 #[async_trait]
 pub trait Admin: Send + Sync {
-    /// One page of the names that match: the first, or the one where `from` points. Nobody promises an order; a name that
-    /// is there all the time is listed at least once, and one that comes or goes meanwhile may be missed or listed twice.
+    /// Returns one page of the names that match: the first page, or the one at `from`. The order is unspecified. A
+    /// name that exists throughout the listing is listed at least once; a name that appears or disappears during the
+    /// listing may be missed or listed twice.
     ///
     /// # Errors
     /// The store did not answer.
@@ -19,40 +20,40 @@ pub trait Admin: Send + Sync {
     /// Takes the lock away from its holder.
     ///
     /// # Errors
-    /// The store did not answer, or cannot do it in this way.
+    /// The store did not answer, or does not support this way of evicting.
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction>;
 
-    /// What is worth knowing about this store, for `cotter doctor`.
+    /// Reports notable facts about this store, for `cotter doctor`.
     ///
     /// # Errors
     /// The store did not answer.
     async fn diagnose(&self) -> Result<Vec<Finding>>;
 }
 
-/// Which holder to evict, and how fast.
+/// The holder to evict, and when.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EvictOrder {
-    /// Only the holder with this token.
+    /// Evicts only the holder with this token.
     pub token: Option<FencingToken>,
-    /// At once, instead of when its lease ends. This voids the exclusion.
+    /// Evicts immediately instead of when the lease ends. This voids the exclusion.
     pub now: bool,
 }
 
 impl EvictOrder {
-    /// Whoever holds it, when its lease ends.
+    /// Evicts the current holder when its lease ends.
     pub const fn new() -> Self {
         Self { token: None, now: false }
     }
 
-    /// Only the holder with this token.
+    /// Evicts only the holder with this token.
     #[must_use]
     pub const fn only(mut self, token: FencingToken) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// At once, instead of when the lease ends. This voids the exclusion: the holder may still be at work.
+    /// Evicts immediately instead of when the lease ends. This voids the exclusion: the holder may still be working.
     #[must_use]
     pub const fn at_once(mut self) -> Self {
         self.now = true;
@@ -60,106 +61,106 @@ impl EvictOrder {
     }
 }
 
-/// Which names to list.
+/// The names to list.
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Names that begin so.
+    /// Lists only names that begin with this prefix.
     pub prefix: String,
-    /// Just this name.
+    /// Lists only this name.
     pub exact: Option<Name>,
-    /// Free names too, as far as the store remembers them.
+    /// Also lists free names, as far as the store remembers them.
     pub free_too: bool,
 }
 
 impl Filter {
-    /// Every name that is held.
+    /// Lists every held name.
     pub fn held() -> Self {
         Self::default()
     }
 
-    /// Every held name that begins so.
+    /// Lists every held name that begins with this prefix.
     pub fn prefix(prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..Self::default() }
     }
 
-    /// This name, if it is held.
+    /// Lists this name, if it is held.
     pub fn exactly(name: &Name) -> Self {
         Self { exact: Some(name.clone()), ..Self::default() }
     }
 
-    /// Also names that are free, as far as the store remembers them.
+    /// Also lists free names, as far as the store remembers them.
     #[must_use]
     pub fn with_free(mut self) -> Self {
         self.free_too = true;
         self
     }
 
-    /// Whether a name passes.
+    /// Returns true if the name matches.
     pub fn admits(&self, name: &str) -> bool {
         name.starts_with(&self.prefix) && self.exact.as_ref().is_none_or(|e| e.as_str() == name)
     }
 }
 
-/// One name as the store shows it at one moment.
+/// The state of one name at one moment.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Record {
     /// The name.
     pub name: Name,
-    /// Those who hold it, the longest first; empty when it is free.
+    /// The holders, the longest-standing first; empty if the name is free.
     pub holders: Vec<Holder>,
-    /// How many wait in the store's queue, where it can be told.
+    /// The number of waiters in the store's queue, where the store can tell.
     pub waiters: Option<u32>,
-    /// The last token that was given, where the store keeps it.
+    /// The last token that was granted, where the store keeps it.
     pub last_token: Option<FencingToken>,
 }
 
 impl Record {
-    /// A name that nobody holds.
+    /// Creates the record of a free name.
     pub fn free(name: Name) -> Self {
         Self { name, holders: Vec::new(), waiters: None, last_token: None }
     }
 }
 
-/// One who holds a name.
+/// A holder of a name.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Holder {
-    /// Who it says it is: host, process, label.
+    /// The holder's description of itself: host, process, label.
     pub label: String,
-    /// How it holds.
+    /// The mode in which it holds the name.
     pub mode: Mode,
-    /// Its fencing token; the first of its block when its process takes several turns. Zero where the store knows none.
+    /// Its fencing token; the first of its block if its process takes several turns. Zero where the store knows none.
     pub token: FencingToken,
-    /// The process on this host, where the store knows it.
+    /// The process id on this host, where the store knows it.
     pub pid: Option<u32>,
-    /// Since when, by the store's clock.
+    /// The time of the grant, by the store's clock.
     pub since: Option<SystemTime>,
-    /// How long its lease still runs; `None` when it lives with a process or session.
+    /// The time left on its lease; `None` if it lives as long as a process or session.
     pub remaining: Option<Duration>,
 }
 
 impl Holder {
-    /// A holder of which no more than this is known.
+    /// Creates a holder of which nothing more is known.
     pub fn new(label: impl Into<String>, mode: Mode, token: u64) -> Self {
         Self { label: label.into(), mode, token: token.into(), pid: None, since: None, remaining: None }
     }
 }
 
-/// Where the next page of a listing begins. What it says is the store's own affair.
+/// The start of the next page of a listing. Its contents are opaque to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor(String);
 
 impl Cursor {
-    /// A cursor as the store writes it.
+    /// Creates a cursor from the store's own representation.
     pub fn new(cursor: impl Into<String>) -> Self {
         Self(cursor.into())
     }
 
-    /// What [`new`](Self::new) was given.
+    /// Returns the string passed to [`new`](Self::new).
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -169,20 +170,20 @@ impl Cursor {
 #[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// The records of this page; it may be empty although more follow.
+    /// The records of this page; may be empty even if more pages follow.
     pub records: Vec<Record>,
-    /// Where the next page begins; `None` on the last one.
+    /// The start of the next page; `None` on the last one.
     pub next: Option<Cursor>,
 }
 
 impl Page {
-    /// A page, and where the next one begins.
+    /// Creates a page with the start of the next one.
     pub fn new(records: Vec<Record>, next: Option<Cursor>) -> Self {
         Self { records, next }
     }
 
-    /// The first `size` of these names after the cursor, which is the last name of the page before, that the filter wants;
-    /// `read` answers `None` for what is no lock (any more).
+    /// Returns the first `size` names after the cursor (the last name of the previous page) that match the filter.
+    /// `read` returns `None` for a name that is not, or no longer, a lock.
     pub(crate) fn by_name(
         size: usize,
         filter: &Filter,
@@ -213,16 +214,16 @@ impl Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Eviction {
-    /// The holder was marked or removed.
+    /// The holder was marked as evicted, or removed.
     Evicted {
         /// The token of the evicted holder.
         token: FencingToken,
     },
-    /// Nobody (or nobody with that token) holds the name.
+    /// The name is not held, or not by a holder with that token.
     NotHeld,
-    /// The lock lives with this process: it has to end.
+    /// The lock lives as long as this process, which has to exit.
     HolderMustExit {
-        /// The process on this host.
+        /// The process id on this host.
         pid: u32,
     },
 }
@@ -232,23 +233,23 @@ pub enum Eviction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity of the finding.
     pub severity: Severity,
-    /// What was looked at, in a word or two.
+    /// The subject of the check, in a word or two.
     pub subject: String,
-    /// What was found, and what to do about it.
+    /// A description of the finding, and of what to do about it.
     pub message: String,
-    /// What the store promises no more than, because of this.
+    /// The guarantee that remains in spite of this finding, if it is reduced.
     pub level: Option<Level>,
 }
 
 impl Finding {
-    /// A finding.
+    /// Creates a finding.
     pub fn new(severity: Severity, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self { severity, subject: subject.into(), message: message.into(), level: None }
     }
 
-    /// The same, with what it leaves of the store's promise.
+    /// Sets the guarantee that remains in spite of this finding.
     #[must_use]
     pub fn leaving(mut self, level: Level) -> Self {
         self.level = Some(level);
@@ -262,16 +263,16 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Severity {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Works, with a limit worth knowing.
+    /// Works, with a limitation worth knowing.
     Warning,
-    /// A promise is void until this is mended.
+    /// A guarantee is void until this is fixed.
     Problem,
 }
 

@@ -1,50 +1,50 @@
-//! The answers of a store to `extend` and `release`.
+//! Results of `extend` and `release`.
 
 use crate::{LossCause, Moment};
 use std::time::Duration;
 
-/// What `extend` answers.
+/// The result of `extend` for one grant.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Extension {
-    /// Valid for `ttl` after `as_of` (`None`: lives on with its process or session).
+    /// The grant is valid for `ttl` after `as_of`; without a `ttl` it lives as long as its process or session.
     #[non_exhaustive]
     Extended {
-        /// Before the sending of the request.
+        /// A moment no later than the sending of the request.
         as_of: Moment,
-        /// The time that was given.
+        /// The time that was granted.
         ttl: Option<Duration>,
     },
-    /// The claim holds nothing any more, and why: [`Gone`](LossCause::Gone), or [`Evicted`](LossCause::Evicted) where the
-    /// store knows that.
+    /// The claim no longer holds anything. The cause is [`Gone`](LossCause::Gone), or [`Evicted`](LossCause::Evicted)
+    /// where the store knows it.
     Lost(LossCause),
 }
 
 impl Extension {
-    /// Valid for `ttl` after `as_of`, which is before the sending of the request; without a `ttl` it lives on with its
-    /// process or session.
+    /// Creates an `Extended` that is valid for `ttl` after `as_of`, a moment no later than the sending of the request;
+    /// without a `ttl` the grant lives as long as its process or session.
     pub const fn extended(as_of: Moment, ttl: Option<Duration>) -> Self {
         Self::Extended { as_of, ttl }
     }
 }
 
-/// What a holder leaves behind.
+/// The state in which a holder leaves a lock.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Leave {
-    /// How many turns of the block were used; the store takes the others back.
+    /// The number of turns of the block that were used; the store takes back the rest.
     pub used: u16,
-    /// Keep the lease for so long, held by nobody.
+    /// Keeps the name locked for this long, without a holder.
     pub keep_for: Option<Duration>,
 }
 
 impl Leave {
-    /// Nothing but the turns of the block that were not used.
+    /// Leaves nothing but the given number of used turns.
     pub const fn used(used: u16) -> Self {
         Self { used, keep_for: None }
     }
 
-    /// The lease as well, for so long, held by nobody.
+    /// Also keeps the name locked for this long, without a holder.
     #[must_use]
     pub const fn keeping(mut self, keep_for: Option<Duration>) -> Self {
         self.keep_for = keep_for;
@@ -52,20 +52,20 @@ impl Leave {
     }
 }
 
-/// What `release` answers.
+/// The result of `release`.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// It was held or queued, and is not any more.
+    /// The claim was held or queued, and no longer is.
     Freed,
-    /// There was nothing of this claim.
+    /// The store had nothing of this claim.
     NotHeld,
-    /// There was nothing of this claim any more, because somebody had taken the lock away from it.
+    /// The store no longer had anything of this claim, because its holder was evicted.
     Evicted,
-    /// Nothing of this claim is left, but an earlier `acquire` of it may still arrive: it has to be released again, until
-    /// a release that was sent after `until` has answered.
+    /// Nothing of this claim is left, but an earlier `acquire` of it may still arrive. It must be released again until
+    /// a release that was sent after `until` has been answered.
     Unsettled {
-        /// No earlier `acquire` arrives after this moment.
+        /// The moment after which no earlier `acquire` can arrive.
         until: Moment,
     },
 }

@@ -1,4 +1,4 @@
-//! Pauses between the attempts of something that fails.
+//! Pauses between retries.
 
 use std::time::Duration;
 
@@ -23,19 +23,19 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses from `first` up to `max`.
+    /// Creates pauses from `first` up to `max`.
     pub const fn new(first: Duration, max: Duration) -> Self {
         Self { first, max, next: first, jitter: 0.0 }
     }
 
-    /// Makes each pause longer or shorter by a random share of its length, up to `share` (between 0 and 1), so that
-    /// processes that failed together do not try again together.
+    /// Lengthens or shortens each pause by a random share of its length, up to `share` (between 0 and 1), so that
+    /// processes that failed together do not retry together.
     #[must_use]
     pub const fn with_jitter(self, share: f64) -> Self {
         Self { jitter: share.clamp(0.0, 1.0), ..self }
     }
 
-    /// The length of the next pause.
+    /// Returns the length of the next pause.
     pub fn pause(&mut self) -> Duration {
         let pause = self.next;
         self.next = (pause * 2).min(self.max);
@@ -45,7 +45,7 @@ impl Backoff {
         pause.mul_f64(crate::random::between(1.0 - self.jitter, 1.0 + self.jitter))
     }
 
-    /// Begins again with the first pause, after a success.
+    /// Restarts from the first pause, after a success.
     pub fn reset(&mut self) {
         self.next = self.first;
     }

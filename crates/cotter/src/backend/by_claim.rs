@@ -4,7 +4,7 @@ use super::ClaimId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map keyed by claim id. The ids are random numbers of this process's own making, so their bits serve as their hash.
+/// A map keyed by claim id. This process generates the ids at random, so their bits serve as their hash.
 pub(crate) type ByClaim<T> = HashMap<ClaimId, T, BuildHasherDefault<IdBits>>;
 
 /// A hasher that returns the low bits of a claim id unchanged.

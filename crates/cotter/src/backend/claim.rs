@@ -1,4 +1,4 @@
-//! A claim, the grant that may follow from it, and how long to wait for it.
+//! Claims, grants, and the length of a wait.
 
 use super::Session;
 use crate::{Moment, Name};
@@ -6,22 +6,22 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// 128 random bits, new for every attempt.
+/// The id of a claim: 128 random bits, new for every attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClaimId(u128);
 
 impl ClaimId {
-    /// A new one.
+    /// Generates a new id.
     pub fn random() -> Self {
         Self(crate::random::bits())
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub const fn bits(self) -> u128 {
         self.0
     }
 
-    /// As 32 hexadecimal digits, without the detour by way of a formatter: every request has some.
+    /// Formats the id as 32 hexadecimal digits. It bypasses the formatter because every request contains some.
     pub(crate) fn hex(self) -> [u8; 32] {
         let mut digits = [0; 32];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
@@ -31,7 +31,7 @@ impl ClaimId {
         digits
     }
 
-    /// From 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     pub fn parse(hex: &str) -> Option<Self> {
         (hex.len() == 32).then(|| u128::from_str_radix(hex, 16).ok().map(Self)).flatten()
     }
@@ -49,20 +49,20 @@ impl Debug for ClaimId {
     }
 }
 
-/// How a name is used.
+/// The mode in which a name is used.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Mode {
-    /// One holder.
+    /// A single holder.
     Exclusive,
-    /// Many holders, none of them exclusive.
+    /// Any number of holders, none of them exclusive.
     Shared,
     /// `take` of `of` permits.
     Permits {
-        /// How many are taken at once.
+        /// The number of permits taken at once.
         take: u32,
-        /// How many there are.
+        /// The total number of permits.
         of: u32,
     },
 }
@@ -77,79 +77,80 @@ impl Mode {
     }
 }
 
-/// One attempt to get a name: enough to undo it.
+/// One attempt to acquire a name; contains everything needed to undo it.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// What is wanted.
+    /// The name to acquire.
     pub name: Name,
-    /// This attempt.
+    /// The id of this attempt.
     pub id: ClaimId,
-    /// How it is wanted.
+    /// The requested mode.
     pub mode: Mode,
-    /// How long a grant should last; ignored where grants live with a process or session.
+    /// The requested length of the lease; ignored where grants live as long as a process or session.
     pub ttl: Duration,
-    /// How many turns this process could use one after the other.
+    /// The number of consecutive turns that this process could use.
     pub turns: u16,
-    /// Who asks, for people.
+    /// A human-readable description of the claimant.
     pub label: Arc<str>,
 }
 
 impl Claim {
-    /// A new claim for one turn, without a label.
+    /// Creates a claim for one turn, without a label.
     pub fn new(name: Name, mode: Mode, ttl: Duration) -> Self {
         Self { name, id: ClaimId::random(), mode, ttl, turns: 1, label: Arc::default() }
     }
 
-    /// The same wish under a new claim id.
+    /// Returns the same request under a new claim id.
     #[must_use]
     pub fn renewed(&self) -> Self {
         Self { id: ClaimId::random(), ..self.clone() }
     }
 }
 
-/// A claim that the store has given.
+/// A claim that the store has granted.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// The claim.
+    /// The claim that was granted.
     pub claim: Claim,
     /// The first fencing token of the block.
     pub number: u64,
-    /// How many tokens the block has.
+    /// The number of tokens in the block.
     pub turns: u16,
-    /// Before the sending of the request whose answer proved the grant.
+    /// A moment no later than the sending of the request whose answer proved the grant.
     pub as_of: Moment,
-    /// Valid so long after `as_of`; `None` where the grant lives with a process or session.
+    /// The validity counted from `as_of`; `None` where the grant lives as long as a process or session.
     pub ttl: Option<Duration>,
-    /// What the grant lives with, where it does.
+    /// The session that the grant ends with, if any.
     pub session: Option<Session>,
 }
 
 impl Grant {
-    /// A grant of one turn that neither ends by itself nor lives with a session: set what is otherwise.
+    /// Creates a grant of one turn without an expiry or a session; set the fields that differ.
     pub fn new(claim: Claim, number: u64, as_of: Moment) -> Self {
         Self { claim, number, turns: 1, as_of, ttl: None, session: None }
     }
 }
 
-/// How long an acquisition may wait.
+/// The limit of the wait for an acquisition.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// One attempt.
+    /// A single attempt, without waiting.
     Now,
-    /// One attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): a claim that is answered with `Ok(None)` may stand in the
-    /// store's queue now. A waiting `acquire` of it follows, or its release.
+    /// A single attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): a claim that is
+    /// answered with `Ok(None)` may be left in the store's queue. It is followed by a waiting `acquire` of the same
+    /// claim, or by its release.
     InLine,
-    /// Until then.
+    /// Waits until this moment.
     Moment(Moment),
-    /// For as long as it takes.
+    /// Waits without a limit.
     Forever,
 }
 
 impl Until {
-    /// How long a caller may still wait at `now`; `None` for as long as it takes.
+    /// Returns the wait that is left at `now`; `None` if it is unlimited.
     pub fn left(self, now: Moment) -> Option<Duration> {
         match self {
             Self::Now | Self::InLine => Some(Duration::ZERO),
@@ -158,7 +159,7 @@ impl Until {
         }
     }
 
-    /// The last moment; `None` for a single attempt.
+    /// Returns the last moment of the wait; `None` for a single attempt.
     pub(crate) fn moment(self) -> Option<Moment> {
         match self {
             Self::Now | Self::InLine => None,

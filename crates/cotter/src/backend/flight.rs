@@ -1,9 +1,10 @@
 //! Requests that outlive their callers.
 //!
 //! Some acquisitions can be undone only once their outcome is known: where the requests of one connection are not
-//! ordered (the streams of an HTTP/2 connection), a release that is sent behind an acquire may run before it; where a
-//! claim stores a value that others may store too, a release cannot tell whose value it finds. There the *call itself* is
-//! registered before its first poll. A caller that is dropped leaves it registered, and the release first lets it land.
+//! ordered (the streams of an HTTP/2 connection), a release that is sent after an acquire may run before it; where a
+//! claim stores a value that others may store too, a release cannot tell whose value it finds. There the *call itself*
+//! is registered before its first poll. It stays registered when its caller is dropped, and the release first waits
+//! for it to complete.
 
 use super::ClaimId;
 use super::by_claim::ByClaim;
@@ -18,10 +19,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 type Call<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
-/// A call whose future outlives its caller. All who wait for it drive it; each of them gets a clone of the answer.
+/// A call whose future outlives its caller. All waiters drive it, and each gets a clone of the answer.
 ///
-/// Nothing drives it while nobody waits. A waiter that is dropped, or that is no longer polled, holds up none of the
-/// others.
+/// The call makes no progress while nobody waits for it. A waiter that is dropped or no longer polled does not delay
+/// the others.
 ///
 /// ```
 /// # use cotter::backend::flight::Flight;
@@ -47,7 +48,7 @@ enum State<T> {
 }
 
 impl<T: Clone> Flight<T> {
-    /// Registers a call. It begins when somebody waits for it.
+    /// Registers a call. It starts when it is first waited for.
     pub fn new(call: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let state = Mutex::new(State::Flying(Box::pin(call)));
         Self(Arc::new(Shared { state, waiters: Arc::default() }))
@@ -59,10 +60,10 @@ impl<T: Clone> Flight<T> {
     /// Those of the call. [`Unavailable`](ErrorKind::Unavailable) with an unknown outcome if the call has panicked.
     ///
     /// # Panics
-    /// In the waiter that polls the call when it panics.
+    /// Panics in the waiter whose poll makes the call panic.
     ///
     /// # Cancel safety
-    /// Can be dropped and repeated: the call stays as it is.
+    /// Cancel safe: dropping the future leaves the call unchanged, and `land` can be called again.
     pub async fn land(&self) -> Result<T> {
         let waiter = Waiter::new(&self.0.waiters);
         poll_fn(|cx| {
@@ -96,9 +97,9 @@ impl<T: Clone> Shared<T> {
             }
             State::Crashed => return Poll::Ready(Err(crashed())),
         };
-        // The call wakes all waiters: the one that polls it now may not be there any more by then.
+        // The call wakes all waiters, because the one that polls it now may be gone by then.
         let waker = Waker::from(self.waiters.clone());
-        // Also when the call panics.
+        // Wakes them also when the call panics.
         let landed = WakeAll(&self.waiters);
         let Poll::Ready(answer) = call.as_mut().poll(&mut Context::from_waker(&waker)) else {
             *state = State::Flying(call);
@@ -116,7 +117,7 @@ fn crashed() -> Error {
     Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
 }
 
-/// The wakers of those who wait for one call.
+/// The wakers of the tasks that wait for one call.
 #[derive(Debug, Default)]
 struct Waiters {
     wakers: Mutex<Vec<(u64, Waker)>>,
@@ -171,7 +172,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// The calls that were not answered yet, by claim.
+/// The unanswered calls, by claim.
 #[derive(Debug)]
 pub struct Flights<T>(Mutex<ByClaim<Flight<T>>>);
 
@@ -185,10 +186,10 @@ impl<T: Clone> Flights<T> {
     /// Registers the call of a claim and waits for its answer.
     ///
     /// # Errors
-    /// Those of the call.
+    /// Errors of the call.
     ///
     /// # Cancel safety
-    /// When the future is dropped, the call stays registered for [`land`](Self::land).
+    /// If the future is dropped, the call stays registered for [`land`](Self::land).
     pub async fn call(
         &self,
         id: ClaimId,
@@ -201,10 +202,10 @@ impl<T: Clone> Flights<T> {
         answer
     }
 
-    /// Waits until the call of a claim is answered. `None`: there is none.
+    /// Waits for the answer to the call of a claim. Returns `None` if there is no such call.
     ///
     /// # Cancel safety
-    /// Can be dropped and repeated.
+    /// Cancel safe: can be dropped and called again.
     pub async fn land(&self, id: ClaimId) -> Option<Result<T>> {
         let flight = lock(&self.0).get(&id).cloned()?;
         let answer = flight.land().await;

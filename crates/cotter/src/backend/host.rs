@@ -1,4 +1,4 @@
-//! Where a connection lives.
+//! The environment of a connection.
 
 use crate::Clock;
 use std::fmt;
@@ -7,11 +7,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Where a connection lives: its time, and a place for tasks that have to outlive the caller's runtime.
+/// The environment of a connection: its clock, and a place for tasks that must outlive the caller's runtime.
 ///
-/// A client connects once for its engine, and where [`per_runtime`](super::Capabilities::per_runtime) is set once more for
-/// each runtime that calls. What a whole client depends on (a session's keeper, a wake-up channel, a watch on its own
-/// entries) belongs to the engine: put it there with [`spawn`](Self::spawn), whichever connection needs it first.
+/// A client connects once for its engine and, if [`per_runtime`](super::Capabilities::per_runtime) is set, once more
+/// for each runtime that makes calls. Tasks that a whole client depends on (keeping a session alive, reading a wake-up
+/// channel, watching its own entries) belong to the engine: run them with [`spawn`](Self::spawn), whichever connection
+/// needs them first.
 #[derive(Clone)]
 pub struct Host {
     clock: Arc<dyn Clock>,
@@ -29,12 +30,13 @@ impl Host {
         Self { clock, is_engine: true, tasks }
     }
 
-    /// The same client, seen from another runtime.
+    /// Returns a host for the same client in another runtime.
     pub(crate) fn elsewhere(&self) -> Self {
         Self { is_engine: false, ..self.clone() }
     }
 
-    /// A host without an engine, for tests of a backend: tasks run in the runtime that calls, for as long as it lives.
+    /// Creates a host without an engine, for tests of a backend: tasks run in the calling runtime, for as long as it
+    /// lives.
     ///
     /// # Panics
     /// [`spawn`](Self::spawn) panics outside a tokio runtime.
@@ -42,20 +44,21 @@ impl Host {
         Self { clock, is_engine: true, tasks: Arc::new(Current) }
     }
 
-    /// The clock that deadlines are kept on.
+    /// Returns the clock that deadlines are measured on.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// Whether this is the client's own connection. False: it belongs to one of the user's runtimes and ends with it, while
-    /// the client goes on.
+    /// Returns true if this is the client's own connection. False: the connection belongs to one of the user's
+    /// runtimes and ends with it, while the client goes on.
     pub fn is_engine(&self) -> bool {
         self.is_engine
     }
 
-    /// Runs a task on the engine until it completes or the client ends. [`Client::close`](crate::Client::close) waits for
-    /// it after [`Backend::close`](super::Backend::close) has returned, for what is left of the grace, and then aborts it;
-    /// a client that is dropped aborts it at once. A test clock waits for it to be idle.
+    /// Runs a task on the engine until it completes or the client ends. After
+    /// [`Backend::close`](super::Backend::close) has returned, [`Client::close`](crate::Client::close) waits for the
+    /// task for the rest of the grace period and then aborts it; dropping the client aborts it at once. A test clock
+    /// waits for the task to be idle.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(task));
     }

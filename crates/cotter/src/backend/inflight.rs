@@ -1,8 +1,8 @@
 //! Acquire requests that may still arrive at the store.
 //!
 //! A request whose answer never came (its caller was dropped, it timed out, the connection broke) may reach the store
-//! behind the release of its claim and take the lock again. A backend whose connections keep their requests in order
-//! registers each acquire request here. After each release it finds out here whether one may still arrive.
+//! after the release of its claim and take the lock again. A backend whose connections keep their requests in order
+//! registers each acquire request here, and after each release checks whether one may still arrive.
 
 use super::ClaimId;
 use super::by_claim::ByClaim;
@@ -14,37 +14,38 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The unanswered acquire requests of this process, by claim.
 ///
-/// Share one among all connections of a store: a claim may be released on another connection than the one that carried
-/// its request. A request that is answered costs neither a lock nor an allocation.
+/// Share one instance among all connections of a store: a claim may be released on a different connection from the one
+/// that carried its request. A request that is answered costs neither a lock nor an allocation.
 ///
 /// ```
 /// # use cotter::{backend::{ClaimId, inflight::InFlight}, clock::Moment};
 /// # use std::time::Duration;
 /// let (in_flight, claim) = (InFlight::default(), ClaimId::random());
 /// let (now, latest) = (Moment::ZERO, Moment::ZERO + Duration::from_secs(10));
-/// // The first request is answered, the second one is given up.
+/// The first request is answered, the second is abandoned.
 /// in_flight.send(claim, 1, latest).answered();
 /// drop(in_flight.send(claim, 1, latest));
-/// // A release on connection 2 may have overtaken it, one on connection 1 has not.
+/// A release on connection 2 may have overtaken it; one on connection 1 cannot have.
 /// assert_eq!(in_flight.stray_until(claim, 2, now), Some(latest));
 /// assert_eq!(in_flight.stray_until(claim, 1, now), None);
 /// ```
 #[derive(Debug, Default)]
 pub struct InFlight {
     unanswered: Mutex<ByClaim<Unanswered>>,
-    /// The number of claims in `unanswered`. It is nearly always 0, and then nobody has to take the lock.
+    /// The number of claims in `unanswered`. It is almost always 0, in which case the mutex is not locked.
     count: AtomicUsize,
 }
 
 impl InFlight {
-    /// Registers a request; call it before the first byte leaves. `connection` is the number of the connection that
-    /// carries it, `arrives_by` the latest time at which it may still reach the store.
+    /// Registers a request; call this before the first byte is sent. `connection` is the number of the connection that
+    /// carries the request, `arrives_by` the latest time at which it may still reach the store.
     pub fn send(&self, id: ClaimId, connection: u64, arrives_by: Moment) -> Request<'_> {
         Request { in_flight: self, id, sent: Sent { connection, arrives_by }, answered: false }
     }
 
-    /// Until when a request of the claim may still arrive although a release was just answered on `connection`; `None`
-    /// when none can. A backend answers such a release with [`Release::Unsettled`](super::Release::Unsettled).
+    /// Returns the moment until which a request of the claim may still arrive, given that a release has just been
+    /// answered on `connection`; `None` if none can. A backend answers such a release with
+    /// [`Release::Unsettled`](super::Release::Unsettled).
     pub fn stray_until(&self, id: ClaimId, connection: u64, now: Moment) -> Option<Moment> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -54,7 +55,7 @@ impl InFlight {
         if !unanswered.contains_key(&id) {
             return None;
         }
-        // Claims that are never released are forgotten here as well.
+        // Also removes claims that are never released.
         unanswered.retain(|_, requests| requests.arrive_by() > now);
         self.count.store(unanswered.len(), Ordering::Release);
         unanswered.get(&id).map(Unanswered::arrive_by)
@@ -69,7 +70,7 @@ impl InFlight {
         self.count.store(unanswered.len(), Ordering::Release);
     }
 
-    /// A connection carries its requests in order: an answer settles all that were sent on it before.
+    /// A connection carries its requests in order: an answer settles all requests sent earlier on it.
     fn answered(&self, id: ClaimId, connection: u64) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
@@ -84,8 +85,8 @@ impl InFlight {
     }
 }
 
-/// A request that was sent. Dropping it without [`answered`](Self::answered) leaves it registered as one that may still
-/// arrive.
+/// A request that was sent. If it is dropped without [`answered`](Self::answered), it stays registered as a request
+/// that may still arrive.
 #[derive(Debug)]
 #[must_use = "dropped, the request counts as unanswered"]
 pub struct Request<'a> {
@@ -96,7 +97,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The outcome of this request is known, and that of all before it on the same connection.
+    /// Records that the outcome of this request is known, and of all earlier ones on the same connection.
     pub fn answered(mut self) {
         self.answered = true;
         self.in_flight.answered(self.id, self.sent.connection);
@@ -121,7 +122,7 @@ struct Sent {
 #[derive(Debug)]
 struct Unanswered {
     last: Sent,
-    /// The last ones on connections that were replaced since.
+    /// The last requests on connections that have since been replaced.
     before: Vec<Sent>,
 }
 
@@ -133,7 +134,7 @@ impl Unanswered {
         }
     }
 
-    /// False when none is left.
+    /// Returns false when none is left.
     fn answered(&mut self, connection: u64) -> bool {
         self.before.retain(|sent| sent.connection != connection);
         if self.last.connection != connection {

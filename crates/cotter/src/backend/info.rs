@@ -1,40 +1,40 @@
-//! What a store is, promises and can do.
+//! Identity, guarantees and capabilities of a store.
 
 use super::Mode;
 use crate::{Error, Result};
 use std::time::Duration;
 
-/// What a store promises; see `docs/guarantees.md`.
+/// The guarantee that a store gives; see `docs/guarantees.md`.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Level {
-    /// L0: two holders are possible without any pause or clock fault.
+    /// L0: two holders are possible even without a pause or clock fault.
     BestEffort,
-    /// L1: no two holders inside their own validity at once, under the assumptions of the store.
+    /// L1: no two holders are within their own validity at the same time, under the assumptions of the store.
     LeaseExclusive,
 }
 
-/// What a store is and can do.
+/// The identity and capabilities of a store.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct Info {
-    /// The scheme of its URLs.
+    /// The scheme of the store's URLs.
     pub scheme: &'static str,
-    /// What errors call it where what it can do depends on more than the scheme: `redis in mode=plain`.
+    /// The name used in errors, for stores whose capabilities depend on more than the scheme: `redis in mode=plain`.
     pub variant: &'static str,
-    /// What it promises.
+    /// The guarantee that the store gives.
     pub level: Level,
-    /// What it can do.
+    /// The supported operations.
     pub capabilities: Capabilities,
-    /// Which one it is, for people; never with a password.
+    /// A human-readable description of the instance; never contains a password.
     pub instance: String,
-    /// What whoever uses it should be told once, on one line.
+    /// A one-line caution to show once to users of this store.
     pub caution: Option<&'static str>,
 }
 
 impl Info {
-    /// A store of this scheme that can do nothing special yet.
+    /// Creates the description of a store with this scheme and no capabilities.
     pub fn new(scheme: &'static str, instance: impl Into<String>) -> Self {
         Self {
             scheme,
@@ -47,47 +47,48 @@ impl Info {
     }
 }
 
-/// What a store can do. A call that needs what is false is refused as [`Unsupported`](crate::ErrorKind::Unsupported) before
-/// any I/O, and the conformance cases about it expect that.
+/// The capabilities of a store. A call that needs a capability whose flag is false is refused with
+/// [`Unsupported`](crate::ErrorKind::Unsupported) before any I/O, and the conformance cases expect that.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Capabilities {
-    /// Grants end after their ttl. False: they live with a process or session, and the ttl is ignored.
+    /// Grants expire after their ttl. False: they live as long as a process or session, and the ttl is ignored.
     pub leases: bool,
-    /// Waiters are served in order of arrival, and a newcomer does not pass one that listens.
+    /// Waiters are served in order of arrival, and a newcomer does not overtake a waiter that is listening.
     pub ordered: bool,
-    /// Each name is a lock of its own. False: all names mean one lock.
+    /// Each name is a separate lock. False: all names refer to one lock.
     pub names: bool,
-    /// A grant is told apart from every other by what the store keeps for it. False: others may store the same value.
+    /// The store can tell a grant from every other by the value that it keeps. False: others may store the same value.
     pub distinct: bool,
-    /// The store shows its holders, with label and token, lists names, and tells an evicted holder so.
+    /// The store reports holders with label and token, lists names, and tells an evicted holder that it was evicted.
     pub records: bool,
     /// Shared locks.
     pub shared: bool,
-    /// An exclusive grant becomes a shared one without a gap.
+    /// An exclusive grant can become a shared one without a gap.
     pub downgrade: bool,
     /// Permits.
     pub permits: bool,
-    /// The name can stay locked after a release ([`Leave::keep_for`](super::Leave::keep_for)) without a living process.
+    /// A name can stay locked after a release ([`Leave::keep_for`](super::Leave::keep_for)) without a living process.
     pub keep_for: bool,
     /// Notes.
     pub notes: bool,
     /// Notes can be written by compare and set, without holding the name.
     pub swap: bool,
-    /// Every call but a waiting `acquire` completes in its first poll and needs no runtime.
+    /// Every call except a waiting `acquire` completes in its first poll and needs no runtime.
     pub immediate: bool,
-    /// A connection is driven by the runtime that made it: each runtime that calls gets one of its own. Waiting and
-    /// renewal use the engine's only.
+    /// A connection is driven by the runtime that made it, so each runtime that makes calls gets its own. Waiting and
+    /// renewal use only the engine's connection.
     pub per_runtime: bool,
-    /// [`Until::InLine`](super::Until::InLine) is understood: a claim that is going to wait is queued by its first request.
+    /// [`Until::InLine`](super::Until::InLine) is supported: the first request of a claim that is going to wait queues
+    /// it.
     pub in_line: bool,
-    /// Shorter leases are refused.
+    /// The shortest lease that is not refused.
     pub min_ttl: Duration,
-    /// Leases are counted in steps of this length, so that one may end up to a step late. Zero: exactly.
+    /// The granularity of leases: a lease may end up to one step late. Zero means exact.
     pub ttl_step: Duration,
 }
 
-/// Something that not every store can do.
+/// A feature that not every store supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     SharedLocks,
@@ -99,7 +100,7 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    /// What it is called, and the stores that have it.
+    /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::SharedLocks => ("shared locks", "memory: or file:"),
@@ -107,7 +108,7 @@ impl Feature {
             Self::Permits => ("semaphores", "memory:"),
             Self::Notes => ("notes", "memory:, file: or redis:"),
             Self::Swap => ("compare-and-set on notes", "memory:, file: or redis:"),
-            Self::Admin => ("looking at locks from outside", "memory:, file: or redis:"),
+            Self::Admin => ("inspecting locks", "memory:, file: or redis:"),
         }
     }
 
@@ -118,12 +119,12 @@ impl Feature {
             Self::Permits => capabilities.permits,
             Self::Notes => capabilities.notes,
             Self::Swap => capabilities.swap,
-            // A store that has no records may still show that a name is held.
+            // A store without records may still report whether a name is held.
             Self::Admin => true,
         }
     }
 
-    /// The refusal by a store that lacks it.
+    /// Returns the error for a store that lacks this feature.
     pub(crate) fn missing(self, info: &Info) -> Error {
         let (what, stores) = self.words();
         Error::unsupported(&format!("{what} (use {stores})"), info.variant)
@@ -131,12 +132,12 @@ impl Feature {
 }
 
 impl Info {
-    /// Refuses what this store cannot do.
+    /// Returns an error if this store lacks the feature.
     pub(crate) fn require(&self, feature: Feature) -> Result<()> {
         if feature.is_in(&self.capabilities) { Ok(()) } else { Err(feature.missing(self)) }
     }
 
-    /// Refuses a mode that this store does not have.
+    /// Returns an error if this store does not support the mode.
     pub(crate) fn supports(&self, mode: Mode) -> Result<()> {
         match mode {
             Mode::Exclusive => Ok(()),

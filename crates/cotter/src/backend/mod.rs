@@ -1,44 +1,50 @@
 //! The contract between the engine and a store. **Not frozen yet**: more stores have to carry it first.
 //!
-//! A backend is a set of atomic steps and the store's own way of waiting. It renews nothing, retries nothing, polls
-//! only through [`poll::until`], and spawns no task but the one that reads its wake-up channel or
-//! keeps its session. The engine does the rest, once, for all stores.
+//! A backend is a set of atomic steps plus the store's own way of waiting. It renews nothing, retries nothing, polls
+//! only through [`poll::until`], and spawns no tasks other than the one that reads its wake-up channel or keeps its
+//! session alive. The engine does the rest, once, for all stores.
 //!
 //! # The rules
-//! 1. Before the first byte of [`acquire`](Backend::acquire) leaves, whatever `release(claim)` needs to undo it is
-//!    registered. A dropped future never owns the only handle to a connection, file or session.
-//! 2. After `release(claim)` no earlier `acquire` of that claim stays in effect. Where one may still arrive, `release`
-//!    says so ([`Release::Unsettled`]) and is repeated.
-//! 3. `acquire` can be dropped at any poll.
-//! 4. `Ok(None)` leaves nothing of the claim in the store. `acquire` of a claim that is already granted answers the
-//!    same grant: same number, same turns, and the time that is really left.
-//! 5. `as_of` is never later than the sending of the request whose answer proves the grant.
-//! 6. `extend` gives at least what was asked or answers with an error; it never shortens, never creates, and never touches
-//!    somebody else's grant.
-//! 7. A name whose queue has a listening waiter is never given to a newcomer. Waiters that nobody listens for block
-//!    nobody.
-//! 8. Nothing is ever counted up on a retry.
-//! 9. Number and turns of a grant are what the store reserved, never what was asked.
+//! 1. Before the first byte of an [`acquire`](Backend::acquire) is sent, everything that `release(claim)` needs to
+//!    undo it is registered, and it stays registered until a release has answered [`Freed`](Release::Freed) or
+//!    [`NotHeld`](Release::NotHeld). A dropped future never owns the only handle to a connection, file or session.
+//! 2. After `release(claim)`, no earlier `acquire` of that claim remains in effect or takes effect later. If one may
+//!    still arrive, `release` returns [`Unsettled`](Release::Unsettled) and is repeated. The release may use another
+//!    connection than the acquire. Where the requests of one connection are ordered, [`inflight`] tracks which may
+//!    still arrive; where they are not, register the call itself with [`flight`].
+//! 3. `acquire` and `release` can be dropped at any poll; a dropped `release` can be called again.
+//! 4. After `Ok(None)`, nothing of the claim is left in the store, except under [`Until::InLine`]. `acquire` of a
+//!    claim that is already granted returns the same grant: same number, same turns, and the time that is actually
+//!    left.
+//! 5. `as_of` is never later than the sending of the request whose answer proves the grant. The proof may be older
+//!    than the call where several grants share it.
+//! 6. `extend` grants at least the time that was requested or returns an error. It never shortens a grant, never
+//!    creates one, and never touches a grant of another claim.
+//! 7. While a waiter that is listening is queued for a name, the name is never granted to a newcomer. Waiters that are
+//!    no longer listening block nobody. Where a place in the queue expires with a lease or session, the store's own
+//!    way of waiting keeps it alive.
+//! 8. A retry never increments anything.
+//! 9. The number and turns of a grant are those that the store reserved, never those that were requested.
 //!
 //! # Writing a backend
-//! Implement [`Connect`] and [`Backend`] under [`#[async_trait]`](macro@async_trait), say what the store can do in its
-//! [`Capabilities`], and run the cases of `cotter::conformance` (feature `conformance`). Everything else has a
+//! Implement [`Connect`] and [`Backend`] under [`#[async_trait]`](macro@async_trait), declare what the store supports
+//! in its [`Capabilities`], and run the cases of `cotter::conformance` (feature `conformance`). Everything else has a
 //! default. `crates/cotter-toy-store` in the repository is a complete store of about 200 lines.
 //!
-//! Most stores set [`names`](Capabilities::names) and [`distinct`](Capabilities::distinct). One without a queue leaves
-//! [`ordered`](Capabilities::ordered) out, but must not let a newcomer win every race: a process that releases a lock and
-//! asks for it again at once would starve all that poll. Tokens come from [`tokens::reserve`] unless the store has a counter
-//! that never goes back.
+//! Most stores set [`names`](Capabilities::names) and [`distinct`](Capabilities::distinct). A store without a queue
+//! leaves [`ordered`](Capabilities::ordered) unset, but must not let a newcomer win every race: a process that
+//! releases a lock and immediately requests it again would starve every process that polls. Tokens come from
+//! [`tokens::reserve`] unless the store has a counter that never goes back.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `claim` | claims, grants, and how long to wait for one |
 //! | `answer` | the answers to `extend` and `release` |
-//! | `info` | what a store is, promises and can do |
-//! | `host` | where a connection lives |
+//! | `info` | identity, guarantees and capabilities of a store |
+//! | `host` | the clock and task runner of a connection |
 //! | `session` | a liveness domain that grants share |
 //! | `notes` | small values beside a name |
-//! | `admin` | looking at locks from outside, and taking them away |
+//! | `admin` | inspecting and evicting locks |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
 //! | `tokens` | reserving fencing tokens |
@@ -79,58 +85,60 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Makes backends; what [`Builder::backend`](crate::Builder::backend) takes.
+/// Creates backends; the argument of [`Builder::backend`](crate::Builder::backend).
 #[async_trait]
 pub trait Connect: Debug + Send + Sync + 'static {
-    /// Connects, in the runtime that will drive the connection: once for the client's engine, and where
-    /// [`per_runtime`](Capabilities::per_runtime) is set once more for each runtime that calls.
+    /// Connects, in the runtime that will drive the connection: once for the client's engine and, if
+    /// [`per_runtime`](Capabilities::per_runtime) is set, once more for each runtime that makes calls.
     ///
     /// # Errors
-    /// Whatever keeps the store from being used, with what to do about it.
+    /// Any condition that prevents the store from being used, with a hint how to resolve it.
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>>;
 }
 
-/// One store, as the engine sees it. The [rules](self) bind every implementation.
+/// A store, as the engine sees it. Every implementation must follow the [rules](self).
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
-    /// What this store is and can do.
+    /// Returns the identity and capabilities of this store.
     fn info(&self) -> &Info;
 
-    /// Asks for a grant; `Ok(None)` means busy until the time was over.
+    /// Requests a grant. Returns `Ok(None)` if the name stayed busy until the wait was over.
     ///
     /// # Errors
-    /// An error with [`outcome_unknown`](crate::Error::outcome_unknown) may have left a grant behind: the engine undoes it.
+    /// An error with [`outcome_unknown`](crate::Error::outcome_unknown) may have left a grant behind; the engine
+    /// undoes it.
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>>;
 
-    /// Asks for `ttl` from now for each of these grants; one answer each, in order.
+    /// Extends each of these grants to `ttl` from now. Returns one result per grant, in the same order.
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>>;
 
-    /// Undoes `acquire`: frees what the claim holds, takes it out of the queue.
+    /// Undoes `acquire`: frees what the claim holds and removes it from the queue.
     ///
     /// # Errors
-    /// The store did not answer; the engine tries again.
+    /// The store did not answer; the engine retries.
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release>;
 
     /// Turns an exclusive grant into a shared one without a gap.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store cannot.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the store cannot downgrade.
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         Err(Feature::Downgrade.missing(self.info()).with_name(&grant.claim.name))
     }
 
-    /// Changes how many permits a name in use has. Holders keep what they have, even above the new limit, and waiters go by
-    /// the new one; a claim with another limit is then refused as [`LimitMismatch`](crate::ErrorKind::LimitMismatch).
-    /// Nothing happens to a name that nobody uses: its next user says how many there are.
+    /// Changes the number of permits of a name that is in use. Holders keep what they have, even above the new limit,
+    /// and the new limit applies to waiters; a claim with another limit is then refused with
+    /// [`LimitMismatch`](crate::ErrorKind::LimitMismatch). Does nothing to a name that is not in use: its next user
+    /// sets the limit.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the store has no permits.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the store has no permits.
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
         let _ = of;
         Err(Feature::Permits.missing(self.info()).with_name(name))
     }
 
-    /// The store's clock, where it has one.
+    /// Returns the time of the store's clock, if it has one.
     ///
     /// # Errors
     /// The store did not answer.
@@ -138,24 +146,24 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Ends the connection. Later calls fail.
+    /// Closes the connection. Later calls fail.
     async fn close(&self);
 
-    /// Small values beside the names, where the store has them.
+    /// Returns the notes interface, if the store supports notes.
     fn notes(&self) -> Option<&dyn Notes> {
         None
     }
 
-    /// Looking at locks from outside, where the store can.
+    /// Returns the interface for inspecting and evicting locks, if the store has one.
     fn admin(&self) -> Option<&dyn Admin> {
         None
     }
 
-    /// Duplicates of the descriptors that this grant lives on, where it lives on some; see
+    /// Returns duplicates of the file descriptors that this grant depends on, if any; see
     /// [`Guard::descriptors`](crate::Guard::descriptors).
     ///
     /// # Errors
-    /// The process has no descriptors left.
+    /// The process has run out of file descriptors.
     #[cfg(unix)]
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
         let _ = grant;
@@ -163,6 +171,6 @@ pub trait Backend: Debug + Send + Sync + 'static {
     }
 }
 
-/// Fails to compile when the contract stops being usable as a trait object.
+/// Fails to compile if the traits are no longer usable as trait objects.
 #[allow(dead_code, reason = "it only has to compile")]
 fn object_safe(_: &dyn Connect, _: &dyn Backend, _: &dyn Notes, _: &dyn Admin) {}

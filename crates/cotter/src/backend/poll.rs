@@ -1,4 +1,4 @@
-//! The polling loop that all backends share.
+//! The polling loop shared by all backends.
 
 use super::{Note, Until};
 use crate::{Clock, Moment, Result};
@@ -8,39 +8,40 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// An operation that is tried until it succeeds.
+/// An operation that is repeated until it succeeds.
 pub trait Attempt: Send {
     /// The result of a successful try.
     type Done: Send;
 
-    /// Tries once. `None` means not yet.
+    /// Tries once. Returns `None` if the operation has not succeeded yet.
     ///
     /// # Errors
     /// An error ends the polling.
     fn attempt(&mut self) -> impl Future<Output = Result<Option<Self::Done>>> + Send;
 
     /// Completes when another try may succeed. It is created before each try, so that an event between the try and the
-    /// wait is not missed. A hint may be wrong either way: it may come for nothing, and an event may pass without one.
+    /// wait is not missed. A hint may be spurious, and an event may occur without one.
     ///
-    /// The default never completes: the attempt is made once each [`period`](Self::period).
+    /// The default never completes: one attempt is made per [`period`](Self::period).
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(std::future::pending())
     }
 
-    /// The longest time to wait for a hint before the next try.
+    /// Returns the longest time to wait for a hint before the next try.
     fn period(&self) -> Duration;
 }
 
-/// Tries until an attempt succeeds or the time is over. Between two tries it waits for a hint, or for the end of the
-/// period if none comes: correctness rests on the timed polls, hints only make it faster.
+/// Tries until an attempt succeeds or the time is over. Between two tries it waits for a hint, at most for the period:
+/// correctness rests on the timed polls, hints only make it faster.
 ///
-/// One more try is made after the time is over, because the lock may have come free while this task was not scheduled.
+/// One more try is made after the time is over, because the lock may have become free while this task was not
+/// scheduled.
 ///
 /// # Errors
-/// Those of the attempt.
+/// Errors of the attempt.
 ///
 /// # Cancel safety
-/// Dropping the future ends the polling. A request that an attempt has sent is for the backend to undo.
+/// Dropping the future stops the polling. The backend is responsible for undoing a request that an attempt has sent.
 pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A) -> Result<Option<A::Done>> {
     let last = until.moment().unwrap_or(Moment::ZERO);
     loop {
@@ -60,8 +61,8 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
     }
 }
 
-/// Polls a note until its revision is not `seen` any more: [`Notes::changed`](super::Notes::changed) for stores that can
-/// only load the note again.
+/// Polls a note until its revision differs from `seen`: implements [`Notes::changed`](super::Notes::changed) for
+/// stores that can only reload the note.
 ///
 /// ```
 /// # use cotter::{Name, Note, Result, clock::Clock};
@@ -81,12 +82,12 @@ pub struct NoteChange<L> {
 }
 
 impl<L> NoteChange<L> {
-    /// Loads the note once each `period`.
+    /// Loads the note once per `period`.
     pub fn new(seen: u64, period: Duration, load: L) -> Self {
         Self { load, seen, period, hint: None }
     }
 
-    /// Also loads it whenever `hint` is notified.
+    /// Also loads the note whenever `hint` is notified.
     #[must_use]
     pub fn with_hint(self, hint: Arc<Notify>) -> Self {
         Self { hint: Some(hint), ..self }

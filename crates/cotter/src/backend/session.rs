@@ -1,4 +1,4 @@
-//! Sessions: what a grant lives with where it has no lease of its own.
+//! Sessions, for grants that have no lease of their own.
 
 use crate::sync::lock;
 use crate::{LossCause, Moment};
@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-/// A liveness domain that grants share: a server session, a connection, a lock file. It is lost once, and every grant that
-/// lives with it is lost then.
+/// A liveness domain shared by grants: a server session, a connection, a lock file. When it is lost, every grant that
+/// lives with it is lost.
 ///
-/// A server ends the session of a client that is silent for too long, and a paused process cannot hear of it. So a session
-/// that anybody but this process can end has a clock of its own: each sign of life from the server is reported with
-/// [`prove`](Self::prove), and without the next one the session ends by itself, with
-/// [`SessionLost`](LossCause::SessionLost). One that ends only with the process, such as a kernel's lock on an open file,
-/// needs no proof.
+/// A server ends the session of a client that is silent for too long, and a paused process cannot learn of it. So a
+/// session that can be ended by anything other than this process needs a deadline: each sign of life from the server
+/// is reported with [`prove`](Self::prove), and without a further one the session ends by itself, with
+/// [`SessionLost`](LossCause::SessionLost). A session that ends only with the process, such as a kernel's lock on an
+/// open file, needs no proof.
 #[derive(Clone, Default)]
 pub struct Session(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Whether there is a proof, without the lock: a kernel's lock never has one.
+    /// True if there is a proof; readable without the lock, since a kernel's lock never has one.
     is_proved: AtomicBool,
     state: Mutex<State>,
 }
@@ -38,12 +38,12 @@ pub(crate) trait OnLoss: Send + Sync {
 }
 
 impl Session {
-    /// A session that lives.
+    /// Creates a live session.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends it: every grant that lives with it is lost. Only the first call counts.
+    /// Ends the session: every grant that lives with it is lost. Only the first call has an effect.
     pub fn lose(&self, cause: LossCause) {
         let members = {
             let mut state = self.lock();
@@ -56,10 +56,11 @@ impl Session {
         members.iter().filter_map(Weak::upgrade).for_each(|m| m.session_lost(cause));
     }
 
-    /// The server keeps the session for `lasts` after `as_of`, which is not later than the sending of the request whose
-    /// answer says so. The end never moves back, and a session that is lost stays lost.
+    /// Records that the server keeps the session for `lasts` after `as_of`, which must not be later than the sending
+    /// of the request whose answer proves it. The end never moves back, and a lost session stays lost.
     ///
-    /// Prove at least every third of `lasts`. The engine takes the drift of the clocks off the end, as it does for leases.
+    /// Prove at least once per third of `lasts`. The engine subtracts the clock drift from the end, as it does for
+    /// leases.
     pub fn prove(&self, as_of: Moment, lasts: Duration) {
         let mut state = self.lock();
         if state.proof.is_none_or(|(before, lasted)| before + lasted < as_of + lasts) {
@@ -68,7 +69,7 @@ impl Session {
         self.0.is_proved.store(true, Ordering::Release);
     }
 
-    /// The last proof: how long the session lasts after which moment. `None` for a session that ends with the process only.
+    /// Returns the last proof as `(as_of, lasts)`; `None` for a session that ends only with the process.
     pub fn proof(&self) -> Option<(Moment, Duration)> {
         if !self.0.is_proved.load(Ordering::Acquire) {
             return None;
@@ -76,12 +77,12 @@ impl Session {
         self.lock().proof
     }
 
-    /// How it ended, if it did.
+    /// Returns the cause of the loss, if the session is lost.
     pub fn lost(&self) -> Option<LossCause> {
         self.lock().lost
     }
 
-    /// Tells `member` when the session is lost, at once when it is lost already.
+    /// Notifies `member` when the session is lost, or immediately if it is lost already.
     pub(crate) fn join(&self, member: Weak<dyn OnLoss>) {
         let lost = {
             let mut state = self.lock();

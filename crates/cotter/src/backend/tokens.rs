@@ -1,14 +1,14 @@
-//! Reserving fencing tokens, for stores that keep the counter themselves.
+//! Reservation of fencing tokens, for stores that keep the counter themselves.
 
-/// Reserves the next block of tokens for a grant of up to `turns` turns. Returns the first token and the number of turns
-/// that were reserved; the store then keeps `first + turns - 1` as the new `last`.
+/// Reserves the next block of tokens for a grant of up to `turns` turns. Returns the first token and the number of
+/// turns reserved; the store then keeps `first + turns - 1` as the new `last`.
 ///
-/// `last` is the largest token that was ever reserved for the name (0 if none is known), `clock` the store's time in
+/// `last` is the largest token ever reserved for the name (0 if none is known), `clock` the store's time in
 /// microseconds since 1970.
 ///
-/// A block begins at `max(last + 1, clock)`. The clock is the floor of *every* grant, not only of the first one of a
-/// counter: a counter that is stale (a restored snapshot, a lagging replica that was promoted) would repeat tokens just as
-/// one that is lost. For the same reason a block has at most `max(1, clock - last)` turns, so that the counter does not
+/// A block begins at `max(last + 1, clock)`. The clock is the lower bound of *every* grant, not only of the first one
+/// of a counter: a stale counter (a restored snapshot, a promoted replica that lagged) would repeat tokens just as a
+/// lost one would. For the same reason a block has at most `max(1, clock - last)` turns, so that the counter does not
 /// run ahead of the clock that may have to replace it.
 ///
 /// ```
@@ -16,7 +16,7 @@
 /// assert_eq!(reserve(0, 1_000, 8), (1_000, 8));
 /// // The clock has advanced by 3 µs since the last token: three turns at most.
 /// assert_eq!(reserve(1_007, 1_010, 8), (1_010, 3));
-/// // The clock stands still, or was set back: the counter goes on.
+/// The clock has stopped, or was set back: the counter goes on.
 /// assert_eq!(reserve(1_012, 900, 8), (1_013, 1));
 /// ```
 pub fn reserve(last: u64, clock: u64, turns: u16) -> (u64, u16) {
@@ -30,7 +30,7 @@ mod tests {
     use super::reserve;
     use proptest::prelude::*;
 
-    /// Below 2^53, where tokens are compared as floating-point numbers too.
+    /// Below 2^53, because tokens are also compared as floating-point numbers.
     const MAX: u64 = 1 << 53;
 
     #[test]
@@ -47,7 +47,7 @@ mod tests {
             let next = first + u64::from(turns) - 1;
             prop_assert!(first > last && first >= clock);
             prop_assert!((1..=wanted.max(1)).contains(&turns));
-            // The counter never gets further ahead of the clock than it was, plus one, or than the time since the last
+            // The counter gets no further ahead of the clock than it was, plus one, or than the time since the last
             // token.
             prop_assert!(next.saturating_sub(clock) <= (last + 1).saturating_sub(clock).max(clock.saturating_sub(last)));
         }
@@ -57,7 +57,7 @@ mod tests {
             pauses in prop::collection::vec((1_u64..2_000, any::<u16>()), 1..50),
             began in 1..MAX / 2,
         ) {
-            // A grant lasts for at least a microsecond for each turn that was used.
+            // A grant lasts at least one microsecond for each turn that was used.
             let (mut clock, mut last) = (began, 0);
             for (pause, wanted) in pauses {
                 let (first, turns) = reserve(last, clock, wanted);

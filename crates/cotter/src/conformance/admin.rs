@@ -1,4 +1,4 @@
-//! Looking at locks from outside, where the store can.
+//! Inspection and eviction of locks, for stores that support it.
 
 use super::fixture::{Fixture, give, settle, take, wait_in_task};
 use crate::backend::{Admin, Backend, Cursor, EvictOrder};
@@ -10,7 +10,7 @@ fn admin(backend: &Arc<dyn Backend>) -> Option<&dyn Admin> {
     backend.admin()
 }
 
-/// Where the store keeps nothing about a holder, there is little to look at.
+/// Returns the interface if the store keeps records of its holders; otherwise there is little to inspect.
 fn records(backend: &Arc<dyn Backend>) -> Option<&dyn Admin> {
     backend.admin().filter(|_| backend.info().capabilities.records)
 }

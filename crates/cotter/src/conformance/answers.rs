@@ -1,4 +1,4 @@
-//! What a release and an extension answer when the lock has gone, and what a claim that got nothing may undo.
+//! Answers to a release and an extension after the lock has gone, and the limits of undoing a claim that got nothing.
 
 use super::fixture::{Fixture, TTL, WHILE, give, is_busy, poll_once, take, used};
 use super::leases::extend;
@@ -7,12 +7,12 @@ use crate::{ErrorKind, Eviction, LossCause};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Deleted, flushed, failed over: nobody told the holder, so the answers have to.
+/// Deleted, flushed, failed over: the holder was not notified, so the answers must report the loss.
 pub(super) async fn a_lock_that_vanished_is_not_given_back(f: &Fixture) {
     vanished(f, false).await;
 }
 
-/// The same with the next holder in its place, who must not feel it.
+/// The same, with a new holder in its place, which must not be affected.
 pub(super) async fn a_lock_that_another_has_by_now_is_not_given_back(f: &Fixture) {
     vanished(f, true).await;
 }
@@ -30,7 +30,7 @@ async fn vanished(f: &Fixture, is_taken_again: bool) {
         }
         let next = f.claim("a");
         if is_taken_again {
-            // Some protocols count in milliseconds, and tell holders apart by nothing else.
+            // Some protocols count in milliseconds, and distinguish holders only by that.
             tokio::time::sleep(Duration::from_millis(2)).await;
             take(&other, &next).await;
         }
@@ -46,7 +46,7 @@ async fn vanished(f: &Fixture, is_taken_again: bool) {
     }
 }
 
-/// However a wait ends, and whatever is stored for it: what it never got is not undone.
+/// However a wait ends, and whatever is stored for it: releasing a busy claim does not free another holder.
 pub(super) async fn a_busy_claim_frees_nobody(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let held = f.claim("a");
@@ -75,13 +75,13 @@ async fn evict(backend: &Arc<dyn Backend>, name: &crate::Name, now: bool) -> boo
     let Some(admin) = backend.admin() else { return false };
     let order = if now { EvictOrder::new().at_once() } else { EvictOrder::new() };
     match admin.evict(name, order).await {
-        // A store that cannot find the holder says so.
+        // A store that cannot find the holder answers with this.
         Err(e) if e.kind() == ErrorKind::Unsupported => false,
         evicted => matches!(evicted.expect("answers"), Eviction::Evicted { .. }),
     }
 }
 
-/// The word of whoever took it away reaches the holder, at once or in the end.
+/// The holder learns that it was evicted, either immediately or when its lease ends.
 pub(super) async fn an_evicted_holder_is_told_so(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     if !one.info().capabilities.records {
@@ -101,14 +101,14 @@ pub(super) async fn an_evicted_holder_is_told_so(f: &Fixture) {
             assert_eq!(one.release(&held, used(1)).await.expect("answers"), Release::Evicted);
             give(&other, &next).await;
         } else {
-            // Its lease has not ended: nobody else has had the lock.
+            // Its lease has not ended, so no other claim has had the lock.
             is_busy(&other, &f.claim("a")).await;
             give(&one, &held).await;
         }
     }
 }
 
-/// Its lease may still run, but its word does not count any more.
+/// Its lease may still run, but its writes are no longer accepted.
 pub(super) async fn an_evicted_holder_writes_no_notes(f: &Fixture) {
     let backend = f.connect().await;
     let Some(notes) = backend.notes() else { return };

@@ -1,4 +1,4 @@
-//! One holder, and nobody undoes what is not theirs.
+//! Mutual exclusion, and protection against undoing another claim.
 
 use super::fixture::{Fixture, give, is_busy, poll_once, take, used};
 use crate::backend::{Backend, ClaimId, Leave, Release, Until};
@@ -62,7 +62,7 @@ pub(super) async fn release_twice_frees_once(f: &Fixture) {
     assert_eq!(again, Release::NotHeld);
 }
 
-/// A release that nobody waits for any more is carried out or can be sent again, at whatever poll it is dropped.
+/// A release that is dropped, at any poll, is either carried out or can be sent again.
 pub(super) async fn a_dropped_release_can_be_repeated(f: &Fixture) {
     let backend = f.connect().await;
     for polls in 0..4 {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A store under test: every connection stands for a process.
+/// A store under test; every connection represents a process.
 pub struct Fixture {
     store: Arc<dyn Connect>,
     clock: Arc<dyn Clock>,
-    /// Keeps what the store's temporary folder or server lives with.
+    /// Keeps alive the store's temporary folder or server.
     _keep: Box<dyn std::any::Any>,
     prefix: String,
     remove: Option<Remove>,
@@ -22,22 +22,22 @@ pub struct Fixture {
     tasks: Arc<Tasks>,
 }
 
-/// Takes a lock out of the store.
+/// Removes a lock from the store.
 type Remove = Box<dyn Fn(&Name)>;
 
 /// Long enough for any store on a busy machine.
 pub(super) const SOON: Duration = Duration::from_secs(5);
-/// Long enough to see that something does not happen.
+/// Long enough to see that an event does not happen.
 pub(super) const WHILE: Duration = Duration::from_millis(60);
 pub(super) const TTL: Duration = Duration::from_secs(20);
 
 impl Fixture {
-    /// A store that several connections share.
+    /// Creates a fixture for a store that several connections share.
     pub fn sharing(store: impl Connect) -> Self {
         Self::keeping(store, ())
     }
 
-    /// The same, with something that has to live as long.
+    /// The same, with a value that must live as long.
     ///
     /// # Panics
     /// When the engine cannot be started.
@@ -57,23 +57,23 @@ impl Fixture {
         }
     }
 
-    /// How to take a lock out of the store behind its holder's back, as an operator's `DEL` or `rm` would. Without it the
-    /// cases about that evict, where the store can.
+    /// Sets how to remove a lock from the store behind its holder's back, as an operator's `DEL` or `rm` would.
+    /// Without it, the cases that need this evict the holder, if the store can.
     #[must_use]
     pub fn removing(mut self, remove: impl Fn(&Name) + 'static) -> Self {
         self.remove = Some(Box::new(remove));
         self
     }
 
-    /// How to end every session of this process behind its back, as a server does with a client that is silent for too
-    /// long. Whoever gives this says that the store has sessions which a server can end.
+    /// Sets how to end every session of this process behind its back, as a server does with a client that is silent
+    /// for too long. Setting it declares that the store has sessions that a server can end.
     #[must_use]
     pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
         self.end_sessions = Some(Box::new(end));
         self
     }
 
-    /// False where sessions end only with their process.
+    /// Returns false if sessions end only with their process.
     pub(super) fn has_sessions(&self) -> bool {
         self.end_sessions.is_some()
     }
@@ -82,12 +82,12 @@ impl Fixture {
         self.end_sessions.iter().for_each(|end| end());
     }
 
-    /// The store, for a client of its own.
+    /// Returns the store, for a separate client.
     pub(super) fn store(&self) -> Shared {
         Shared(self.store.clone())
     }
 
-    /// Takes a lock away without a word to its holder; false where that cannot be done.
+    /// Removes a lock without notifying its holder. Returns false where that is not possible.
     pub(super) async fn remove(&self, by: &Arc<dyn Backend>, name: &Name) -> bool {
         if let Some(remove) = &self.remove {
             remove(name);
@@ -111,7 +111,7 @@ impl Fixture {
         self.store.connect(&host).await.expect("the store can be reached")
     }
 
-    /// A name that no other case uses.
+    /// Returns a name that no other case uses.
     pub(super) fn name(&self, name: &str) -> Name {
         Name::new(format!("{}{name}", self.prefix)).expect("a good name")
     }
@@ -144,19 +144,19 @@ impl fmt::Debug for Fixture {
     }
 }
 
-/// One attempt that must be granted.
+/// Makes one attempt that must be granted.
 pub(super) async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
     let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
     answer.unwrap_or_else(|| panic!("{} should be free", claim.name))
 }
 
-/// One attempt that must find it busy.
+/// Makes one attempt that must find the lock busy.
 pub(super) async fn is_busy(backend: &Arc<dyn Backend>, claim: &Claim) {
     let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
     assert!(answer.is_none(), "{} should be busy", claim.name);
 }
 
-/// Gives back everything that was used of one turn.
+/// Releases a claim after one used turn.
 pub(super) async fn give(backend: &Arc<dyn Backend>, claim: &Claim) {
     let answer = backend.release(claim, used(1)).await.expect("the store answers");
     assert_eq!(answer, crate::backend::Release::Freed);
@@ -166,7 +166,7 @@ pub(super) fn used(turns: u16) -> Leave {
     Leave { used: turns, keep_for: None }
 }
 
-/// Waits for it in a task of its own.
+/// Waits for the claim in a separate task.
 pub(super) fn wait_in_task(
     backend: &Arc<dyn Backend>,
     claim: &Claim,
@@ -176,18 +176,18 @@ pub(super) fn wait_in_task(
     tokio::spawn(async move { backend.acquire(&claim, until).await.expect("the store answers") })
 }
 
-/// Lets a wait that was just started get into its queue.
+/// Gives a wait that was just started time to enter its queue.
 pub(super) async fn settle() {
     tokio::time::sleep(WHILE).await;
 }
 
-/// What is not supported must be refused as that.
+/// Asserts that an unsupported operation was refused as such.
 pub(super) fn refused<T: fmt::Debug>(answer: crate::Result<T>) {
     let error = answer.expect_err("what the store cannot do is refused");
     assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{error}");
 }
 
-/// Polls a future once.
+/// Polls a future once. Returns true if it is ready.
 pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|cx| std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(cx).is_ready()))
         .await

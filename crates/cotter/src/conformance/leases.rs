@@ -1,16 +1,16 @@
-//! Time: how long a grant lasts, and who may change that.
+//! The length of a grant, and what may change it.
 
 use super::fixture::{Fixture, TTL, WHILE, give, is_busy, settle, take, used, wait_in_task};
 use crate::backend::{Backend, Extension, Grant, Leave, Until};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A ttl that a busy machine does not end early, and that is short enough to wait for.
+/// Returns a ttl long enough not to expire early on a busy machine, yet short enough to wait for.
 pub(super) fn short(backend: &Arc<dyn Backend>) -> Duration {
     backend.info().capabilities.min_ttl.max(Duration::from_millis(300))
 }
 
-/// Until such a lease has ended, at the latest.
+/// Waits until such a lease has ended, at the latest.
 async fn its_end(backend: &Arc<dyn Backend>) {
     tokio::time::sleep(short(backend) + backend.info().capabilities.ttl_step + WHILE).await;
 }
@@ -21,7 +21,7 @@ pub(super) async fn extend(backend: &Arc<dyn Backend>, grant: &Grant, ttl: Durat
     answers.remove(0).expect("answers")
 }
 
-/// Where the grant lives with its process there is nothing to wait for; then the grant must say so.
+/// Returns true if the grant lives as long as its process, with no expiry to wait for. Checks that the grant says so.
 fn lives_with_process(backend: &Arc<dyn Backend>, grant: &Grant) -> bool {
     let leases = backend.info().capabilities.leases;
     assert_eq!(leases, grant.ttl.is_some(), "a grant has a ttl where the store has leases, and only there");
@@ -33,7 +33,7 @@ pub(super) async fn as_of_is_before_the_request(f: &Fixture) {
     let step = backend.info().capabilities.ttl_step;
     let sent = f.now();
     let grant = take(&backend, &f.claim("a")).await;
-    // A proof that grants share may be older than the request: only that it is not younger is promised.
+    // A proof that grants share may be older than the request: it is only guaranteed not to be later.
     let by_then = |ttl: Option<Duration>| ttl.unwrap_or(TTL) + step;
     assert!(grant.as_of <= f.now());
     if !lives_with_process(&backend, &grant) {
@@ -129,7 +129,7 @@ pub(super) async fn extend_does_not_touch_others(f: &Fixture) {
     take(&one, &f.claim("a")).await;
 }
 
-/// Some of them were given back: each answer belongs to its own grant.
+/// Some of the grants were released: each answer belongs to its own grant.
 pub(super) async fn extend_answers_for_each_of_many(f: &Fixture) {
     let backend = f.connect().await;
     if !backend.info().capabilities.names {

@@ -6,15 +6,15 @@
 //! cotter::conformance_tests!(memory_store, conformance::Fixture::sharing(memory::Store::new()));
 //! ```
 //!
-//! Cases that need a capability look at what the store says it can do: what it cannot do must be refused as
-//! [`Unsupported`](crate::ErrorKind::Unsupported), which is then the case.
+//! Cases that need a capability check whether the store declares it. A store without the capability must refuse the
+//! operation with [`Unsupported`](crate::ErrorKind::Unsupported), which the case then checks instead.
 
 // | file | concept |
 // |---|---|
 // | `fixture` | a store under test, and steps that many cases share |
 // | `exclusion`, `queue`, `leases`, `modes` | one holder; waiting; time; shared locks and permits |
-// | `answers`, `sessions` | what is answered and told when a lock has gone |
-// | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; looking from outside; hostile names |
+// | `answers`, `sessions` | answers and notifications after a lock has gone |
+// | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; inspection; hostile names |
 
 mod admin;
 mod answers;
@@ -38,7 +38,7 @@ macro_rules! cases {
         /// Runs one case on a fresh name space of the fixture's store.
         ///
         /// # Panics
-        /// When the backend breaks the contract.
+        /// If the backend breaks the contract.
         pub fn run(case: &str, fixture: Fixture) {
             fixture.block_on(async |fixture| match case {
                 $($(stringify!($case) => $group::$case(fixture).await,)*)*
@@ -46,8 +46,8 @@ macro_rules! cases {
             });
         }
 
-        /// One test per case, in a module of the given name. The fixture is an expression, evaluated for each. An
-        /// attribute in front, like `#[ignore = "needs a server"]`, goes to every test.
+        /// One test per case, in a module of the given name. The fixture is an expression, evaluated for each test.
+        /// Leading attributes, such as `#[ignore = "needs a server"]`, apply to every test.
         #[macro_export]
         macro_rules! conformance_tests {
             ($module:ident, $fixture:expr) => {

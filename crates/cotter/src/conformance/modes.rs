@@ -1,4 +1,4 @@
-//! Shared locks and permits, where the store has them.
+//! Shared locks and permits, for stores that support them.
 
 use super::fixture::{Fixture, give, is_busy, refused, settle, take, wait_in_task};
 use crate::ErrorKind;
@@ -9,7 +9,7 @@ const fn permits(take: u32, of: u32) -> Mode {
     Mode::Permits { take, of }
 }
 
-/// False, after the refusal was checked, where the store cannot.
+/// Returns false if the store does not support the mode, after checking that it refuses it.
 async fn supports(f: &Fixture, backend: &Arc<dyn Backend>, mode: Mode) -> bool {
     let capabilities = &backend.info().capabilities;
     let can = match mode {
@@ -75,7 +75,7 @@ pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
     is_busy(&other, &f.claim("a")).await;
 }
 
-/// The writer had used several turns of its block: none of them may come again after it went on as a reader.
+/// The writer had used several turns of its block: none of those tokens may be issued again after the downgrade.
 pub(super) async fn downgrade_gives_no_token_back(f: &Fixture) {
     let backend = f.connect().await;
     if !backend.info().capabilities.downgrade {

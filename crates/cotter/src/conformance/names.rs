@@ -1,4 +1,4 @@
-//! Names that other systems stumble over.
+//! Names that other systems have trouble with.
 
 use super::fixture::{Fixture, give, is_busy, take};
 use crate::Name;
@@ -87,7 +87,7 @@ pub(super) async fn the_longest_name_works(f: &Fixture) {
     take(&backend, &claim).await;
     is_busy(&backend, &claim.renewed()).await;
     give(&backend, &claim).await;
-    // Every byte of it is one that a file name or a key must escape.
+    // Every byte must be escaped in a file name or a key.
     let prefix = f.name("").to_string();
     claim.name =
         Name::new(format!("{prefix}{}", "/".repeat(Name::MAX_BYTES - prefix.len()))).expect("long enough");

@@ -1,4 +1,4 @@
-//! Values beside names, where the store has them.
+//! Values beside names, for stores that support them.
 
 use super::fixture::{Fixture, give, settle, take};
 use crate::Eviction;

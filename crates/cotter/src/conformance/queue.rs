@@ -1,4 +1,4 @@
-//! Waiting, and the order of it.
+//! Waiting and its order.
 
 use super::fixture::{Fixture, SOON, WHILE, give, is_busy, poll_once, settle, take, wait_in_task};
 use crate::backend::{Leave, Until};
@@ -51,7 +51,7 @@ pub(super) async fn newcomer_does_not_pass_a_waiter(f: &Fixture) {
     let waiting = wait_in_task(&other, &wanted, f.soon());
     settle().await;
     give(&one, &held).await;
-    // The waiter's task has not run since: if the newcomer gets it now, it has passed.
+    // The waiter's task has not run since: if the newcomer gets the lock now, it has overtaken the waiter.
     is_busy(&one, &f.claim("a")).await;
     assert!(waiting.await.expect("no panic").is_some());
 }
@@ -97,7 +97,7 @@ pub(super) async fn dropped_waiter_in_the_middle_blocks_nobody(f: &Fixture) {
     assert!(stays.await.expect("no panic").is_some());
 }
 
-/// Rules 1 to 3: at whatever poll the future is dropped, a release settles it.
+/// Rules 1 to 3: at whatever poll the future is dropped, a release undoes it.
 pub(super) async fn acquire_dropped_at_any_poll_can_be_undone(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     for free in [true, false] {
@@ -139,7 +139,7 @@ pub(super) async fn queued_claim_can_be_released(f: &Fixture) {
     take(&one, &f.claim("a")).await;
 }
 
-/// Several that take it again and again, at once after they have given it back: with or without a queue, nobody starves.
+/// Several tasks that acquire again immediately after each release: with or without a queue, none starves.
 pub(super) async fn contention_gives_everybody_a_turn(f: &Fixture) {
     const TAKERS: usize = 4;
     const TURNS: usize = 5;
@@ -167,6 +167,6 @@ pub(super) async fn contention_gives_everybody_a_turn(f: &Fixture) {
     }
     for taker in takers {
         let turns = taker.await.expect("no panic");
-        assert!(turns >= TURNS, "one of {TAKERS} had it {turns} times only");
+        assert!(turns >= TURNS, "one of {TAKERS} tasks got the lock only {turns} times");
     }
 }

@@ -1,4 +1,4 @@
-//! Losses that nobody asked about: who is told, and how soon.
+//! Unsolicited losses: which guards are notified, and how soon.
 
 use super::fixture::{Fixture, SOON, give, refused, settle, take, wait_in_task};
 use super::leases::short;
@@ -15,10 +15,10 @@ async fn client(f: &Fixture, ttl: Duration) -> Client {
 
 async fn told(guard: &Guard, within: Duration) -> Lost {
     let told = tokio::time::timeout(within, guard.lost()).await;
-    told.unwrap_or_else(|_| panic!("nobody was told of the loss of {} within {within:?}", guard.name()))
+    told.unwrap_or_else(|_| panic!("the loss of {} was not reported within {within:?}", guard.name()))
 }
 
-/// Its entry is deleted by somebody else: the holder hears of it at its next renewal, a third of the ttl away.
+/// The entry is deleted by another party: the holder learns of it at its next renewal, a third of the ttl away.
 pub(super) async fn a_deleted_entry_is_told(f: &Fixture) {
     let by = f.connect().await;
     let client = client(f, short(&by) * 3).await;
@@ -31,7 +31,7 @@ pub(super) async fn a_deleted_entry_is_told(f: &Fixture) {
     client.close(SOON).await.expect("nothing is left to do");
 }
 
-/// The runtime that acquired has ended: whoever waits for the loss elsewhere is told all the same.
+/// The runtime that acquired the lock has ended: waiters for the loss in other runtimes are still notified.
 pub(super) async fn a_loss_is_told_after_the_runtime_that_acquired_has_ended(f: &Fixture) {
     let by = f.connect().await;
     let client = client(f, short(&by) * 3).await;
@@ -69,12 +69,13 @@ pub(super) async fn a_session_that_ends_is_told_to_every_grant(f: &Fixture) {
         let (as_of, lasts) = session.proof().expect("it stays");
         assert!(
             session.lost().is_some() || f.now() >= as_of + lasts,
-            "it is over, and nobody knows: {session:?}"
+            "the session has ended, but its loss was not reported: {session:?}"
         );
     }
 }
 
-/// A waiter stays in line for longer than its ttl: where a place dies with a lease, waiting keeps it alive.
+/// A waiter stays queued for longer than its ttl: where a place in the queue dies with a lease, waiting keeps it
+/// alive.
 pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let held = f.claim("a");
@@ -101,7 +102,7 @@ pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
     }
 }
 
-/// What the store cannot do is refused without a word to it.
+/// Unsupported operations are refused without a request to the store.
 pub(super) async fn what_it_cannot_do_is_refused(f: &Fixture) {
     let client = client(f, Duration::from_secs(20)).await;
     let info = client.info().clone();

@@ -44,7 +44,7 @@ pub(super) async fn turns_are_what_was_reserved(f: &Fixture) {
     assert!(next.number > grant.number + u64::from(grant.turns) - 1);
 }
 
-/// Given back, they may be given again: none of them was used.
+/// Unused turns that are given back may be granted again.
 pub(super) async fn unused_turns_go_back(f: &Fixture) {
     let backend = f.connect().await;
     let mut claim = f.claim("a");

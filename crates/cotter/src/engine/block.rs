@@ -1,4 +1,4 @@
-//! Waiting on threads.
+//! Blocking waits on threads.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,7 +18,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Runs a future on this thread; whatever it waits for is driven by the engine's thread.
+/// Runs a future on this thread; the engine's thread drives whatever it waits for.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
@@ -31,13 +31,13 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The whole budget of a tokio task, and some.
+/// More than the whole budget of a tokio task.
 const BUDGET: usize = 256;
 
-/// False inside a tokio task, where blocking would stop other tasks.
+/// Returns false inside a tokio task, where blocking would stop other tasks.
 ///
-/// tokio has no question for that. But it gives its tasks a budget of polls, and takes the budget away in
-/// `spawn_blocking` and `block_in_place`: where a budget can be used up, a task is running.
+/// tokio has no API for this. But it gives its tasks a budget of polls, and lifts the budget in `spawn_blocking` and
+/// `block_in_place`: where a budget can be used up, a task is running.
 pub(crate) fn may_block() -> bool {
     if tokio::runtime::Handle::try_current().is_err() {
         return true;

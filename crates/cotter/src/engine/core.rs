@@ -1,4 +1,4 @@
-//! What all handles of one client share.
+//! The state shared by all handles of one client.
 
 use crate::backend::{Admin, Backend, Connect, Feature, Host, Notes, Until};
 use crate::engine::grant::undo::Background;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How a client behaves, from its builder.
+/// The settings of a client, from its builder.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) lease: Lease,
@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) give_up: Duration,
 }
 
-/// How far the clock rates of client and store may be apart.
+/// The maximum difference between the clock rates of client and store.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Drift {
     pub(crate) ppm: u32,
@@ -33,13 +33,13 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    /// The part of `ttl` that must not be relied on.
+    /// Returns the part of `ttl` that must not be relied on.
     pub(crate) fn of(self, ttl: Duration) -> Duration {
         ttl.mul_f64(f64::from(self.ppm) / 1e6) + self.fixed
     }
 }
 
-/// One client.
+/// The state of one client.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) engine: Arc<Engine>,
@@ -56,7 +56,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// `tasks` are those that the backend was given when it connected.
+    /// `tasks` is the collection that was passed to the backend when it connected.
     pub(crate) fn new(
         engine: Arc<Engine>,
         store: Arc<dyn Connect>,
@@ -90,7 +90,7 @@ impl Core {
         self.backend.info().capabilities.immediate
     }
 
-    /// An error of the store, and which server it was.
+    /// Adds the server to an error of the store.
     pub(crate) fn at_the_server(&self, error: Error) -> Error {
         match error.backend() {
             Some(_) if !self.is_immediate() => error.with_server(self.server()),
@@ -98,13 +98,13 @@ impl Core {
         }
     }
 
-    /// The server, for people. What else stands in the description is for those who ask for it.
+    /// Returns the server for error messages. The rest of the description is shown only on request.
     pub(crate) fn server(&self) -> &str {
         let instance = &self.backend.info().instance;
         instance.split_once(" (").map_or(instance, |(server, _)| server)
     }
 
-    /// Refuses what cannot work, before any I/O.
+    /// Refuses a request that cannot work, before any I/O.
     pub(crate) fn admit(&self, request: &Request) -> Result<()> {
         self.usable()?;
         let info = self.backend.info();
@@ -112,24 +112,24 @@ impl Core {
         request.lease.check(&info.capabilities, self.settings.drift)
     }
 
-    /// Looking at locks from outside, where the store can.
+    /// Returns the interface for inspecting and evicting locks, if the store has one.
     pub(crate) fn admin(&self) -> Result<&dyn Admin> {
         self.backend.admin().ok_or_else(|| Feature::Admin.missing(self.backend.info()))
     }
 
-    /// The notes of the store, where it has them.
+    /// Returns the notes of the store, if it supports them.
     pub(crate) fn notes(&self) -> Result<&dyn Notes> {
         self.backend.info().require(Feature::Notes)?;
         self.backend.notes().ok_or_else(|| Feature::Notes.missing(self.backend.info()))
     }
 
-    /// The notes of a store that can compare and set.
+    /// Returns the notes of a store that supports compare and set.
     pub(crate) fn swap(&self) -> Result<&dyn Notes> {
         self.backend.info().require(Feature::Swap)?;
         self.notes()
     }
 
-    /// Refuses work for a client that was closed or forked.
+    /// Returns an error if the client was closed or the process forked.
     pub(crate) fn usable(&self) -> Result<()> {
         if self.is_closed() {
             return Err(Error::new(ErrorKind::Misuse, "this client was closed; connect again"));
@@ -161,13 +161,13 @@ impl Core {
         }
     }
 
-    /// Takes nothing new, waits for what is held and what is being cleaned up, then ends the rest.
+    /// Refuses new work, waits for current holds and clean-up, then ends the rest.
     pub(crate) async fn close(self: Arc<Self>, grace: Duration) -> Result<()> {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         let end = self.now() + grace;
-        // Those who ask the store for others stop, and tell them; what is to be undone is undone now.
+        // Tasks that ask the store on behalf of waiters stop and fail those waiters; pending clean-up is done now.
         self.closing.notify_waiters();
         self.quiet_by(end).await;
         for hold in self.engine.agenda().of(&self) {

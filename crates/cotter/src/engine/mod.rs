@@ -1,17 +1,17 @@
-//! Everything that waits, retries, renews and cleans up: once, for all stores.
+//! Waiting, retries, renewal and clean-up, implemented once for all stores.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `thread` | the engine's own thread and runtime |
-//! | `core` | what all handles of one client share |
-//! | `queue/` | what a task of this process goes through until it has the lock |
-//! | `grant/` | what becomes of a grant: renewal, loss, release |
+//! | `core` | the state shared by all handles of one client |
+//! | `queue/` | the steps of a task until it has the lock |
+//! | `grant/` | the life of a grant: renewal, loss, release |
 //! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
-//! | `tasks` | what backends run on the engine |
-//! | `pulse` | whether the store answers |
-//! | `report` | tracing events, told from another thread |
-//! | `timing` | every length of time |
-//! | `block` | waiting on threads |
+//! | `tasks` | tasks that backends run on the engine |
+//! | `pulse` | liveness of the store |
+//! | `report` | tracing events, emitted from another thread |
+//! | `timing` | all durations |
+//! | `block` | blocking waits on threads |
 
 mod block;
 mod core;

@@ -1,4 +1,4 @@
-//! Whether the store answers: what keeps "busy" from being said of a store that is down, and a wait from going on for
+//! Liveness of the store: prevents "busy" from being reported for a store that is down, and a wait from going on for
 //! ever.
 
 use crate::engine::core::Core;
@@ -9,30 +9,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// What one client has heard of its store.
+/// One client's knowledge about its store.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    /// When the store last answered, in nanoseconds.
+    /// The time of the store's last answer, in nanoseconds.
     heard: AtomicU64,
-    /// The question whether it is there, for all who want to know.
+    /// The pending liveness check, shared by all tasks that need its result.
     probe: Mutex<Option<watch::Receiver<Option<Result<()>>>>>,
-    /// Whether there is an outage.
+    /// True during an outage.
     down: AtomicBool,
     outage: Mutex<Option<Outage>>,
 }
 
-/// A time without answers.
+/// A period without answers.
 #[derive(Debug)]
 struct Outage {
     since: Moment,
     last: Moment,
     failures: u64,
-    /// Whether something was answered after the last failure.
+    /// True if the store answered after the last failure.
     answered: bool,
 }
 
 impl Core {
-    /// The store has answered something.
+    /// Records that the store has answered.
     pub(crate) fn hear(&self) {
         let now = self.now();
         self.pulse.heard.store(now.as_nanos(), Ordering::Relaxed);
@@ -57,10 +57,11 @@ impl Core {
         }
     }
 
-    /// A request of the engine's own has failed. Told once for each outage: with a thousand locks it is the same server.
+    /// Records that a request of the engine itself has failed. Reported once per outage: a thousand locks share the
+    /// same server.
     pub(crate) fn failed(&self, doing: Doing, name: &Name, error: &Error) {
         if doing == Doing::Acquiring && !error.is_retryable() {
-            // Those who wait are told.
+            // The waiters receive this error themselves.
             return;
         }
         let now = self.now();
@@ -78,20 +79,21 @@ impl Core {
         }
     }
 
-    /// Whether the store has answered something since then, or shortly before.
+    /// Returns true if the store has answered since then, or shortly before.
     fn has_heard(&self, since: Moment) -> bool {
         let heard = Moment::from_nanos(self.pulse.heard.load(Ordering::Relaxed));
         self.is_immediate() || heard + RECENT_ANSWER >= since
     }
 
-    /// Finds out in the background whether the store is there, if that is not known.
+    /// Checks the store in the background, unless it has answered recently.
     pub(crate) fn check_pulse(self: &Arc<Self>, now: Moment) {
         if !self.has_heard(now) {
             drop(self.probe());
         }
     }
 
-    /// Makes sure that the store has answered something since then; asks it if need be, and waits for that until `by`.
+    /// Ensures that the store has answered since then; sends it a request if necessary, and waits for the answer until
+    /// `by`.
     pub(crate) async fn answers_since(self: &Arc<Self>, since: Moment, by: Moment) -> Result<()> {
         if self.has_heard(since) {
             return Ok(());
@@ -107,7 +109,7 @@ impl Core {
         }
     }
 
-    /// One question at a time, in the background.
+    /// Starts a check in the background, at most one at a time.
     fn probe(self: &Arc<Self>) -> watch::Receiver<Option<Result<()>>> {
         let mut probe = lock(&self.pulse.probe);
         if let Some(told) = probe.as_ref().filter(|t| t.borrow().is_none() && t.has_changed().is_ok()) {
@@ -130,7 +132,7 @@ impl Core {
         told
     }
 
-    /// Nothing has come in time.
+    /// Returns the error for an answer that did not come in time.
     pub(crate) fn silence(&self) -> Error {
         let silence = Error::new(ErrorKind::Unavailable, "the store did not answer in time");
         self.at_the_server(silence.with_backend(self.backend.info().scheme))

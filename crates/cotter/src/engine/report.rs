@@ -1,4 +1,4 @@
-//! Tracing events, told from another thread.
+//! Tracing events, emitted from another thread.
 //!
 //! A subscriber is user code and may block; the engine must not run it, or a slow log would lose locks.
 
@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the engine has to tell.
+/// An event to report.
 pub(crate) enum Event {
     Lost {
         name: Name,
@@ -31,7 +31,7 @@ pub(crate) enum Event {
     Restarted,
 }
 
-/// What the engine was at when it failed. It tries again.
+/// The operation of the engine that failed. It is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
     Acquiring,
@@ -52,12 +52,12 @@ impl Doing {
     }
 }
 
-/// Events that nobody has taken yet; more are dropped and counted.
+/// The maximum number of queued events; more are dropped and counted.
 const WAITING: usize = 1024;
 
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Where the thread that tells listens, and the process that it belongs to.
+/// The sender to the reporting thread, and the process that it belongs to.
 type Channel = (u32, SyncSender<Event>);
 
 /// Queues an event; never blocks.

@@ -1,5 +1,5 @@
-//! Which connection carries a request: what ends in one round trip goes out from the caller's own task, where its
-//! runtime has a connection; else over the engine's.
+//! Choice of the connection for a request: a single round trip is sent from the caller's own task if its runtime has a
+//! connection, otherwise over the engine's.
 
 use crate::backend::{Backend, Connect, Host};
 use crate::engine::core::Core;
@@ -10,28 +10,28 @@ use std::future::Future;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::runtime::{Handle, Id};
 
-/// One connection per runtime that calls, for stores whose driver lives in a runtime.
+/// One connection per calling runtime, for stores whose driver lives in a runtime.
 pub(crate) struct Connections {
     store: Arc<dyn Connect>,
     host: Host,
     by_runtime: Arc<Runtimes>,
 }
 
-/// The runtimes that have called and not ended since.
+/// The runtimes that have made calls and have not ended since.
 pub(super) type Runtimes = RwLock<Vec<Arc<Entry>>>;
 
-/// So many runtimes without a connection are remembered.
+/// The maximum number of runtimes without a connection that are remembered.
 const STRANGERS: usize = 32;
 
-/// Where a request of the calling task goes out.
+/// The place where a request of the calling task is sent.
 pub(crate) enum Here {
-    /// From this task, over this connection.
+    /// Sent from this task, over this connection.
     Inline(Arc<dyn Backend>),
-    /// From the engine: the runtime around has no connection, or there is none.
+    /// Sent from the engine: the current runtime has no connection, or there is no runtime.
     Engine,
 }
 
-/// The connection that carried a request, once that is known: what it left behind is undone there.
+/// The connection that carried a request, once known: anything that the request left behind is undone there.
 pub(crate) type Carrier = Arc<OnceLock<Arc<dyn Backend>>>;
 
 impl Connections {
@@ -39,7 +39,7 @@ impl Connections {
         Self { store, host, by_runtime: Arc::default() }
     }
 
-    /// The connection of this runtime. Nobody waits for it: while it is being made, requests go out over the engine's.
+    /// Returns the connection of this runtime. Never waits: while it is being made, requests go over the engine's.
     fn of(&self, runtime: &Handle) -> Option<Arc<dyn Backend>> {
         let entry = self.entry(runtime.id());
         let backend = entry.backend();
@@ -58,7 +58,7 @@ impl Connections {
         drop(read);
         let mut entries = self.by_runtime.write().unwrap_or_else(PoisonError::into_inner);
         known(&entries).unwrap_or_else(|| {
-            // Nobody hears of the end of those that have no connection: the oldest of them make room.
+            // The end of runtimes without a connection goes unnoticed, so the oldest of them make room.
             let without = entries.iter().filter(|e| !e.is_tied()).count();
             if without >= STRANGERS {
                 let oldest = entries.iter().position(|e| !e.is_tied());
@@ -77,7 +77,7 @@ impl Connections {
 }
 
 impl Core {
-    /// The way for requests of the calling task.
+    /// Returns the route for requests of the calling task.
     pub(crate) fn here(&self) -> Here {
         let capabilities = &self.backend.info().capabilities;
         if capabilities.immediate {
@@ -93,7 +93,7 @@ impl Core {
         self.connections.of(&runtime).map_or(Here::Engine, Here::Inline)
     }
 
-    /// Does something that asks the store where the engine's connection is driven.
+    /// Runs work that asks the store where the engine's connection is driven.
     pub(crate) async fn on_engine<T, F>(&self, work: F) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send + 'static,
@@ -108,7 +108,7 @@ impl Core {
     }
 }
 
-/// A task of the engine that did not end well.
+/// The error for an engine task that ended abnormally.
 pub(crate) fn crashed(e: &tokio::task::JoinError) -> Error {
     Error::new(ErrorKind::Unavailable, format!("a task of the engine ended early: {e}"))
         .with_outcome_unknown()

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot;
 
-/// One runtime that calls.
+/// A runtime that makes calls.
 pub(super) struct Entry {
     runtime: Id,
     requests: AtomicU32,
@@ -21,15 +21,15 @@ pub(super) struct Entry {
 }
 
 enum State {
-    /// Nobody connects; nobody tries before that moment.
+    /// Not connected; no attempt is made before that moment.
     Apart(Moment),
-    /// A task on that runtime connects, or has connected. It ends when the sender is dropped.
+    /// A task on that runtime is connecting or has connected. It ends when the sender is dropped.
     Tied(#[allow(dead_code, reason = "its end is what counts")] oneshot::Sender<()>),
     /// That runtime has no timers, or no sockets.
     Unfit,
 }
 
-/// A runtime gets a connection with so many requests: one lock that is taken and given back is not worth it.
+/// The number of requests after which a runtime gets a connection: a single lock and release is not worth one.
 const WORTH_IT: u32 = 3;
 
 impl Entry {
@@ -50,18 +50,18 @@ impl Entry {
         self.backend.get().cloned()
     }
 
-    /// Whether its end will be noticed.
+    /// Returns true if the end of the runtime will be noticed.
     pub(super) fn is_tied(&self) -> bool {
         matches!(*self.state(), State::Tied(_))
     }
 
-    /// Counts a request; true when it is time to connect.
+    /// Counts a request. Returns true when it is time to connect.
     pub(super) fn wants_one(&self, now: Moment) -> bool {
         self.requests.fetch_add(1, Ordering::Relaxed) + 1 >= WORTH_IT
             && matches!(*self.state(), State::Apart(until) if now >= until)
     }
 
-    /// Begins to connect, unless somebody else has begun.
+    /// Starts to connect, unless another task has started.
     pub(super) fn connect(
         entry: &Arc<Self>,
         all: &Arc<Runtimes>,
@@ -88,12 +88,12 @@ impl Entry {
                     Ok(backend) => tie.made(backend),
                     Err(_) => return tie.let_go(State::Apart(host.clock().now() + RECONNECT_PAUSE)),
                 }
-                // The entry goes with its client, and this task with its runtime.
+                // The entry ends with its client, and this task with its runtime.
                 let _ = untied.await;
             });
         };
-        // A thread of its own: what a runtime cannot do is told by a panic, which must not be that of a caller.
-        // Where there can be none, the entry goes, and the next requests try again.
+        // A separate thread, because a runtime reports missing features by panicking, and that panic must not hit a
+        // caller. If no thread can be started, the entry is removed, and later requests try again.
         let _ = thread::Builder::new().name("cotter-probe".into()).spawn(begin);
     }
 
@@ -102,7 +102,7 @@ impl Entry {
     }
 }
 
-/// Whether a driver can live there. tokio has no question for that.
+/// Returns true if a driver can live in this runtime. tokio has no API for this.
 fn is_fit(runtime: &Handle) -> bool {
     let _inside = runtime.enter();
     catch_unwind(|| {
@@ -112,7 +112,7 @@ fn is_fit(runtime: &Handle) -> bool {
     .is_ok()
 }
 
-/// What the task of a runtime has in hand. Dropped with the runtime, it takes the entry out.
+/// The work of the task on a runtime. Dropped with the runtime, it removes the entry.
 struct Tie {
     entry: Weak<Entry>,
     all: Weak<Runtimes>,
@@ -125,7 +125,7 @@ impl Tie {
         }
     }
 
-    /// The runtime goes on, without a connection for now.
+    /// Gives up the connection for now; the runtime continues.
     fn let_go(mut self, state: State) {
         if let Some(entry) = std::mem::take(&mut self.entry).upgrade() {
             *entry.state() = state;
@@ -142,7 +142,7 @@ impl Drop for Tie {
         }
         let mut entries = all.write().unwrap_or_else(PoisonError::into_inner);
         let gone = entries.iter().position(|e| Arc::ptr_eq(e, &entry)).map(|at| entries.swap_remove(at));
-        // Not under the lock: it may be the end of a connection.
+        // Not under the lock: this may drop a connection.
         drop(entries);
         drop(gone);
     }

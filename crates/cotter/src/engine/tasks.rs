@@ -1,4 +1,4 @@
-//! The tasks that a backend runs on the engine: keepers of sessions, readers of wake-up channels.
+//! Tasks that a backend runs on the engine, such as keeping a session alive or reading a wake-up channel.
 
 use crate::backend::Spawn;
 use crate::{Clock, Moment};
@@ -48,7 +48,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// Ends the tasks with their client: a backend that holds its own host would keep them for ever.
+/// Ends the tasks with their client: a backend that holds its own host would keep them alive for ever.
 #[derive(Debug)]
 pub(crate) struct EndsTasks(pub(crate) Arc<Tasks>);
 

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, EnterGuard, Handle, Id, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Where renewal, waiting, clean-up and loss timers run: a thread of its own with a runtime of its own, so that no
+/// The runtime of renewal, waiting, clean-up and loss timers: a separate thread with its own runtime, so that no
 /// executor of a user, however busy, delays them.
 pub(crate) struct Engine {
     handle: Handle,
@@ -23,8 +23,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// The engine of this process, started at the first call. A fork has another one than its parent, whose thread it
-    /// does not have.
+    /// Returns the engine of this process, started on the first call. A fork gets its own, because it does not have
+    /// its parent's thread.
     pub(crate) fn process() -> Result<Arc<Self>> {
         static PROCESS: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
         let process = || PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,23 +32,23 @@ impl Engine {
         if let Some(engine) = ours(&process()) {
             return Ok(engine);
         }
-        // Not under the lock, so that a fork hardly ever finds it taken.
+        // Not under the lock, so that a fork is unlikely to find it locked.
         let started = start_thread(None)?;
         let mut process = process();
         if let Some(engine) = ours(&process) {
             return Ok(engine);
         }
-        // What the parent's engine has in hand is not ours to end.
+        // A child must not end the work of its parent's engine.
         std::mem::forget(process.replace(started.clone()));
         Ok(started)
     }
 
-    /// An engine on a thread of its own that keeps this time.
+    /// Starts an engine on its own thread that uses this clock.
     pub(crate) fn on_clock(clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         start_thread(Some(clock))
     }
 
-    /// An engine inside the runtime that calls.
+    /// Creates an engine inside the calling runtime.
     pub(crate) fn in_runtime(handle: Handle) -> Arc<Self> {
         let clock = Arc::new(RuntimeClock::new(handle.clone()));
         Self::start(handle, clock, None)
@@ -68,7 +68,7 @@ impl Engine {
         self.handle.spawn(work)
     }
 
-    /// A place for the tasks of a new client.
+    /// Creates a task collection for a new client.
     pub(crate) fn tasks(&self) -> Arc<Tasks> {
         Tasks::new(self.handle.clone())
     }
@@ -89,14 +89,14 @@ impl Engine {
         &self.agenda
     }
 
-    /// An engine as a forked child finds it: its process has another id.
+    /// Returns an engine as a forked child sees it: its process has another id.
     #[cfg(test)]
     pub(crate) fn forked(&self) -> Arc<Self> {
         let (handle, clock) = (self.handle.clone(), self.clock.clone());
         Arc::new(Self { handle, clock, agenda: self.agenda.clone(), pid: self.pid + 1, _stop: None })
     }
 
-    /// Whether this process is a fork of the one that the engine lives in: nothing works there.
+    /// Returns true if this process is a fork of the engine's process: nothing works there.
     pub(crate) fn is_forked(&self) -> bool {
         std::process::id() != self.pid
     }
@@ -117,7 +117,7 @@ fn start_thread(clock: Option<Arc<dyn Clock>>) -> Result<Arc<Engine>> {
     let (stop, stopped) = oneshot::channel::<()>();
     let (tell, told) = std::sync::mpsc::sync_channel(1);
     let theirs = idle.clone();
-    // What cannot be built is dropped there as well: a runtime must not be dropped in a task.
+    // If building fails, parts are dropped there as well: a runtime must not be dropped in a task.
     std::thread::Builder::new()
         .name("cotter-engine".into())
         .spawn(move || match build(clock, &theirs) {
@@ -136,7 +136,7 @@ fn start_thread(clock: Option<Arc<dyn Clock>>) -> Result<Arc<Engine>> {
 
 fn build(clock: Option<Arc<dyn Clock>>, idle: &Arc<IdleState>) -> std::io::Result<(Runtime, Arc<dyn Clock>)> {
     let mut builder = Builder::new_current_thread();
-    // Only a clock that a test moves waits for the thread to be idle; the others need not hear of it.
+    // Only a clock that a test advances waits for the thread to be idle; other clocks need no notification.
     if clock.is_some() {
         let (parked, unparked) = (idle.clone(), idle.clone());
         builder.on_thread_park(move || parked.set(true)).on_thread_unpark(move || unparked.set(false));
@@ -151,10 +151,10 @@ fn build(clock: Option<Arc<dyn Clock>>, idle: &Arc<IdleState>) -> std::io::Resul
 }
 
 fn run(runtime: Runtime, stopped: oneshot::Receiver<()>, idle: &IdleState) {
-    // What vendor crates say to `tracing` here must not run a subscriber of the user's.
+    // `tracing` calls of vendor crates must not run a subscriber of the user's here.
     let _mute = tracing::dispatcher::set_default(&tracing::Dispatch::none());
     let _ = runtime.block_on(stopped);
-    // It may end without having parked once more: nobody must wait for that.
+    // The thread may end without parking again; nothing must wait for that.
     idle.set(true);
     // A blocking pool or a stuck task must not keep the thread.
     runtime.shutdown_background();
@@ -165,7 +165,7 @@ fn system_clock(handle: &Handle) -> std::io::Result<Arc<dyn Clock>> {
     let _inside = handle.enter();
     let (driver, ticks) = (timers.clone(), timers.ticks()?);
     handle.spawn(async move {
-        // The descriptor is ours and stays open: an error here is a bug, and silence would lose every deadline.
+        // The descriptor is ours and stays open: an error here is a bug, and ignoring it would lose every deadline.
         driver.drive(ticks).await.expect("the timer descriptor can be read");
     });
     Ok(Arc::new(SystemClock(timers)))
@@ -179,7 +179,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    /// The engine ends at any point of the wait for it.
+    /// Ends the engine at every point of the wait for it.
     #[test]
     fn a_clock_does_not_wait_for_an_engine_that_has_ended() {
         let clock = ManualClock::new();
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// A real fork needs unsafe code; what the child sees differs from this only by the missing thread.
+    /// A real fork needs unsafe code; a child's view differs from this only by the missing thread.
     #[test]
     fn a_fork_of_the_holder_is_told_so_and_touches_nothing() {
         let (store, parent) = (memory::Store::new(), Engine::process().unwrap());

@@ -1,4 +1,4 @@
-//! Every length of time that the engine uses, and what it is for.
+//! Every duration that the engine uses, and its purpose.
 
 use crate::backend::Backoff;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) const RENEWAL_RETRY_SHARE: u32 = 12;
 pub(crate) const RENEWAL_RETRY: (Duration, Duration) = (MS, SECOND);
 /// Renewals that fall due within this share of their lease are sent together.
 pub(crate) const RENEWAL_GRID_SHARE: u32 = 128;
-/// A lease that a store gave for less than the ttl is renewed after this time: whoever holds for longer needs the rest.
+/// A lease that a store granted for less than the ttl is renewed after this time: longer holds need the rest.
 pub(crate) const CONFIRM_AFTER: Duration = Duration::from_millis(100);
 /// A renewed lease with this much left can be used at once; with less it is renewed first.
 pub(crate) const USABLE_LEASE: Duration = SECOND;
@@ -25,7 +25,7 @@ pub(crate) const USABLE_LEASE: Duration = SECOND;
 
 /// The time for which a lock passes from task to task here before other processes get their turn.
 pub(crate) const TURN_SLICE: Duration = Duration::from_millis(5);
-/// The time that a task has to take the lock that it was given, before the next task gets it.
+/// The time that a task has to take the lock it was given, before the next task gets it.
 pub(crate) const TAKE_WITHIN: Duration = Duration::from_millis(10);
 
 // Waiting for answers.
@@ -34,13 +34,13 @@ pub(crate) const TAKE_WITHIN: Duration = Duration::from_millis(10);
 pub(crate) const LATE_ANSWER: Duration = Duration::from_millis(20);
 /// Every request gets this long for its answer, however short the wait.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(100);
-/// A request whose caller has gone is kept for this long; its driver may have died with its runtime.
+/// A request whose caller is gone is kept for this long; its driver may have died with its runtime.
 pub(crate) const ABANDONED_REQUEST: Duration = Duration::from_secs(2);
-/// The limits between which a silent store is asked whether it lives, as a share of `give_up`.
+/// The limits of the interval at which a silent store is checked, a share of `give_up`.
 pub(crate) const HEARTBEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// The heartbeats in the time after which an acquisition gives up.
 pub(crate) const HEARTBEATS: u32 = 6;
-/// An answer this recent says that the store is there now.
+/// An answer this recent shows that the store is available now.
 pub(crate) const RECENT_ANSWER: Duration = Duration::from_millis(100);
 /// An outage is over when the store answers this long after the last failure.
 pub(crate) const CALM: Duration = SECOND;
@@ -59,7 +59,7 @@ pub(crate) const fn release_backoff() -> Backoff {
     Backoff::new(Duration::from_millis(10), SECOND)
 }
 
-/// Pauses before an unknown outcome is undone once more, so that a request that lands late is undone within seconds.
+/// Pauses before an unknown outcome is undone again, so that a request that lands late is undone within seconds.
 pub(crate) const UNDO_PAUSES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 

@@ -45,7 +45,7 @@ impl Memory {
         Self { shared, clock, info }
     }
 
-    /// A held lock as a grant, with the time that is actually left.
+    /// Returns the grant for a held lock, with the time that is actually left.
     fn grant(&self, held: Held, now: Now, as_of: Moment) -> Grant {
         let left = held.ends.since(now.at);
         let mut grant = Grant::new(held.claim, held.number, as_of);
@@ -53,7 +53,7 @@ impl Memory {
         grant
     }
 
-    /// The current time on the client's clock and on the store's.
+    /// Returns the current time on the client's clock and on the store's.
     fn moments(&self) -> (Moment, Now) {
         let now = self.shared.now();
         let one_clock = Arc::ptr_eq(&self.clock, &self.shared.time().clock);
@@ -80,7 +80,7 @@ impl Memory {
     }
 }
 
-/// The longest time that a waiter relies on being woken.
+/// The longest time that a waiter sleeps without checking again.
 const MAX_POLL_PERIOD: Duration = Duration::from_secs(60);
 
 /// A claim that waits in the queue. Dropping it before the grant leaves the queue.
@@ -105,7 +105,7 @@ impl Attempt for QueueEntry<'_> {
         Box::pin(self.woken.clone().notified_owned())
     }
 
-    /// Until the next lease ends.
+    /// Returns the time until the next lease ends.
     fn period(&self) -> Duration {
         let name = &self.claim.name;
         let ends = self.memory.shared.with(name, |lock, now| lock.next_end().map(|e| e.since(now.at)));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// A waiter that missed its hint looks again after this time.
+/// The time after which a waiter that missed its hint checks again.
 const PERIOD: Duration = Duration::from_secs(5);
 
 type Key = (Name, String);

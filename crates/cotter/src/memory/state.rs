@@ -15,7 +15,7 @@ pub(super) struct Lock {
     last: u64,
     pub(super) holders: Vec<Held>,
     queue: VecDeque<Queued>,
-    /// The last claim that was evicted at once, for as long as its lease would have lasted, so that its holder is told
+    /// The last claim that was evicted at once, for as long as its lease would have lasted, so that its holder learns
     /// the cause.
     evicted: Option<(ClaimId, Moment)>,
 }
@@ -53,7 +53,7 @@ impl Lock {
         }
     }
 
-    /// The grant of this claim, or a new one if the name is free and nobody waits.
+    /// Returns the grant of this claim, or a new one if the name is free and has no waiters.
     pub(super) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
         if let Some(held) = self.held(claim.id) {
             return Ok(Some(held.clone()));
@@ -127,7 +127,7 @@ impl Lock {
         }
     }
 
-    /// Another number of permits, for all that use them.
+    /// Changes the number of permits for all users of the name.
     pub(super) fn set_limit(&mut self, of: u32, now: Now) {
         let claims = self.holders.iter_mut().map(|h| &mut h.claim);
         for claim in claims.chain(self.queue.iter_mut().map(|q| &mut q.claim)) {
@@ -146,7 +146,7 @@ impl Lock {
         self.holders.iter_mut().find(|h| h.claim.id == id)
     }
 
-    /// Returns the time left, at least `ttl`, or why the claim holds nothing any more.
+    /// Returns the time left, at least `ttl`, or the reason why the claim no longer holds anything.
     pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Result<Duration, LossCause> {
         if self.is_evicted(id) {
             return Err(LossCause::Evicted);
@@ -160,7 +160,7 @@ impl Lock {
         self.held(id).map_or_else(|| self.evicted.is_some_and(|(evicted, _)| evicted == id), |h| h.evicted)
     }
 
-    /// Whether the claim holds the lock and was not evicted: only then may it write notes.
+    /// Returns true if the claim holds the lock and was not evicted: only then may it write notes.
     pub(super) fn is_good(&self, id: ClaimId) -> bool {
         self.held(id).is_some() && !self.is_evicted(id)
     }
@@ -178,7 +178,7 @@ impl Lock {
             self.last = held.number + u64::from(leave.used.min(held.turns)) - 1;
         }
         if let Some(rest) = leave.keep_for {
-            // Nobody knows this id, so nobody can extend or release the rest of the lease.
+            // The new id is unknown to every client, so the rest of the lease cannot be extended or released.
             held.claim.id = ClaimId::random();
             held.ends = now.at + rest;
             self.holders.push(held);
@@ -228,19 +228,19 @@ impl Lock {
         self.last
     }
 
-    /// Wakes the first waiter, so that it looks again.
+    /// Wakes the first waiter so that it checks again.
     pub(super) fn wake_first(&self) {
         if let Some(head) = self.queue.front() {
             head.woken.notify_one();
         }
     }
 
-    /// The end of the lease that ends first.
+    /// Returns the end of the lease that ends first.
     pub(super) fn next_end(&self) -> Option<Moment> {
         self.holders.iter().map(|h| h.ends).min()
     }
 
-    /// A free name can be forgotten once the clock has passed its last token.
+    /// Returns true if the name can be forgotten: it is free and the clock has passed its last token.
     pub(super) fn is_forgettable(&self, now: Now) -> bool {
         let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_none());
         !is_used && self.last < now.micros

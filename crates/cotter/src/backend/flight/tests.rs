@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 const SOON: Duration = Duration::from_secs(5);
 
-/// A call that answers with what it is sent.
+/// Creates a call that answers with the value it is sent.
 fn call() -> (oneshot::Sender<u32>, impl Future<Output = Result<u32>> + Send + 'static) {
     let (tell, told) = oneshot::channel();
     (tell, async move { told.await.map_err(|_| crashed()) })
@@ -26,7 +26,7 @@ async fn a_call_outlives_its_caller() {
     yield_now().await;
     caller.abort();
     assert!(caller.await.unwrap_err().is_cancelled());
-    // A release that gives up and comes back.
+    // A release that is given up and repeated.
     assert!(timeout(Duration::from_millis(10), flights.land(id)).await.is_err());
     tell.send(7).unwrap();
     assert_eq!(timeout(SOON, flights.land(id)).await.unwrap().unwrap().unwrap(), 7);
@@ -62,7 +62,7 @@ async fn a_waiter_that_is_not_polled_holds_up_nobody() {
         async move { flight.land().await }
     });
     yield_now().await;
-    // Was polled last, and is gone when the answer comes.
+    // Polled last, and gone when the answer comes.
     drop(timeout(Duration::ZERO, flight.land()).await);
     tell.send(7).unwrap();
     assert_eq!(timeout(SOON, other).await.unwrap().unwrap().unwrap(), 7);

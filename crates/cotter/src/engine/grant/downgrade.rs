@@ -1,4 +1,4 @@
-//! From writer to reader, without a gap.
+//! Downgrade from writer to reader, without a gap.
 
 use crate::backend::Feature;
 use crate::engine::grant::hold::Hold;
@@ -7,7 +7,7 @@ use crate::{Error, ErrorKind, Guard, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Goes on as a reader. The guard is used up in any case: what fails half-way is given back.
+/// Continues as a reader. The guard is consumed in any case: if the downgrade fails half-way, the lock is released.
 pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     guard.check()?;
     guard.hold().core.backend.info().require(Feature::Downgrade)?;
@@ -19,7 +19,7 @@ pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     let asked = hold.clone();
     let shared = hold.core.on_engine(async move { asked.core.backend.downgrade(&asked.grant).await });
     let mut grant = shared.await?;
-    // The reader carries the token that the writer had.
+    // The reader carries the writer's token.
     (grant.number, grant.turns) = (guard.token().get(), 1);
     let reader = Hold::new(&hold.core, &hold.line, grant, hold.lease);
     let (serial, token) = reader.next_turn(None).expect("a grant has at least one turn");
@@ -28,8 +28,8 @@ pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     Ok(Guard::new(reader, serial, token))
 }
 
-/// The writer's hold is over, but the store must not be told: its claim is the reader's now. Nor must it pass to a
-/// writer that waits here, which is what a rest to keep prevents.
+/// Ends the writer's hold without telling the store, because its claim now belongs to the reader. The hold must not
+/// pass to a waiting local writer either, which a `keep_for` prevents.
 fn retire(hold: &Arc<Hold>, guard: Guard) {
     let serial = guard.into_serial();
     if let Returned::Send(parting) = give_back(hold, serial, Some(Duration::ZERO)) {

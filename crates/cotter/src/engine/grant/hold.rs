@@ -1,4 +1,4 @@
-//! One grant as this process believes in it.
+//! One grant as this process sees it.
 
 use crate::backend::{Grant, Mode, OnLoss, Session};
 use crate::engine::core::Core;
@@ -12,44 +12,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// A grant, and the guards that live on it: one after the other (local turns), or several at once (re-entry).
+/// A grant and the guards that live on it: one after the other (local turns), or several at once (re-entry).
 #[derive(Debug)]
 pub(crate) struct Hold {
     pub(crate) core: Arc<Core>,
     pub(crate) line: Arc<Line>,
     pub(crate) grant: Grant,
     pub(crate) lease: Lease,
-    /// When a local successor must not be served any more.
+    /// The moment after which no local successor is served.
     pub(crate) slice_end: Moment,
     deadline: AtomicU64,
-    /// The end of `max_hold`, or of a fixed lease that the store does not end by itself.
+    /// The end of `max_hold`, or of a fixed lease that the store does not expire itself.
     ends: AtomicU64,
     pub(crate) renew_at: AtomicU64,
-    /// Its place on the agenda, guarded by the agenda's own lock; zero when it has none.
+    /// The hold's due time on the agenda, guarded by the agenda's own lock; zero when it is not on it.
     pub(crate) due: AtomicU64,
-    /// Which one it is among those with that place.
+    /// The index among the holds with the same due time.
     pub(crate) seat: AtomicUsize,
     watch: Mutex<Watch>,
 }
 
 #[derive(Debug, Default)]
 struct Watch {
-    /// Guards that were not given back before a loss; frozen by it, so that their signals keep telling it.
+    /// Guards that were not released before a loss; frozen by the loss, so that their signals keep reporting it.
     live: Vec<u32>,
-    /// Guards that exist.
+    /// The number of existing guards.
     guards: usize,
     next_serial: u32,
     wakers: Vec<Listener>,
     lost: Option<LossCause>,
-    /// The last guard was given back and the store has not answered yet: only its answer says how the signals end.
+    /// The last guard was released and the store has not answered yet: only its answer decides how the signals end.
     releasing: bool,
-    /// Turns of the block that were used.
+    /// The number of turns of the block that were used.
     used: u16,
     owner: Option<Owner>,
     notes_written: u64,
 }
 
-/// One [`LossSignal`](crate::LossSignal) that waits.
+/// A waiting [`LossSignal`](crate::LossSignal).
 #[derive(Debug)]
 struct Listener {
     serial: u32,
@@ -57,7 +57,7 @@ struct Listener {
     waker: Waker,
 }
 
-/// The serial of a guard and the token it carries.
+/// The serial of a guard and the token that it carries.
 pub(crate) type Turn = (u32, FencingToken);
 
 impl Hold {
@@ -87,7 +87,7 @@ impl Hold {
         })
     }
 
-    /// Lets it be renewed and be lost. Once its first guard exists, or a loss would find nobody to tell.
+    /// Starts renewal and loss detection. Must be called after the first guard exists, or a loss would notify nobody.
     pub(crate) fn activate(self: &Arc<Self>) {
         self.core.engine.agenda().insert(self, self.slice_end - TURN_SLICE);
         if let Some(session) = &self.grant.session {
@@ -108,27 +108,28 @@ impl Hold {
         self.core.clock()
     }
 
-    /// The moment after which nothing of this hold is valid; `None` when it lives with the process or session.
+    /// Returns the moment after which this hold is no longer valid; `None` if it lives as long as the process or
+    /// session.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
         let end = Moment::from_nanos(end).min(self.session_end().unwrap_or(Moment::NEVER));
         (end != Moment::NEVER).then_some(end)
     }
 
-    /// When the session that it lives with is over, unless it is proved again.
+    /// Returns the end of the session that the hold lives with, unless a new proof extends it.
     fn session_end(&self) -> Option<Moment> {
         let (as_of, lasts) = self.grant.session.as_ref()?.proof()?;
         Some(deadline(&self.core, as_of, Some(lasts)))
     }
 
-    /// When to warn of the deadline that comes `margin` later, and that deadline. While a renewal on time can still move
-    /// it, that is no warning: a lease that was given for a moment only, until its first renewal, is shorter than many a
-    /// margin.
+    /// Returns when to warn of the deadline that comes `margin` later, together with that deadline. No warning is due
+    /// while a timely renewal can still move the deadline: a lease granted only briefly, until its first renewal, is
+    /// shorter than many margins.
     pub(crate) fn warn_at(&self, margin: Duration) -> Option<(Moment, Moment)> {
         let deadline = self.deadline()?;
         let proof = self.grant.session.as_ref().and_then(Session::proof);
         if let Some((as_of, lasts)) = proof.filter(|_| self.session_end() == Some(deadline)) {
-            // The next proof is due a third of the way: as long as only one is missing, that is no warning.
+            // The next proof is due after a third of the time: a single missing proof is no reason to warn.
             return Some(((deadline - margin).max(as_of + lasts * 2 / RENEWAL_SHARE), deadline));
         }
         let renewal = Moment::from_nanos(self.renew_at.load(Ordering::Acquire));
@@ -137,7 +138,8 @@ impl Hold {
         Some((if is_moved { at.max(renewal + deadline.since(renewal) / 2) } else { at }, deadline))
     }
 
-    /// Why it is lost, if it is. Looks at the clock: a paused holder learns it here first.
+    /// Returns the cause of the loss, if the hold is lost. Checks the clock: a paused holder learns of the loss here
+    /// first.
     pub(crate) fn lost(self: &Arc<Self>) -> Option<LossCause> {
         if let Some(cause) = self.lock().lost {
             return Some(cause);
@@ -150,7 +152,7 @@ impl Hold {
         Some(cause)
     }
 
-    /// Why it is over at `now` by its own clock, if it is.
+    /// Returns why the hold has expired at `now` by its own clock, if it has.
     pub(crate) fn overdue(&self, now: Moment) -> Option<LossCause> {
         if now.as_nanos() >= self.ends.load(Ordering::Acquire) {
             let by_client = self.lease.max_hold.is_some() && self.lease.renewed;
@@ -162,15 +164,16 @@ impl Hold {
         (now.as_nanos() >= self.deadline.load(Ordering::Acquire)).then_some(LossCause::Expired)
     }
 
-    /// Marks it lost, wakes all who want to know, and frees what the store may still hold. Only the first call counts.
+    /// Marks the hold as lost, wakes all listeners, and frees anything that the store may still hold. Only the first
+    /// call has an effect.
     pub(crate) fn lose(self: &Arc<Self>, cause: LossCause) {
         if let (LossCause::SessionLost, Some(session)) = (cause, &self.grant.session) {
-            // Over for one is over for all.
+            // A session that has ended for one grant has ended for all.
             session.lose(cause);
         }
         let Some(wakers) = self.mark_lost(cause) else { return };
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
-        // First the line, then the news: who is told and tries again must not find the old hold there.
+        // Update the line before waking: a woken task that tries again must not find the old hold there.
         release::after_loss(self);
         wakers.into_iter().for_each(|l| l.waker.wake());
     }
@@ -184,7 +187,7 @@ impl Hold {
         Some(std::mem::take(&mut watch.wakers))
     }
 
-    /// A guard more: the next turn of the block. `None` when the block is used up.
+    /// Adds a guard for the next turn of the block. Returns `None` when the block is used up.
     pub(crate) fn next_turn(&self, owner: Option<Owner>) -> Option<Turn> {
         let mut watch = self.lock();
         if watch.used >= self.grant.turns || watch.lost.is_some() {
@@ -196,7 +199,7 @@ impl Hold {
         Some((serial, self.token_of(watch.used)))
     }
 
-    /// The same turn once more, for the same owner.
+    /// Adds a guard for the same turn and owner.
     pub(crate) fn re_enter(&self) -> Turn {
         let mut watch = self.lock();
         let serial = watch.enter();
@@ -219,7 +222,7 @@ impl Hold {
         self.lock().used
     }
 
-    /// How many guards live on this hold.
+    /// Returns the number of guards that live on this hold.
     pub(crate) fn count(&self) -> usize {
         self.lock().guards
     }
@@ -228,7 +231,7 @@ impl Hold {
         self.lock().used < self.grant.turns
     }
 
-    /// A guard less; answers how many are left and how it was lost before, if it was.
+    /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
     pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
         let mut watch = self.lock();
         watch.guards -= 1;
@@ -243,7 +246,7 @@ impl Hold {
         (left, None)
     }
 
-    /// The last guard goes and the store is told; answers as [`leave`](Self::leave). Signals wait for
+    /// Removes the last guard before the release is sent; returns the same as [`leave`](Self::leave). Signals wait for
     /// [`end_release`](Self::end_release).
     pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
         let mut watch = self.lock();
@@ -252,7 +255,8 @@ impl Hold {
         (watch.guards, watch.lost)
     }
 
-    /// The store has said what became of the hold that was given back, or never will. True for the first call.
+    /// Ends the release once the store has reported the fate of the hold, or never will. Returns true for the first
+    /// call.
     pub(crate) fn end_release(&self, lost: Option<LossCause>) -> bool {
         let mut watch = self.lock();
         if !std::mem::take(&mut watch.releasing) {
@@ -268,7 +272,7 @@ impl Hold {
         true
     }
 
-    /// How the guard with this serial ended; until then the waker is kept under `key`.
+    /// Returns how the guard with this serial ended; until then keeps the waker under `key`.
     pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
         let lost = self.lost();
         let mut watch = self.lock();
@@ -286,7 +290,7 @@ impl Hold {
         None
     }
 
-    /// The signal with this key is dropped.
+    /// Removes the waker of a dropped signal.
     pub(crate) fn forget_signal(&self, key: u64) {
         self.lock().wakers.retain(|l| l.key != key);
     }
@@ -298,7 +302,7 @@ impl Hold {
         }
     }
 
-    /// Takes in what an extension answered. Never shortens; ignored once the last guard is gone.
+    /// Applies the answer to an extension. Never shortens; ignored once the last guard is gone.
     pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>) {
         let watch = self.lock();
         if watch.guards == 0 || watch.lost.is_some() {
@@ -309,7 +313,7 @@ impl Hold {
         self.renew_at.fetch_max(next.as_nanos(), Ordering::AcqRel);
     }
 
-    /// The end of a fixed hold that the client enforces is moved on.
+    /// Moves the end of a fixed hold that the client enforces.
     pub(crate) fn prolong(&self, ttl: Duration) {
         if !self.lease.renewed && self.grant.ttl.is_none() {
             let longest = self.lease.max_hold.map_or(Moment::NEVER, |d| self.grant.as_of + d);
@@ -318,8 +322,8 @@ impl Hold {
         }
     }
 
-    /// Whether at least half of the lease is left, so that a local successor gets something worth having. A session is
-    /// kept alive for all that live with it: there is no half of it.
+    /// Returns true if at least half of the lease is left, so that a local successor gets a useful share. A session is
+    /// kept alive for all its grants, so it has no half.
     pub(crate) fn half_left(&self, now: Moment) -> bool {
         let whole = self.grant.ttl.unwrap_or(self.lease.ttl).min(self.lease.ttl);
         let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
@@ -361,7 +365,8 @@ fn deadline(core: &Core, as_of: Moment, ttl: Option<Duration>) -> Moment {
     }
 }
 
-/// Renewed every third of the ttl. What lives with its process is looked at as often, renewed or not.
+/// Returns when to renew next: a third of the ttl later. Grants that live with their process are checked as often,
+/// renewed or not.
 fn renew_at(as_of: Moment, lease: &Lease, ttl: Option<Duration>) -> Moment {
     match ttl {
         Some(ttl) if lease.renewed => as_of + ttl / RENEWAL_SHARE,

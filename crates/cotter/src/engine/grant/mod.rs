@@ -1,10 +1,10 @@
-//! What becomes of a grant: renewal, loss, release.
+//! The life of a grant: renewal, loss, release.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `hold` | one grant as this process believes in it |
+//! | `hold` | one grant as this process sees it |
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
-//! | `release` | giving back, and passing on inside the process |
+//! | `release` | release, and hand-over inside the process |
 //! | `downgrade` | from writer to reader |
 //! | `undo` | unknown outcomes, undone in the background until they are settled |
 

@@ -1,4 +1,4 @@
-//! Giving back, and passing on inside the process.
+//! Release, and hand-over inside the process.
 
 use crate::backend::{Backend, Claim, Leave, Release};
 use crate::engine::core::Core;
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// What became of a guard that was given back.
+/// The result of giving back a guard.
 pub(crate) enum Returned {
-    /// Re-entered so many times more.
+    /// The owner still holds the lock through this many other guards.
     StillHeld(usize),
-    /// The next task of this process has it.
+    /// The lock passed to the next task of this process.
     Passed,
-    /// It was lost before.
+    /// The hold was already lost.
     AlreadyLost(LossCause),
-    /// The store has to be told.
+    /// The release must be sent to the store.
     Send(ReleaseCall),
 }
 
-/// Gives one guard back: synchronous, so that a dropped guard can do it without a runtime.
+/// Releases one guard. Synchronous, so that a dropped guard can do it without a runtime.
 pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration>) -> Returned {
     let mut serial = serial;
     loop {
@@ -39,7 +39,7 @@ pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration
             Step::Done(returned) => return returned,
             Step::Pass(waiter, guard) => match waiter.give(guard) {
                 Ok(()) => return Returned::Passed,
-                // The waiter has left meanwhile: its turn is ours to give back.
+                // The waiter has left in the meantime, so its turn must be released here.
                 Err(guard) => serial = guard.into_serial(),
             },
         }
@@ -70,7 +70,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         return Step::Done(Returned::AlreadyLost(cause));
     }
     state.remove_hold(hold);
-    // Its task may not take in the answer.
+    // The waiting task may never process the answer.
     let unwatched = state.head().is_some() && state.given.start();
     drop(state);
     if unwatched {
@@ -92,7 +92,7 @@ fn pass(hold: &Arc<Hold>, state: &mut crate::engine::queue::line::State) -> Opti
     Some(Step::Pass(waiter, Box::new(Guard::new(hold.clone(), serial, token))))
 }
 
-/// A hold was lost: those who wait here ask anew, and whatever the store still keeps is freed.
+/// Handles a lost hold: local waiters ask again, and anything that the store still keeps is freed.
 pub(crate) fn after_loss(hold: &Arc<Hold>) {
     {
         let mut state = hold.line.state();
@@ -113,7 +113,8 @@ enum CallState {
 
 type PendingRelease = Pin<Box<dyn Future<Output = Result<Released>> + Send>>;
 
-/// Tells the store, and answers whether it still knew the hold. Carried on by the engine when it is dropped, polled or not.
+/// Sends the release to the store; resolves to whether the store still knew the hold. If dropped, polled or not, the
+/// engine continues it.
 pub(crate) struct ReleaseCall {
     state: Option<CallState>,
 }
@@ -128,19 +129,19 @@ impl ReleaseCall {
         Self { state: Some(CallState::Unsent(work)) }
     }
 
-    /// The store has been told otherwise.
+    /// Discards the release because the store has learned of it in another way.
     pub(crate) fn forget(mut self) {
         if let Some(CallState::Unsent(work)) = self.state.take() {
             work.answered();
         }
     }
 
-    /// Does at once what can be done at once; the engine does the rest.
+    /// Completes what can be completed immediately; the engine does the rest.
     pub(crate) fn detach(mut self) {
         let _ = self.at_once();
     }
 
-    /// Where the store answers in the first poll, nothing has to be boxed or handed to the engine.
+    /// If the store answers in the first poll, nothing has to be boxed or handed to the engine.
     fn at_once(&mut self) -> Option<Result<Released>> {
         let Some(CallState::Unsent(work)) = &self.state else { return None };
         let core = work.core().clone();
@@ -194,11 +195,11 @@ impl Drop for ReleaseCall {
 struct ReleaseWork {
     hold: Arc<Hold>,
     leave: Leave,
-    /// The lease has run out by itself then.
+    /// The moment by which the lease has expired by itself.
     deadline: Moment,
 }
 
-/// A store that never answers must not leave the signals of the guard without an end.
+/// Ends the guard's signals even if the store never answers.
 impl Drop for ReleaseWork {
     fn drop(&mut self) {
         self.hold.end_release(None);
@@ -219,7 +220,7 @@ impl ReleaseWork {
         self.answered();
         let release = match answer {
             Ok(release) => release,
-            // An answer too, and more than "not held".
+            // Also an answer, and more precise than "not held".
             Err(e) if e.lost().is_some() => {
                 self.tell(e.lost().map_or(LossCause::Gone, |lost| lost.cause));
                 return Err(e);
@@ -229,8 +230,8 @@ impl ReleaseWork {
         Ok(self.conclude(release))
     }
 
-    /// What the store found is what the guard was worth. What may still come of the claim is undone behind the caller's
-    /// back: nothing of it is held now.
+    /// Resolves the guard according to what the store found. Requests of the claim that may still take effect are
+    /// undone in the background: none of them holds anything now.
     fn conclude(&self, release: Release) -> Released {
         match release {
             Release::Freed => Released::Yes,
@@ -243,7 +244,7 @@ impl ReleaseWork {
         }
     }
 
-    /// Nobody here knew that it was lost: those who still listen are told now.
+    /// Handles a loss that this process had not noticed: signals that still listen are woken now.
     fn missing(&self, cause: LossCause) -> Released {
         let overdue = cause == LossCause::Gone && self.core().now() >= self.deadline;
         self.tell(if overdue { LossCause::Expired } else { cause });
@@ -274,7 +275,7 @@ impl ReleaseWork {
         })
     }
 
-    /// Only now may the next question of this process go out. It goes over the engine's connection: sent along with the
+    /// Only now may the next request of this process be sent. It uses the engine's connection: sent along with the
     /// release it would overtake it, and find the lock taken.
     fn answered(&self) {
         let line = &self.hold.line;
@@ -288,8 +289,8 @@ impl ReleaseWork {
         self.core().lines.retire(line);
     }
 
-    /// Until the lease would have ended anyway. A try that was sent and not answered may have freed it: then there is
-    /// nothing left to find.
+    /// Retries until the lease would have ended anyway. A try that was sent and not answered may have freed the lock,
+    /// in which case a later one finds nothing.
     async fn retry(&self, mut error: Error) -> Result<Release> {
         let core = self.core();
         let mut pauses = release_backoff();
@@ -299,7 +300,7 @@ impl ReleaseWork {
         loop {
             core.failed(Doing::Releasing, &self.claim().name, &error);
             let at = core.now() + pauses.pause();
-            // The first try may have gone out over another connection than the engine's.
+            // The first try may have used a connection other than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
                 return Err(core.at_the_server(error).with_name(&self.claim().name));
             }

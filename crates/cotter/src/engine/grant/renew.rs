@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-/// When which hold needs something: a renewal, or the news that it is lost.
+/// The due times of holds: the next renewal, or the report of a loss.
 pub(crate) struct Agenda {
     clock: Arc<dyn Clock>,
     state: Mutex<Entries>,
@@ -24,13 +24,14 @@ pub(crate) struct Agenda {
 
 #[derive(Default)]
 struct Entries {
-    /// Those that fall due together are found together: with many holds, a step of one is not a search among all.
+    /// Holds that fall due together are found together: with many holds, a step of one does not search all of them.
     by_due: BTreeMap<Moment, Vec<Arc<Hold>>>,
-    /// What the loop sleeps for.
+    /// The moment that the loop sleeps until.
     armed: Option<Moment>,
 }
 
-/// So many go out in one call. None of them counts before the call is answered as a whole, so that they must be few.
+/// The maximum number of grants in one call. None counts as renewed before the whole call is answered, so it must be
+/// small.
 const BATCH: usize = 64;
 
 impl Agenda {
@@ -46,12 +47,12 @@ impl Agenda {
         self.lock().take(hold);
     }
 
-    /// The hold's next step has moved.
+    /// Updates the agenda after the hold's next step has moved.
     pub(crate) fn moved(&self, hold: &Arc<Hold>) {
         self.reset(hold, hold.next_due(self.clock.now()));
     }
 
-    /// Only what is still on the agenda is moved: a released hold must not come back.
+    /// Moves only holds that are still on the agenda: a released hold must not come back.
     fn reset(&self, hold: &Arc<Hold>, due: Moment) {
         let mut entries = self.lock();
         if entries.take(hold) {
@@ -73,12 +74,12 @@ impl Agenda {
         }
     }
 
-    /// All holds of one client.
+    /// Returns all holds of one client.
     pub(crate) fn of(&self, core: &Arc<Core>) -> Vec<Arc<Hold>> {
         self.lock().by_due.values().flatten().filter(|h| Arc::ptr_eq(&h.core, core)).cloned().collect()
     }
 
-    /// Keeps the loop running, whatever happens in it.
+    /// Keeps the loop running, even if it panics.
     pub(crate) async fn supervise(agenda: Weak<Self>, handle: Handle) {
         while agenda.strong_count() > 0 {
             if handle.spawn(Self::run(agenda.clone(), handle.clone())).await.is_err_and(|e| e.is_panic()) {
@@ -93,7 +94,7 @@ impl Agenda {
             let (due, next) = this.take_due();
             this.handle(due, &handle);
             let sleep = this.clock.sleep_until(next);
-            // The agenda must not be kept alive by its own loop.
+            // The loop must not keep its own agenda alive.
             let earlier = this.earlier.clone();
             drop(this);
             tokio::select! {
@@ -114,7 +115,7 @@ impl Agenda {
             due.extend(entry.remove());
         }
         for hold in &due {
-            // The entry stays, at the next step that has to happen whatever the store answers.
+            // The entry stays, at the next step that is due whatever the store answers.
             let next = hold.next_retry(now);
             entries.put(hold, next);
         }
@@ -147,7 +148,7 @@ impl Agenda {
 }
 
 impl Entries {
-    /// False when it was not on the agenda.
+    /// Returns false when the hold was not on the agenda.
     fn take(&mut self, hold: &Hold) -> bool {
         let due = Moment::from_nanos(hold.due.swap(0, Ordering::Relaxed));
         let Entry::Occupied(mut entry) = self.by_due.entry(due) else { return false };
@@ -170,7 +171,7 @@ impl Entries {
     }
 }
 
-/// Its loop ends with it.
+/// Ends the loop together with its agenda.
 impl Drop for Agenda {
     fn drop(&mut self) {
         self.earlier.notify_one();
@@ -185,7 +186,7 @@ impl fmt::Debug for Agenda {
     }
 }
 
-/// Extends some holds of one client, for the same time.
+/// Extends several holds of one client by the same time.
 async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
     let grants: Vec<&Grant> = holds.iter().map(|h| &h.grant).collect();
     let (core, ttl) = (&holds[0].core, holds[0].grant.claim.ttl);
@@ -212,17 +213,17 @@ fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>) 
 }
 
 impl Hold {
-    /// What comes first: the renewal or the end.
+    /// Returns the next due time: the renewal or the end, whichever comes first.
     fn next_due(&self, now: Moment) -> Moment {
         let renew = self.renewal();
         let step = (self.lease.ttl / RENEWAL_GRID_SHARE).as_nanos() as u64;
-        // Rounded down to a grid, so that many share a batch; never into the past, or the loop would spin.
+        // Rounded down to a grid, so that many renewals share a batch; never into the past, or the loop would spin.
         let due = Moment::from_nanos(renew.as_nanos() - renew.as_nanos() % step.max(1));
         let due = if due > now { due } else { renew };
         due.min(self.deadline().unwrap_or(Moment::NEVER))
     }
 
-    /// When to ask again if no answer comes.
+    /// Returns when to ask again if no answer comes.
     fn next_retry(&self, now: Moment) -> Moment {
         let again = now + (self.lease.ttl / RENEWAL_RETRY_SHARE).clamp(RENEWAL_RETRY.0, RENEWAL_RETRY.1);
         again.min(self.deadline().unwrap_or(Moment::NEVER)).max(now + Duration::from_nanos(1))

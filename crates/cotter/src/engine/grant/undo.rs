@@ -14,7 +14,7 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Work that nobody waits for; `close` does.
+/// Background work; only `close` waits for it.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     running: AtomicUsize,
@@ -33,12 +33,12 @@ impl Drop for Running {
 }
 
 impl Background {
-    /// Clean-up that waits for its next try has it now.
+    /// Makes clean-up that is waiting for its next try run it now.
     pub(crate) fn hurry(&self) {
         self.hurry.notify_waiters();
     }
 
-    /// False when there is still something to do at `end`.
+    /// Waits until all work is done. Returns false if some is left at `end`.
     pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
         loop {
             let done = self.done.notified();
@@ -48,7 +48,7 @@ impl Background {
             if clock.now() >= end {
                 return false;
             }
-            // Counted down by a task that may be dropped with its runtime: look again now and then.
+            // The count is decremented by a task that may be dropped with its runtime, so check periodically.
             let step = end.min(clock.now() + BACKGROUND_LOOK);
             tokio::select! {
                 () = done => {}
@@ -58,7 +58,7 @@ impl Background {
     }
 }
 
-/// Does it on the engine.
+/// Runs the work on the engine.
 pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
     core.background.running.fetch_add(1, Ordering::AcqRel);
     let running = Running(core.clone());
@@ -68,8 +68,8 @@ pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + S
     });
 }
 
-/// Carries an attempt to its answer whose caller has gone, and undoes it.
-/// `in_line`: if it was busy, its claim may stand in the store's queue.
+/// Drives an attempt whose caller is gone to its answer, and undoes it. `in_line`: if the lock was busy, the claim may
+/// be left in the store's queue.
 pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F, in_line: bool)
 where
     F: Future<Output = Result<Option<Grant>>> + Send + 'static,
@@ -87,13 +87,13 @@ where
     });
 }
 
-/// Undoes a claim. `unknown`: a request of it may still be on its way.
+/// Undoes a claim. `unknown`: one of its requests may still be in flight.
 pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
     let (engine, carrier) = (core.clone(), carrier.clone());
     in_background(core, async move { settle(&engine, &claim, &carrier, unknown).await });
 }
 
-/// Undoes a claim of which a request may arrive until then.
+/// Undoes a claim of which a request may arrive until that moment.
 pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
     let engine = core.clone();
     in_background(core, async move {
@@ -102,15 +102,15 @@ pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
     });
 }
 
-/// What is not settled about a claim yet.
+/// The unsettled state of a claim.
 struct Open {
-    /// A request of it may still be on its way, and nobody knows for how long.
+    /// A request may still be in flight, for an unknown time.
     unknown: bool,
-    /// The store says that one may arrive until then.
+    /// The moment until which, according to the store, a request may still arrive.
     until: Moment,
-    /// Whatever it was granted is over by then.
+    /// The moment by which anything granted to the claim has expired.
     lease_end: Moment,
-    /// When the last release was sent.
+    /// The time when the last release was sent.
     sent: Moment,
 }
 
@@ -120,8 +120,8 @@ impl Open {
         Self { unknown, until: Moment::ZERO, lease_end: now + claim.ttl.max(UNDO_PAUSES[0]), sent: now }
     }
 
-    /// When to release again; `None` when that is of no use any more. Where the store has said until when a request may
-    /// arrive, a release is sent after that, however long the lease.
+    /// Returns when to release again; `None` when it is no longer useful. If the store has reported until when a
+    /// request may arrive, a release is sent after that moment, however long the lease.
     fn next(&self, now: Moment, pause: Option<Duration>) -> Option<Moment> {
         match pause.map(|pause| now + pause) {
             Some(at) if at <= self.lease_end => Some(at),
@@ -130,7 +130,8 @@ impl Open {
     }
 }
 
-/// First on the connection that carried the claim, behind it; then on the engine's, in case that one is gone.
+/// Releases first on the connection that carried the claim, behind its request; then on the engine's, in case that one
+/// is gone.
 async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, unknown: bool) {
     let mut open = Open::new(core, claim, unknown);
     if !is_settled(core, carrier.get().unwrap_or(&core.backend), claim, &mut open).await {
@@ -143,12 +144,12 @@ async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
     let mut closing = false;
     for pause in UNDO_PAUSES.into_iter().map(Some).chain(std::iter::repeat(None)) {
         let Some(at) = open.next(clock.now(), pause) else { return };
-        // Once in each pause: the answers to those that are in a hurry must not put one another in a hurry.
+        // Once per pause: the answers to hurried releases must not trigger one another.
         let mut hurried = false;
         loop {
             tokio::select! {
                 () = clock.sleep_until(at) => break,
-                // One more than the others: what lands late is undone by those that are still to come.
+                // Additional to the scheduled releases: a request that lands late is undone by those still to come.
                 () = core.background.hurry.notified(), if !hurried => hurried = true,
                 () = core.closing(), if !closing => closing = true,
             }
@@ -162,13 +163,13 @@ async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
     }
 }
 
-/// Releases once; true when nothing is left to do.
+/// Releases once. Returns true when nothing is left to do.
 async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open: &mut Open) -> bool {
     open.sent = core.now();
     let failed = match in_time(core, on.release(claim, Leave::default())).await {
         Some(Ok(release)) => {
             core.hear();
-            // A client that is being closed asks no more: its connections end, and with them what is on its way.
+            // A client that is being closed sends no more: its connections end, and with them the requests in flight.
             if core.is_closed() {
                 return true;
             }
@@ -189,18 +190,18 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open
     false
 }
 
-/// `None` when it takes so long that its driver must be dead.
+/// Returns `None` if the request takes so long that its driver must be dead.
 pub(crate) async fn in_time<F: Future>(core: &Core, request: F) -> Option<F::Output> {
     in_time_after(0, core, request).await
 }
 
-/// The same where the task that asks runs beside the driver, and could not wait for a dead one. What is carried on by the
-/// engine is polled once more there, and only then needs a timer.
+/// Like [`in_time`], for a task that runs beside the driver and could not wait for a dead one. A request continued by
+/// the engine is polled once more there, and only then needs a timer.
 pub(crate) async fn in_time_if_left<F: Future>(core: &Core, request: F) -> Option<F::Output> {
     in_time_after(1, core, request).await
 }
 
-/// What answers within the first poll and so many more needs no timer.
+/// A request that completes within the first poll and `polls` more needs no timer.
 async fn in_time_after<F: Future>(mut polls: u32, core: &Core, request: F) -> Option<F::Output> {
     let mut request = pin!(request);
     let early = poll_fn(|cx| match request.as_mut().poll(cx) {

@@ -1,4 +1,4 @@
-//! Getting a lock: what ends in one round trip happens in the caller's task, the rest on the engine.
+//! Acquisition: single round trips run in the caller's task, everything else on the engine.
 
 use crate::backend::{Claim, ClaimId, Grant, Until};
 use crate::engine::core::Core;
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-/// How long a caller is ready to wait.
+/// The time that a caller is ready to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     No,
@@ -25,7 +25,7 @@ pub(crate) enum Wait {
     Forever,
 }
 
-/// What a caller wants.
+/// A caller's request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) name: Name,
@@ -36,7 +36,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Whether one claim can serve both.
+    /// Returns true if one claim can serve both requests.
     pub(crate) fn shares_with(&self, other: &Self) -> bool {
         self.mode == other.mode && self.lease == other.lease
     }
@@ -53,27 +53,27 @@ impl Request {
     }
 }
 
-/// The line of a primitive, looked up at its first use.
+/// The line of a primitive, looked up on first use.
 pub(crate) type Handle = Arc<OnceLock<LineHandle>>;
 
-/// What a newcomer finds.
+/// The state of the line when a request arrives.
 enum Found {
-    /// A request is in flight; nobody waits.
+    /// A request is in flight; nothing is waiting.
     InFlight,
     Busy,
     Lost(Lost),
-    /// The same owner reads, and wants to write.
+    /// The same owner holds the lock for reading and wants to write.
     Upgrade,
-    /// It is in use here as a lock and not as a semaphore, or the other way round.
+    /// This process uses the name as a lock and not as a semaphore, or vice versa.
     Mixed(Mode),
-    /// The same owner holds it.
+    /// The same owner holds the lock.
     Again(Guard),
-    /// Nobody here holds or wants it.
+    /// No task here holds or wants the lock.
     Free,
     Queued(Arc<Waiter>),
 }
 
-/// Gets the lock; `Ok(None)` when it was busy until the wait was over.
+/// Acquires the lock; returns `Ok(None)` if it stayed busy until the wait was over.
 pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
     core.admit(&request)?;
     let until = core.until(request.wait);
@@ -100,7 +100,7 @@ pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -
     }
 }
 
-/// Without local turns every acquisition stands in the store's queue for itself.
+/// Returns the line of a request. Without local turns, every acquisition queues in the store separately.
 fn line_for(core: &Arc<Core>, request: &Request, handle: &Handle) -> Arc<Line> {
     if core.settings.local_turns || request.owner.is_some() {
         handle.get_or_init(|| Lines::keep(core, &request.name)).line.clone()
@@ -157,7 +157,7 @@ fn re_enter(hold: &Arc<Hold>, request: &Request) -> Found {
     }
 }
 
-/// With a fixed lease a re-entry sets the full ttl anew, as the classical re-entrant Lua lock does.
+/// With a fixed lease, a re-entry resets the full ttl, as the classical re-entrant Lua lock does.
 async fn again(guard: Guard) -> Result<Guard> {
     let lease = guard.lease();
     if !lease.renewed {
@@ -181,7 +181,7 @@ async fn until_quiet(line: &Arc<Line>) {
     .await;
 }
 
-/// The first attempt, in the caller's task.
+/// Makes the first attempt, in the caller's task.
 async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) -> Result<Option<Guard>> {
     let claim = request.claim(core, 1);
     let answer = if core.is_immediate() {
@@ -210,7 +210,7 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until
     }
 }
 
-/// What has a limit does not wait for a store that hangs. What is left of the attempt is undone when it is dropped.
+/// A wait with a limit does not wait for a store that hangs. The rest of the attempt is undone when it is dropped.
 async fn in_time(core: &Core, until: Until, first_try: &mut FirstTry) -> Option<FirstAnswer> {
     let Until::Moment(last) = until else { return Some(first_try.await) };
     let last = (last + LATE_ANSWER).max(core.now() + ROUND_TRIP);
@@ -221,7 +221,8 @@ async fn in_time(core: &Core, until: Until, first_try: &mut FirstTry) -> Option<
     }
 }
 
-/// The first attempt did not get it: in line, if the caller is ready to wait and it can help.
+/// Continues after the first attempt did not get the lock: queues, if the caller is ready to wait and waiting can
+/// help.
 async fn wait_on(
     core: &Arc<Core>,
     line: &Arc<Line>,
@@ -248,7 +249,7 @@ async fn wait_on(
     place.wait().await
 }
 
-/// Makes a guard of a grant.
+/// Turns a grant into a guard.
 fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, request: &Request) -> Guard {
     let hold = Hold::new(core, line, grant, request.lease);
     let turn = hold.next_turn(request.owner.clone());
@@ -288,7 +289,7 @@ impl Waiting {
         }
     }
 
-    /// Busy, unless what kept us waiting was the store itself.
+    /// Reports busy, unless the wait was caused by the store itself.
     async fn time_over(&self) -> Result<Option<Guard>> {
         let left = self.waiter.leave();
         if let Left::With(guard) = left {

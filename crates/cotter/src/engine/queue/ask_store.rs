@@ -18,10 +18,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// How many turns a process asks for when several of its tasks wait.
+/// The number of turns that a process requests when several of its tasks wait.
 pub(crate) const TURNS: u16 = 1024;
 
-/// Has the engine ask the store when somebody waits and nobody asks yet.
+/// Makes the engine ask the store when a task waits and nothing is asking yet.
 pub(crate) fn kick(core: &Arc<Core>, line: &Arc<Line>) {
     {
         let mut state = line.state();
@@ -49,7 +49,7 @@ pub(crate) fn enter_hold(line: &Line, hold: &Arc<Hold>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-/// The attempt of a caller is over without a grant: the next one may ask.
+/// Ends a caller's attempt that got no grant: the next one may ask.
 pub(crate) fn end_first_try(core: &Arc<Core>, line: &Arc<Line>) {
     let wakers = {
         let mut state = line.state();
@@ -61,14 +61,15 @@ pub(crate) fn end_first_try(core: &Arc<Core>, line: &Arc<Line>) {
     core.lines.retire(line);
 }
 
-/// Whether it has arrived with too little left: less than half of its time, or than will do until its first renewal.
+/// Returns true if the grant arrived with too little time left: less than half, or less than suffices until its first
+/// renewal.
 pub(crate) fn is_stale(core: &Core, grant: &Grant, lease: Lease) -> bool {
     let half = grant.claim.ttl / 2;
     let least = if lease.renewed { half.min(USABLE_LEASE) } else { half };
     grant.ttl.is_some_and(|ttl| (grant.as_of + ttl).since(core.now()) < least)
 }
 
-/// Such a grant is renewed first: given back, it would lose its place.
+/// Renews such a grant before use: if it were released, it would lose its place.
 pub(crate) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant> {
     let wanted = grant.claim.ttl;
     let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
@@ -83,16 +84,16 @@ pub(crate) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant>
     }
 }
 
-/// Asks the store on behalf of the first who waits, until somebody here holds or nobody here waits.
+/// Asks the store on behalf of the first waiter, until a task here holds the lock or none waits.
 pub(crate) struct Server {
     core: Arc<Core>,
     line: Arc<Line>,
-    /// Since when the store has not answered.
+    /// The time since which the store has not answered.
     down_since: Option<Moment>,
     pauses: Backoff,
 }
 
-/// One question to the store.
+/// One request to the store.
 struct Round {
     head: Arc<Waiter>,
     claim: Claim,
@@ -101,7 +102,7 @@ struct Round {
 enum Outcome {
     Granted(Grant),
     Busy,
-    /// The one it was for has gone.
+    /// The waiter that it was sent for is gone.
     Moot,
     Failed(Error),
 }
@@ -120,7 +121,7 @@ impl Server {
         }
     }
 
-    /// Goes on with the attempt of a caller that has stopped polling it.
+    /// Continues the attempt of a caller that has stopped polling it.
     pub(crate) async fn go_on(mut self, pending: PendingGrant, attempt: &SharedTry) {
         let (carrier, claim) = (&attempt.carrier, &attempt.claim);
         let outcome = self.outcome(pending.await, claim, carrier);
@@ -132,19 +133,19 @@ impl Server {
         }
     }
 
-    /// True when somebody here holds now and nobody has to ask on.
+    /// Returns true when a task here holds the lock and nothing more has to be asked.
     async fn took(&mut self, outcome: Outcome, head: &Arc<Waiter>, claim: &Claim) -> bool {
         match outcome {
             Outcome::Granted(grant) => return self.deliver(grant, head),
             Outcome::Busy => self.answered(),
-            // The store has not said anything.
+            // The store has not answered.
             Outcome::Moot => {}
             Outcome::Failed(e) => self.failed(e, head, claim).await,
         }
         false
     }
 
-    /// What to ask next; `None`, and nobody asks any more, when nobody waits.
+    /// Returns the next request; `None`, after which nothing asks any more, when no task waits.
     fn round(&self) -> Option<Round> {
         let closed = self.core.usable().err();
         let mut state = self.line.state();
@@ -168,8 +169,8 @@ impl Server {
 
     async fn drive(&self, round: &Round) -> Outcome {
         let claim = &round.claim;
-        // Whoever has waited long enough leaves by itself. The claim stays for those behind it: a new one would go to
-        // the end of the store's queue.
+        // A waiter that has waited long enough leaves by itself. The claim stays for those behind it: a new one would
+        // go to the end of the store's queue.
         let answer = {
             let (backend, lease) = (&*self.core.backend, round.head.request.lease);
             let mut asked = pin!(ask_on(&self.core, backend, claim, lease, Until::Forever));
@@ -187,7 +188,7 @@ impl Server {
                 }
             }
         };
-        // Only now, when nobody asks any more, does the backend know what was left unanswered.
+        // Only now that the request is dropped does the backend know what was left unanswered.
         let Some(answer) = answer else {
             undo(&self.core, claim.clone(), &Carrier::default(), false);
             return Outcome::Moot;
@@ -212,7 +213,7 @@ impl Server {
         }
     }
 
-    /// Gives the lock to the first who waits and can use it. False when more is to be asked.
+    /// Gives the lock to the first waiter that can use it. Returns false when another request is needed.
     fn deliver(&mut self, grant: Grant, asked_for: &Arc<Waiter>) -> bool {
         self.answered();
         let hold = Hold::new(&self.core, &self.line, grant, asked_for.request.lease);
@@ -226,7 +227,7 @@ impl Server {
         exclusive || !self.more_to_ask()
     }
 
-    /// A guard for the first waiter, if this grant can serve it.
+    /// Creates a guard for the first waiter, if this grant can serve it.
     fn first_guard(&self, hold: &Arc<Hold>, asked_for: &Waiter) -> Option<(Arc<Waiter>, Box<Guard>)> {
         let (waiter, unwatched) = {
             let mut state = self.line.state();
@@ -246,7 +247,7 @@ impl Server {
         Some((waiter, Box::new(Guard::new(hold.clone(), serial, token))))
     }
 
-    /// After a shared grant: the next in line may be served too.
+    /// After a shared grant: returns true if the next waiter may be served as well.
     fn more_to_ask(&self) -> bool {
         let mut state = self.line.state();
         let more = state.is_open() && state.head().is_some();
@@ -263,7 +264,8 @@ impl Server {
         self.core.hear();
     }
 
-    /// A question that waits for its turn in the store says nothing while it waits, whether the store lives or not.
+    /// Watches the store while a request is queued there: such a request gets no answer, whether the store is alive or
+    /// not.
     async fn mind_the_store(&self) -> Infallible {
         let core = &self.core;
         if core.is_immediate() {
@@ -286,7 +288,7 @@ impl Server {
         }
     }
 
-    /// Retryable: tell those who have waited too long, and pause. Otherwise: tell all.
+    /// Handles an error. Retryable: fails the waiters that have waited too long, and pauses. Otherwise: fails all.
     async fn failed(&mut self, error: Error, head: &Arc<Waiter>, claim: &Claim) {
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
@@ -312,7 +314,7 @@ impl Server {
         });
     }
 
-    /// Shorter than the back-off when the queue changes in a way that matters.
+    /// Waits for the back-off, or less when the queue changes in a relevant way.
     async fn pause(&mut self, head: &Arc<Waiter>, claim: &Claim) {
         let mut sleep = self.core.clock().sleep_until(self.core.now() + self.pauses.pause());
         loop {

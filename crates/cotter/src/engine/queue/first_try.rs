@@ -1,7 +1,7 @@
-//! A first attempt on its way, in the caller's task.
+//! A first attempt in flight, in the caller's task.
 //!
-//! The task may be dropped: then the attempt is answered on the engine and undone there. Or it may stop polling while
-//! others wait behind it: then the engine takes the attempt over, and the task finds itself in the local queue.
+//! If the task is dropped, the attempt is completed and undone on the engine. If it stops polling while others wait
+//! behind it, the engine takes over the attempt, and the task finds itself in the local queue.
 
 use crate::backend::{Backend, Claim, Grant, Until};
 use crate::engine::core::Core;
@@ -17,14 +17,14 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// The answer on its way.
+/// The pending answer.
 pub(crate) type PendingGrant = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
 
-/// What the caller's task and the engine share of a first attempt.
+/// The state of a first attempt that the caller's task and the engine share.
 pub(crate) struct SharedTry {
     pub(crate) claim: Claim,
     pub(crate) carrier: Carrier,
-    /// The caller's place in the queue, should it come to that.
+    /// The caller's place in the queue, in case it has to wait.
     pub(crate) waiter: Arc<Waiter>,
     /// A single attempt, or one that may leave the claim in the store's queue.
     until: Until,
@@ -32,17 +32,17 @@ pub(crate) struct SharedTry {
 }
 
 enum State {
-    /// With the waker of the caller's task, which has to hear of it when the answer is taken from it.
+    /// Contains the waker of the caller's task, which must be woken when the attempt is taken from it.
     Sent(PendingGrant, Option<Waker>),
-    /// The engine has it; the caller waits in its waiter.
+    /// The engine has taken over; the caller waits on its waiter.
     Taken,
     Done,
 }
 
-/// How a first attempt ended for the caller.
+/// The result of a first attempt for the caller.
 pub(crate) enum FirstAnswer {
     Answer(Result<Option<Grant>>),
-    /// Go on waiting in this place.
+    /// Continue waiting in this place.
     Queued(Arc<Waiter>),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct FirstTry {
 }
 
 impl FirstTry {
-    /// `waits`: the caller goes on waiting if it is busy.
+    /// `waits`: the caller continues waiting if the lock is busy.
     pub(crate) fn start(
         core: &Arc<Core>,
         line: &Arc<Line>,
@@ -89,13 +89,13 @@ async fn ask(
         Here::Engine => {
             let asked = core.clone();
             let ask = async move { ask_on(&asked, &*asked.backend, &claim, lease, until).await };
-            // Boxed, or every attempt would carry the room for it.
+            // Boxed, because otherwise every attempt would carry the space for it.
             Box::pin(core.on_engine(ask)).await
         }
     }
 }
 
-/// Asks over one connection; what arrives late is renewed over the same.
+/// Asks over one connection; a grant that arrives late is renewed over the same.
 pub(crate) async fn ask_on(
     core: &Core,
     on: &dyn Backend,
@@ -147,7 +147,8 @@ impl Drop for FirstTry {
                 end_first_try(&self.core, &self.line);
             }
             State::Taken => {
-                // In the queue as if it had waited there all the time: leaving passes on what it may have got.
+                // Leaves the queue as if it had waited there all the time: this passes on a guard that it may have
+                // received.
                 drop(self.attempt.waiter.leave());
                 self.line.state().one_left();
                 self.line.changed.notify_one();
@@ -158,7 +159,7 @@ impl Drop for FirstTry {
 }
 
 impl SharedTry {
-    /// Whether its claim may have been left in the store's queue when it was busy.
+    /// Returns true if a busy answer may have left the claim in the store's queue.
     pub(crate) fn may_stand_in_line(&self) -> bool {
         self.until == Until::InLine
     }
@@ -167,7 +168,8 @@ impl SharedTry {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer, if the caller's task still has it and is not polling it just now; and who has to be told.
+    /// Takes the pending answer, if the caller's task still has it and is not polling it right now, and the waker to
+    /// notify.
     fn take(&self) -> Option<(PendingGrant, Option<Waker>)> {
         let mut state = self.state.try_lock().ok()?;
         match std::mem::replace(&mut *state, State::Taken) {
@@ -180,7 +182,7 @@ impl SharedTry {
     }
 }
 
-/// The task that asks is not polling, and others wait: the engine goes on in its place.
+/// Lets the engine continue in place of a task that does not poll its attempt while others wait.
 pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<SharedTry>) {
     let Some((pending, waker)) = attempt.take() else { return };
     attempt.waiter.fall_asleep();
@@ -190,7 +192,7 @@ pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Shared
         state.first_try = None;
         state.waiters.push_front(attempt.waiter.clone());
     }
-    // It may not sleep at all: the attempt took long, and the task waits for a wake-up that goes to the engine now.
+    // The task may not be asleep at all: the attempt took long, and its wake-up now goes to the engine.
     waker.into_iter().for_each(Waker::wake);
     let (server, attempt) = (Server::new(core, line), attempt.clone());
     in_background(core, async move { server.go_on(pending, &attempt).await });
@@ -202,7 +204,7 @@ impl fmt::Debug for SharedTry {
     }
 }
 
-/// The last moment of a wait, for a waiter; a single try is over at once.
+/// Returns the last moment of a wait, for a waiter; a single try is over at once.
 pub(crate) fn last_moment(until: Until) -> Moment {
     until.moment().unwrap_or(Moment::ZERO)
 }

@@ -1,4 +1,4 @@
-//! A claim that got in the store's line with its first question, until the engine goes on with it.
+//! A claim that joined the store's queue with its first request, until the engine continues with it.
 
 use crate::backend::Claim;
 use crate::engine::core::Core;
@@ -8,7 +8,7 @@ use crate::engine::route::Carrier;
 use std::fmt;
 use std::sync::Arc;
 
-/// Undone when nobody here takes it up.
+/// A claim in the store's queue. Undone unless a local task takes it up.
 pub(crate) struct Joined {
     core: Arc<Core>,
     claim: Option<Claim>,
@@ -19,7 +19,7 @@ impl Joined {
         Self { core: core.clone(), claim: Some(claim) }
     }
 
-    /// The claim, if it is what this waiter wants.
+    /// Returns the claim, if it serves this waiter's request.
     pub(crate) fn serves(mut self, request: &Request) -> Option<Claim> {
         let fits = |claim: &mut Claim| claim.mode == request.mode && claim.ttl == request.lease.ttl;
         self.claim.take_if(fits)

@@ -16,70 +16,70 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use tokio::sync::Notify;
 
-/// One name, as far as this client uses it.
+/// The state of one name in this client.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) name: Name,
     state: Mutex<State>,
-    /// Tells the task that asks the store that the queue has changed.
+    /// Notifies the task that asks the store that the queue has changed.
     pub(crate) changed: Notify,
-    /// How many handles keep it in the map while nobody uses it.
+    /// The number of handles that keep the line in the map while it is unused.
     kept: AtomicUsize,
 }
 
-/// Who holds, who asks, who waits.
+/// The holders, the pending request and the waiters of a name.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// The exclusive hold that guards of this client live on.
     pub(crate) holder: Option<Arc<Hold>>,
-    /// Shared holds whose owner may read once more.
+    /// Shared holds that their owner may re-enter for reading.
     pub(crate) readers: Vec<Arc<Hold>>,
-    /// Holds that were lost while their owner may still try to re-enter.
+    /// Lost holds whose owner may still try to re-enter.
     pub(crate) lost_holds: Vec<Arc<Hold>>,
     pub(crate) phase: Phase,
-    /// The first attempt of a caller that is on its way, where it may take a while.
+    /// The first attempt of a caller that is in flight, where it may take a while.
     pub(crate) first_try: Option<Arc<SharedTry>>,
-    /// The claim of a caller that stands in the store's queue, until the engine goes on with it.
+    /// The claim of a caller that is in the store's queue, until the engine continues with it.
     pub(crate) joined: Option<Joined>,
-    /// Releases that were sent and not answered.
+    /// The number of releases that were sent and not answered.
     pub(crate) releasing: u32,
-    /// Releases that were ever sent: tells one that is slow from one after the other.
+    /// The total number of releases sent: tells one slow release from several consecutive ones.
     pub(crate) released: u64,
     pub(crate) waiters: VecDeque<Arc<Waiter>>,
-    /// How many of them have left, at most.
+    /// An upper bound on the number of waiters in the queue that have left.
     left: usize,
-    /// Those who wait until nothing is in flight.
+    /// The wakers of tasks that wait until nothing is in flight.
     pub(crate) quiet_wakers: Vec<Waker>,
-    /// What keeps the store from answering just now.
+    /// The error that currently keeps the store from answering.
     pub(crate) trouble: Option<Error>,
-    /// The last hand-over, and whether somebody watches that it is taken.
+    /// The last hand-over, and whether it is being watched.
     pub(crate) given: Given,
 }
 
-/// Who is asking the store for this name.
+/// The party that is asking the store for this name.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nobody.
+    /// None.
     #[default]
     Idle,
     /// A caller's task, once.
     Trying,
-    /// The engine, for those who wait.
+    /// The engine, on behalf of waiters.
     Waiting,
 }
 
 impl State {
-    /// Nobody here holds, asks or waits.
+    /// Returns true if no task here holds, asks or waits.
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_open() && self.releasing == 0 && self.waiters.is_empty()
     }
 
-    /// Nobody here holds or asks.
+    /// Returns true if no task here holds or asks.
     pub(crate) fn is_open(&self) -> bool {
         self.holder.is_none() && self.phase == Phase::Idle
     }
 
-    /// Who is first, without those who have left; those who sleep come after all others.
+    /// Returns the first waiter, ignoring those that have left; sleeping waiters come after all others.
     pub(crate) fn head(&mut self) -> Option<&Arc<Waiter>> {
         while self.waiters.front().is_some_and(|w| !w.is_open()) {
             self.waiters.pop_front();
@@ -88,7 +88,8 @@ impl State {
         self.waiters.get(awake.unwrap_or(0))
     }
 
-    /// Takes this waiter out of the queue to give it the lock. True when the hand-over has to be watched from now on.
+    /// Takes this waiter out of the queue to give it the lock. Returns true when the hand-over must be watched from
+    /// now on.
     pub(crate) fn pop(&mut self, waiter: &Arc<Waiter>) -> bool {
         match self.waiters.iter().position(|w| Arc::ptr_eq(w, waiter)) {
             Some(0) => drop(self.waiters.pop_front()),
@@ -99,8 +100,8 @@ impl State {
         self.given.note(waiter, others_wait)
     }
 
-    /// A waiter has left. Its waiter stays until half of all have: to take out each by itself would cost as many steps as
-    /// there are others, for every one of them.
+    /// Notes that a waiter has left. Its entry stays until half of all have left: removing each one separately would
+    /// cost a scan of the queue every time.
     pub(crate) fn one_left(&mut self) {
         self.left += 1;
         if self.left * 2 >= self.waiters.len() {
@@ -109,7 +110,7 @@ impl State {
         }
     }
 
-    /// This hold is given back: a release of it is on its way.
+    /// Removes a hold whose release is in flight.
     pub(crate) fn remove_hold(&mut self, hold: &Arc<Hold>) {
         if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
             self.holder = None;
@@ -123,18 +124,18 @@ impl State {
         std::mem::take(&mut self.quiet_wakers)
     }
 
-    /// The hold that this owner is inside of already.
+    /// Returns the hold that this owner already holds.
     pub(crate) fn hold_of(&self, owner: &Owner) -> Option<&Arc<Hold>> {
         self.holder.iter().chain(&self.readers).find(|h| !h.mode().is_permits() && h.belongs_to(owner))
     }
 
-    /// A hold here that uses the name in another way: a lock is not a semaphore.
+    /// Returns the mode of a hold that uses the name in another way: a lock is not a semaphore.
     pub(crate) fn mixed_with(&self, mode: Mode) -> Option<Mode> {
         let modes = self.holder.iter().chain(&self.readers).map(|h| h.mode());
         modes.into_iter().find(|held| held.is_permits() != mode.is_permits())
     }
 
-    /// The loss that bars this owner from taking the lock anew.
+    /// Returns the loss that bars this owner from taking the lock again.
     pub(crate) fn loss_of(&self, request: &Request) -> Option<Lost> {
         let owner = request.owner.as_ref()?;
         let hold = self.lost_holds.iter().find(|h| h.belongs_to(owner))?;
@@ -152,7 +153,7 @@ impl Line {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a claim that is on its way still serves the first who waits.
+    /// Returns true if a claim that is in flight still serves the first waiter.
     pub(crate) fn still_wants(&self, claim: &Claim, waiter: &Arc<Waiter>) -> bool {
         let mut state = self.state();
         state
@@ -161,7 +162,7 @@ impl Line {
     }
 }
 
-/// All names that this client uses just now.
+/// All names that this client currently uses.
 #[derive(Debug)]
 pub(crate) struct Lines {
     hasher: RandomState,
@@ -177,7 +178,7 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// The line, kept in the map until the handle goes: who locks one name again and again looks it up once.
+    /// Returns a handle that keeps the line in the map: a task that locks one name repeatedly looks it up once.
     pub(crate) fn keep(core: &Arc<Core>, name: &Name) -> LineHandle {
         let mut shard = core.lines.shard(name);
         let line = shard.entry(name.clone()).or_insert_with(|| Arc::new(Line::new(name.clone()))).clone();
@@ -185,15 +186,15 @@ impl Lines {
         LineHandle { core: core.clone(), line }
     }
 
-    /// Forgets a line that nobody uses, so that a million names used once leave nothing behind.
+    /// Removes an unused line, so that a million names used once leave nothing behind.
     pub(crate) fn retire(&self, line: &Line) {
-        // The last handle comes here itself when it goes.
+        // The last handle retires the line when it is dropped.
         if line.kept.load(Ordering::Acquire) > 0 {
             return;
         }
         let mut shard = self.shard(&line.name);
         let state = line.state();
-        // A line without local turns is not in the map; another of the same name may be.
+        // A line without local turns is not in the map, but another of the same name may be.
         let ours = shard.get(&line.name).is_some_and(|l| std::ptr::eq(&raw const **l, line));
         let kept = line.kept.load(Ordering::Acquire) > 0;
         if ours
@@ -233,7 +234,7 @@ impl Drop for LineHandle {
     }
 }
 
-/// Whether a guard can go from one holder to a waiter without asking the store.
+/// Returns true if a guard can pass from a holder to a waiter without asking the store.
 pub(crate) fn can_pass(hold: &Hold, to: &Request, now: Moment) -> bool {
     to.mode == Mode::Exclusive
         && hold.grant.claim.mode == Mode::Exclusive

@@ -1,12 +1,12 @@
-//! What a task of this process goes through until it has the lock.
+//! The steps of a task until it has the lock.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `acquire` | an acquisition, from the first look to the guard |
 //! | `first_try` | the first request, in the caller's task |
-//! | `joined` | its claim, where it stands in the store's queue by then |
+//! | `joined` | the claim of that request, if it has joined the store's queue |
 //! | `line` | the local queue of one name |
-//! | `waiter` | a task that waits in it |
+//! | `waiter` | a task in the local queue |
 //! | `ask_store` | waiting for the store, on the engine |
 //! | `recall` | passing on a grant that a sleeping task does not take |
 

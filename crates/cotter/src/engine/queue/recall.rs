@@ -1,8 +1,8 @@
-//! A grant that its task does not take is passed on to the next one here.
+//! Recall of a grant that its task does not take: it is passed on to the next local waiter.
 //!
 //! A task may have stopped being polled: it sits in a `select!` whose other branch is running, or its executor is
-//! busy. The lock must not sit with it while other tasks of this process wait, nor may they wait for the answer to a
-//! question or a release that it does not take in.
+//! busy. The lock must not stay with it while other tasks of this process wait, nor may they wait for an answer to a
+//! request or a release that it does not process.
 
 use crate::Guard;
 use crate::engine::core::Core;
@@ -14,36 +14,36 @@ use crate::engine::queue::waiter::Waiter;
 use crate::engine::timing::TAKE_WITHIN;
 use std::sync::Arc;
 
-/// What the watch over a line remembers.
+/// The state of the watch over a line.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    /// Who was given the lock last.
+    /// The waiter that was last given the lock.
     to: Option<Arc<Waiter>>,
     count: u64,
     watched: bool,
 }
 
 impl Given {
-    /// Notes a hand-over; true when somebody has to start watching.
+    /// Records a hand-over. Returns true when a watch must be started.
     pub(crate) fn note(&mut self, to: &Arc<Waiter>, others_wait: bool) -> bool {
         self.to = Some(to.clone());
         self.count += 1;
         others_wait && self.start()
     }
 
-    /// Somebody waits behind a task that has not taken what it was given, or whose request is on its way: true when that
-    /// has to be watched from now on.
+    /// Records a task that waits behind one that has not taken its guard, or whose request is in flight. Returns true
+    /// when that must be watched from now on.
     pub(crate) fn newcomer(&mut self, behind_a_request: bool) -> bool {
         (behind_a_request || self.to.as_ref().is_some_and(|waiter| waiter.is_given())) && self.start()
     }
 
-    /// True when somebody has to start watching.
+    /// Returns true when a watch must be started.
     pub(crate) fn start(&mut self) -> bool {
         !std::mem::replace(&mut self.watched, true)
     }
 }
 
-/// Looks after a line for as long as the lock goes from task to task.
+/// Watches a line for as long as the lock passes from task to task.
 pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
     let (core, line) = (core.clone(), line.clone());
     in_background(&core.clone(), async move {
@@ -53,7 +53,7 @@ pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
             match look(&line, &mut seen) {
                 Look::Quiet => return,
                 Look::Moving => {}
-                // Dropped outside of the line's lock: that is what passes it on.
+                // Dropped outside of the line's lock: the drop passes it on.
                 Look::Untaken(guard) => drop(guard),
                 Look::Unasked(attempt) => take_over(&core, &line, &attempt),
                 Look::Unanswered => kick(&core, &line),
@@ -62,23 +62,23 @@ pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
     });
 }
 
-/// What the last look saw.
+/// The findings of the last look.
 #[derive(Default)]
 struct Seen {
     count: u64,
     first_try: Option<Arc<SharedTry>>,
-    /// How many releases had been sent, if the last one was not answered.
+    /// The number of releases that had been sent, if the last one was unanswered.
     released: Option<u64>,
 }
 
 enum Look {
-    /// Nothing was handed over since the last look, what was given was taken, nobody asks.
+    /// Nothing was handed over since the last look, every guard was taken, and no request is pending.
     Quiet,
     Moving,
     Untaken(Box<Guard>),
-    /// The same attempt as at the last look is still on its way.
+    /// The attempt of the last look is still in flight.
     Unasked(Arc<SharedTry>),
-    /// The same release as at the last look is still not answered.
+    /// The release of the last look is still unanswered.
     Unanswered,
 }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A task that waits in the local queue, and the answer that it gets.
+/// A task that waits in the local queue, and its answer.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub(crate) request: Request,
-    /// When its wait is over.
+    /// The end of its wait.
     pub(crate) last: Moment,
     answer: Mutex<Answer>,
     /// It was given the lock and did not take it: others go first until it is polled again.
@@ -25,9 +25,9 @@ enum Answer {
     Left,
 }
 
-/// What a waiter leaves behind.
+/// The state that a waiter leaves behind.
 pub(crate) enum Left {
-    /// A guard that had come meanwhile.
+    /// A guard that had arrived in the meantime.
     With(Guard),
     /// A place in the queue.
     Queue,
@@ -44,7 +44,7 @@ impl Waiter {
         })
     }
 
-    /// Hands over a guard; it comes back when the waiter has left.
+    /// Hands over a guard; returns it if the waiter has left.
     pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
         let mut answer = self.lock();
         let Answer::Open(waker) = &mut *answer else { return Err(guard) };
@@ -81,7 +81,7 @@ impl Waiter {
         }
     }
 
-    /// The waiter goes, whatever it has got.
+    /// Leaves the queue, whether or not a guard has arrived.
     pub(crate) fn leave(&self) -> Left {
         match std::mem::replace(&mut *self.lock(), Answer::Left) {
             Answer::Given(guard) => Left::With(*guard),
@@ -90,7 +90,7 @@ impl Waiter {
         }
     }
 
-    /// Takes back what was given and not taken.
+    /// Takes back a guard that was given and not taken.
     pub(crate) fn recall(&self) -> Option<Box<Guard>> {
         let mut answer = self.lock();
         match std::mem::replace(&mut *answer, Answer::Open(None)) {
@@ -113,7 +113,7 @@ impl Waiter {
         matches!(&*self.lock(), Answer::Open(_))
     }
 
-    /// Others go first until it is polled again.
+    /// Lets others go first until this waiter is polled again.
     pub(crate) fn fall_asleep(&self) {
         self.asleep.store(true, Ordering::Relaxed);
     }
