@@ -22,10 +22,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// # use std::time::Duration;
 /// let (in_flight, claim) = (InFlight::default(), ClaimId::random());
 /// let (now, latest) = (Moment::ZERO, Moment::ZERO + Duration::from_secs(10));
-/// The first request is answered, the second is abandoned.
+/// // The first request is answered, the second is abandoned.
 /// in_flight.send(claim, 1, latest).answered();
 /// drop(in_flight.send(claim, 1, latest));
-/// A release on connection 2 may have overtaken it; one on connection 1 cannot have.
+/// // A release on connection 2 may have overtaken it; one on connection 1 cannot have.
 /// assert_eq!(in_flight.stray_until(claim, 2, now), Some(latest));
 /// assert_eq!(in_flight.stray_until(claim, 1, now), None);
 /// ```

@@ -16,7 +16,7 @@
 /// assert_eq!(reserve(0, 1_000, 8), (1_000, 8));
 /// // The clock has advanced by 3 µs since the last token: three turns at most.
 /// assert_eq!(reserve(1_007, 1_010, 8), (1_010, 3));
-/// The clock has stopped, or was set back: the counter goes on.
+/// // The clock has stopped, or was set back: the counter goes on.
 /// assert_eq!(reserve(1_012, 900, 8), (1_013, 1));
 /// ```
 pub fn reserve(last: u64, clock: u64, turns: u16) -> (u64, u16) {
