@@ -153,7 +153,7 @@ impl Backend for SessionBackend {
         let released = self.inner.release(claim, leave).await?;
         let until = lock(&self.strays).get(&claim.id).copied();
         Ok(match until.filter(|until| self.clock.now() <= *until) {
-            Some(until) => Release::Unsettled { until },
+            Some(until) => released.unsettled(until),
             None => released,
         })
     }

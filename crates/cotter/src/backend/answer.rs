@@ -62,10 +62,44 @@ pub enum Release {
     NotHeld,
     /// The store no longer had anything of this claim, because its holder was evicted.
     Evicted,
-    /// Nothing of this claim is left, but an earlier `acquire` of it may still arrive. It must be released again until
-    /// a release that was sent after `until` has been answered.
+    /// Something of this claim may still be there, or an earlier `acquire` of it may still arrive. It must be released
+    /// again until a release that was sent after `until` has been answered. [`unsettled`](Self::unsettled) makes one.
+    #[non_exhaustive]
     Unsettled {
-        /// The moment after which no earlier `acquire` can arrive.
+        /// The answer apart from that.
+        found: Found,
+        /// The moment after which nothing of it is left and no earlier `acquire` can arrive. It counts from the request
+        /// that may arrive, not from this release: a moment that moves with each release is never reached.
         until: Moment,
     },
+}
+
+/// What a release found of its claim.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The claim was held or queued.
+    Held,
+    /// The store had nothing of the claim.
+    Nothing,
+    /// The store no longer had anything of the claim, because its holder was evicted.
+    Evicted,
+}
+
+impl Release {
+    /// The same answer, except that something of the claim may be left or arrive until then.
+    #[must_use]
+    pub const fn unsettled(self, until: Moment) -> Self {
+        Self::Unsettled { found: self.found(), until }
+    }
+
+    /// Returns what the release found, settled or not.
+    pub const fn found(self) -> Found {
+        match self {
+            Self::Freed => Found::Held,
+            Self::NotHeld => Found::Nothing,
+            Self::Evicted => Found::Evicted,
+            Self::Unsettled { found, .. } => found,
+        }
+    }
 }

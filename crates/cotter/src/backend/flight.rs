@@ -5,6 +5,14 @@
 //! claim stores a value that others may store too, a release cannot tell whose value it finds. There the *call itself*
 //! is registered before its first poll. It stays registered when its caller is dropped, and the release first waits
 //! for it to complete.
+//!
+//! A call that ends with an [unknown outcome](crate::Error::outcome_unknown) may still arrive at the store. The call itself
+//! registers its request with [`InFlight`](super::inflight::InFlight), under a connection number of its own, and the
+//! release asks there too.
+//!
+//! Nothing drives a call while nobody waits for it. It must not hold a lock across an await that other calls need: they
+//! would wait until its claim is released. Sockets are opened by a task of [`Host::spawn`](super::Host::spawn) that the
+//! call waits for, because otherwise they belong to the runtime that polled it first.
 
 use super::ClaimId;
 use super::by_claim::ByClaim;
@@ -183,7 +191,8 @@ impl<T> Default for Flights<T> {
 }
 
 impl<T: Clone> Flights<T> {
-    /// Registers the call of a claim and waits for its answer.
+    /// Registers the call of a claim and waits for its answer. An earlier call of the claim lands first: it must neither
+    /// be overtaken nor dropped half-way.
     ///
     /// # Errors
     /// Errors of the call.
@@ -195,6 +204,7 @@ impl<T: Clone> Flights<T> {
         id: ClaimId,
         call: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
+        let _ = self.land(id).await;
         let flight = Flight::new(call);
         lock(&self.0).insert(id, flight.clone());
         let answer = flight.land().await;

@@ -59,6 +59,10 @@ impl Host {
     /// [`Backend::close`](super::Backend::close) has returned, [`Client::close`](crate::Client::close) waits for the
     /// task for the rest of the grace period and then aborts it; dropping the client aborts it at once. A test clock
     /// waits for the task to be idle.
+    ///
+    /// A task that sleeps until its next sign of life delays `close` by as much: let it also wait for something that
+    /// [`Backend::close`](super::Backend::close) ends, such as the sender of a channel. Hold the backend by a
+    /// [`Weak`](std::sync::Weak), or it lives as long as the task.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(Box::pin(task));
     }

@@ -137,8 +137,11 @@ impl Info {
         if feature.is_in(&self.capabilities) { Ok(()) } else { Err(feature.missing(self)) }
     }
 
-    /// Returns an error if this store does not support the mode.
-    pub(crate) fn supports(&self, mode: Mode) -> Result<()> {
+    /// Refuses a mode that this store does not support: the first step of `acquire`.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported), with the stores that support it.
+    pub fn supports(&self, mode: Mode) -> Result<()> {
         match mode {
             Mode::Exclusive => Ok(()),
             Mode::Shared => self.require(Feature::SharedLocks),

@@ -6,18 +6,21 @@
 //!
 //! # The rules
 //! 1. Before the first byte of an [`acquire`](Backend::acquire) is sent, everything that `release(claim)` needs to
-//!    undo it is registered, and it stays registered until a release has answered [`Freed`](Release::Freed) or
-//!    [`NotHeld`](Release::NotHeld). A dropped future never owns the only handle to a connection, file or session.
+//!    undo it is registered, and it stays registered until a release has answered anything but
+//!    [`Unsettled`](Release::Unsettled). A dropped future never owns the only handle to a connection, file or session. A
+//!    connection with an unread answer is reused only where the driver keeps answers apart, and closed otherwise.
 //! 2. After `release(claim)`, no earlier `acquire` of that claim remains in effect or takes effect later. If one may
 //!    still arrive, `release` returns [`Unsettled`](Release::Unsettled) and is repeated. The release may use another
 //!    connection than the acquire. Where the requests of one connection are ordered, [`inflight`] tracks which may
 //!    still arrive; where they are not, register the call itself with [`flight`].
 //! 3. `acquire` and `release` can be dropped at any poll; a dropped `release` can be called again.
-//! 4. After `Ok(None)`, nothing of the claim is left in the store, except under [`Until::InLine`]. `acquire` of a
+//! 4. After `Ok(None)`, nothing of the claim is left in the store, except under [`Until::InLine`] and for what the
+//!    backend itself still undoes on the engine. `acquire` of a
 //!    claim that is already granted returns the same grant: same number, same turns, and the time that is actually
 //!    left.
 //! 5. `as_of` is never later than the sending of the request whose answer proves the grant. The proof may be older
-//!    than the call where several grants share it.
+//!    than the call where several grants share it. The answer to a call that blocks in the server proves nothing recent;
+//!    a request that is sent behind it does.
 //! 6. `extend` grants at least the time that was requested or returns an error. It never shortens a grant, never
 //!    creates one, and never touches a grant of another claim.
 //! 7. While a waiter that is listening is queued for a name, the name is never granted to a newcomer. Waiters that are
@@ -65,7 +68,7 @@ mod session;
 pub mod tokens;
 
 pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
-pub use answer::{Extension, Leave, Release};
+pub use answer::{Extension, Found, Leave, Release};
 /// Makes the methods of these traits `async`: put `#[async_trait]` on each implementation.
 pub use async_trait::async_trait;
 pub use backoff::Backoff;
@@ -109,7 +112,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// undoes it.
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>>;
 
-    /// Extends each of these grants to `ttl` from now. Returns one result per grant, in the same order.
+    /// Extends each of these grants, however many, to `ttl` from now. Returns one result per grant, in the same order. A
+    /// proof that they share and that is younger than a sixth of `ttl` may be answered from memory.
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>>;
 
     /// Undoes `acquire`: frees what the claim holds and removes it from the queue.
@@ -146,7 +150,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Closes the connection. Later calls fail.
+    /// Closes the connection and ends the tasks that were given to [`Host::spawn`]. Later calls fail.
     async fn close(&self);
 
     /// Returns the notes interface, if the store supports notes.

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, TTL, WHILE, give, is_busy, poll_once, take, used};
 use super::leases::extend;
-use crate::backend::{Backend, EvictOrder, Extension, Leave, NoteAt, Release, Until};
+use crate::backend::{Backend, EvictOrder, Extension, Found, Leave, NoteAt, Until};
 use crate::{ErrorKind, Eviction, LossCause};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn vanished(f: &Fixture, is_taken_again: bool) {
             assert!(matches!(extend(&one, &grant, TTL).await, Extension::Lost(_)));
         }
         let released = one.release(&held, used(1)).await.expect("answers");
-        assert!(matches!(released, Release::NotHeld | Release::Evicted), "{released:?}");
+        assert!(matches!(released.found(), Found::Nothing | Found::Evicted), "{released:?}");
         if is_taken_again {
             is_busy(&one, &f.claim("a")).await;
             give(&other, &next).await;
@@ -98,7 +98,7 @@ pub(super) async fn an_evicted_holder_is_told_so(f: &Fixture) {
         if now {
             let next = f.claim("a");
             take(&other, &next).await;
-            assert_eq!(one.release(&held, used(1)).await.expect("answers"), Release::Evicted);
+            assert_eq!(one.release(&held, used(1)).await.expect("answers").found(), Found::Evicted);
             give(&other, &next).await;
         } else {
             // Its lease has not ended, so no other claim has had the lock.

@@ -1,7 +1,7 @@
 //! Mutual exclusion, and protection against undoing another claim.
 
 use super::fixture::{Fixture, give, is_busy, poll_once, take, used};
-use crate::backend::{Backend, ClaimId, Leave, Release, Until};
+use crate::backend::{Backend, ClaimId, Found, Leave, Until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,7 +59,7 @@ pub(super) async fn release_twice_frees_once(f: &Fixture) {
     take(&backend, &claim).await;
     give(&backend, &claim).await;
     let again = backend.release(&claim, used(1)).await.expect("answers");
-    assert_eq!(again, Release::NotHeld);
+    assert_eq!(again.found(), Found::Nothing);
 }
 
 /// A release that is dropped, at any poll, is either carried out or can be sent again.
@@ -77,7 +77,7 @@ pub(super) async fn a_dropped_release_can_be_repeated(f: &Fixture) {
         }
         drop(releasing);
         let again = backend.release(&claim, used(1)).await.expect("answers");
-        assert!(matches!(again, Release::Freed | Release::NotHeld), "{again:?} after {polls} polls");
+        assert!(matches!(again.found(), Found::Held | Found::Nothing), "{again:?} after {polls} polls");
         give_at_once(&backend, f).await;
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn late_release_does_not_touch_the_next_holder(f: &Fixture) {
     take(&one, &old).await;
     give(&one, &old).await;
     take(&other, &new).await;
-    assert_eq!(one.release(&old, used(1)).await.expect("answers"), Release::NotHeld);
+    assert_eq!(one.release(&old, used(1)).await.expect("answers").found(), Found::Nothing);
     is_busy(&one, &f.claim("a")).await;
     give(&other, &new).await;
 }
@@ -107,7 +107,7 @@ pub(super) async fn busy_leaves_nothing_behind(f: &Fixture) {
     give(&backend, &held).await;
     let next = f.claim("a");
     take(&backend, &next).await;
-    assert_eq!(backend.release(&busy, Leave::default()).await.expect("answers"), Release::NotHeld);
+    assert_eq!(backend.release(&busy, Leave::default()).await.expect("answers").found(), Found::Nothing);
     is_busy(&backend, &f.claim("a")).await;
 }
 

@@ -65,8 +65,9 @@ impl Fixture {
         self
     }
 
-    /// Sets how to end every session of this process behind its back, as a server does with a client that is silent
-    /// for too long. Setting it declares that the store has sessions that a server can end.
+    /// Sets how to end every session of this fixture behind its back, as a server does with a client that is silent for
+    /// too long; not those of other fixtures, whose cases run at the same time. Setting it declares that the store has
+    /// sessions that a server can end, and that its grants have no ttl.
     #[must_use]
     pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
         self.end_sessions = Some(Box::new(end));
@@ -159,7 +160,7 @@ pub(super) async fn is_busy(backend: &Arc<dyn Backend>, claim: &Claim) {
 /// Releases a claim after one used turn.
 pub(super) async fn give(backend: &Arc<dyn Backend>, claim: &Claim) {
     let answer = backend.release(claim, used(1)).await.expect("the store answers");
-    assert_eq!(answer, crate::backend::Release::Freed);
+    assert_eq!(answer.found(), crate::backend::Found::Held);
 }
 
 pub(super) fn used(turns: u16) -> Leave {

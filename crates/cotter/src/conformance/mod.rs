@@ -114,6 +114,7 @@ cases! {
         a_deleted_entry_is_told
         a_loss_is_told_after_the_runtime_that_acquired_has_ended
         a_session_that_ends_is_told_to_every_grant
+        a_session_is_kept_alive
         a_waiting_claim_outlives_its_ttl
         what_it_cannot_do_is_refused;
     tokens:

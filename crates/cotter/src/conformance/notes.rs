@@ -1,6 +1,6 @@
 //! Values beside names, for stores that support them.
 
-use super::fixture::{Fixture, give, settle, take};
+use super::fixture::{Fixture, give, refused, settle, take};
 use crate::Eviction;
 use crate::backend::{Backend, EvictOrder, NoteAt, Notes, Until};
 use std::sync::Arc;
@@ -94,6 +94,9 @@ pub(super) async fn swap_compares(f: &Fixture) {
     let backend = f.connect().await;
     let Some(notes) = notes(&backend) else { return };
     let name = f.name("a");
+    if !backend.info().capabilities.swap {
+        return refused(notes.swap(&name, "k", 0, b"one").await);
+    }
     let first = notes.swap(&name, "k", 0, b"one").await.expect("answers").expect("there was none");
     assert!(notes.swap(&name, "k", 0, b"lost").await.expect("answers").is_none());
     let second = notes.swap(&name, "k", first, b"two").await.expect("answers").expect("nobody was between");
@@ -106,8 +109,10 @@ pub(super) async fn swap_compares(f: &Fixture) {
 pub(super) async fn a_change_wakes(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let (Some(writer), Some(_)) = (notes(&one), notes(&other)) else { return };
-    let (name, until) = (f.name("a"), f.soon());
-    let seen = writer.swap(&name, "", 0, b"one").await.expect("answers").expect("there was none");
+    let (claim, until) = (f.claim("a"), f.soon());
+    let (name, grant) = (claim.name.clone(), take(&one, &claim).await);
+    let first = writer.store(&grant, at(grant.number, 1), b"one").await;
+    let seen = first.expect("answers").expect("the holder may");
     let watched = name.clone();
     let waiting = tokio::spawn(async move {
         let notes = other.notes().expect("has notes");
@@ -115,8 +120,9 @@ pub(super) async fn a_change_wakes(f: &Fixture) {
     });
     settle().await;
     assert!(!waiting.is_finished());
-    writer.swap(&name, "", seen, b"two").await.expect("answers").expect("nobody was between");
-    assert_eq!(waiting.await.expect("no panic").expect("in time").bytes, b"two");
-    let nothing = writer.changed(&name, "", 2, Until::Now).await.expect("answers");
-    assert!(nothing.is_none_or(|n| n.revision != 2));
+    let second = writer.store(&grant, at(grant.number, 2), b"two").await;
+    let last = second.expect("answers").expect("the holder may");
+    let note = waiting.await.expect("no panic").expect("in time");
+    assert_eq!((note.bytes.as_slice(), note.revision), (b"two".as_slice(), last));
+    assert!(writer.changed(&name, "", last, Until::Now).await.expect("answers").is_none());
 }

@@ -1,8 +1,8 @@
 //! Unsolicited losses: which guards are notified, and how soon.
 
-use super::fixture::{Fixture, SOON, give, refused, settle, take, wait_in_task};
+use super::fixture::{Fixture, SOON, give, is_busy, refused, settle, take, wait_in_task};
 use super::leases::short;
-use crate::backend::{Connect, Feature};
+use crate::backend::{Connect, Feature, Session};
 use crate::{Client, Guard, Lease, LossCause, Lost};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,9 @@ pub(super) async fn a_loss_is_told_after_the_runtime_that_acquired_has_ended(f: 
         runtime.block_on(mutex.lock()).expect("it is free")
     });
     let guard = acquiring.join().expect("no panic");
-    if !f.remove(&by, guard.name()).await {
+    if f.has_sessions() {
+        f.end_sessions();
+    } else if !f.remove(&by, guard.name()).await {
         return;
     }
     told(&guard, short(&by) * 3 + SOON).await;
@@ -72,6 +74,23 @@ pub(super) async fn a_session_that_ends_is_told_to_every_grant(f: &Fixture) {
             "the session has ended, but its loss was not reported: {session:?}"
         );
     }
+}
+
+/// A grant outlives the time for which its session was proved: it is proved again in time.
+pub(super) async fn a_session_is_kept_alive(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let held = f.claim("a");
+    let session = take(&one, &held).await.session;
+    let Some((as_of, lasts)) =
+        session.as_ref().and_then(Session::proof).filter(|(_, lasts)| *lasts < SOON * 4)
+    else {
+        return give(&one, &held).await;
+    };
+    tokio::time::sleep((as_of + lasts * 3 / 2).since(f.now())).await;
+    let (as_of, lasts) = session.as_ref().and_then(Session::proof).expect("it stays");
+    assert!(f.now() < as_of + lasts && session.and_then(|s| s.lost()).is_none(), "it was not proved again");
+    is_busy(&other, &f.claim("a")).await;
+    give(&one, &held).await;
 }
 
 /// A waiter stays queued for longer than its ttl: where a place in the queue dies with a lease, waiting keeps it

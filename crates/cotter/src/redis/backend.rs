@@ -154,7 +154,7 @@ impl Backend for Native {
         // A request never arrives behind its release on the connection that carried it. On another one it may, and then
         // it takes the lock again, whatever the release has found.
         let stray = self.shared.in_flight.stray_until(claim.id, live.number, self.now());
-        Ok(stray.map_or(released, |until| Release::Unsettled { until }))
+        Ok(stray.map_or(released, |until| released.unsettled(until)))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

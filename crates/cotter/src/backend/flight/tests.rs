@@ -106,3 +106,21 @@ async fn a_call_that_answers_at_once_is_not_kept() {
     assert_eq!(flights.call(id, async { Ok(7) }).await.unwrap(), 7);
     assert!(lock(&flights.0).is_empty());
 }
+
+/// The first caller is dropped half-way: its call lands before the next one of the same claim is sent.
+#[tokio::test]
+async fn a_second_call_of_a_claim_lets_the_first_one_land() {
+    let (flights, id) = (Flights::<u32>::default(), ClaimId::random());
+    let landed = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (released, first) = (Arc::new(tokio::sync::Notify::new()), landed.clone());
+    let gate = released.clone();
+    let call = flights.call(id, async move {
+        gate.notified().await;
+        first.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(1)
+    });
+    assert!(timeout(Duration::from_millis(10), call).await.is_err(), "the caller goes");
+    released.notify_one();
+    assert_eq!(flights.call(id, async { Ok(2) }).await.unwrap(), 2);
+    assert!(landed.load(std::sync::atomic::Ordering::SeqCst), "the first call was dropped half-way");
+}

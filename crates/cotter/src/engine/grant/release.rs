@@ -1,6 +1,6 @@
 //! Release, and hand-over inside the process.
 
-use crate::backend::{Backend, Claim, Leave, Release};
+use crate::backend::{Backend, Claim, Found, Leave, Release};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{in_background, in_time_if_left, undo_until};
@@ -233,14 +233,13 @@ impl ReleaseWork {
     /// Resolves the guard according to what the store found. Requests of the claim that may still take effect are
     /// undone in the background: none of them holds anything now.
     fn conclude(&self, release: Release) -> Released {
-        match release {
-            Release::Freed => Released::Yes,
-            Release::NotHeld => self.missing(LossCause::Gone),
-            Release::Evicted => self.missing(LossCause::Evicted),
-            Release::Unsettled { until } => {
-                undo_until(self.core(), self.claim().clone(), until);
-                Released::Yes
-            }
+        if let Release::Unsettled { until, .. } = release {
+            undo_until(self.core(), self.claim().clone(), until);
+        }
+        match release.found() {
+            Found::Held => Released::Yes,
+            Found::Nothing => self.missing(LossCause::Gone),
+            Found::Evicted => self.missing(LossCause::Evicted),
         }
     }
 
@@ -308,6 +307,9 @@ impl ReleaseWork {
             tried = true;
             match core.backend.release(self.claim(), self.leave).await {
                 Ok(Release::NotHeld) if may_be_freed => return Ok(Release::Freed),
+                Ok(Release::Unsettled { found: Found::Nothing, until }) if may_be_freed => {
+                    return Ok(Release::Freed.unsettled(until));
+                }
                 Ok(release) => return Ok(release),
                 Err(e) => error = e,
             }

@@ -176,7 +176,7 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open
             return match release {
                 Release::Freed => true,
                 Release::NotHeld | Release::Evicted => !open.unknown && open.until <= open.sent,
-                Release::Unsettled { until } => {
+                Release::Unsettled { until, .. } => {
                     open.until = open.until.max(until);
                     false
                 }

@@ -84,7 +84,7 @@ impl Issued {
         match self.get(id) {
             Some(Holding { block: Some(_), .. }) => None,
             // If it was granted at all, its lease ends by itself.
-            Some(Holding { until, .. }) if now() < until => Some(Release::Unsettled { until }),
+            Some(Holding { until, .. }) if now() < until => Some(Release::NotHeld.unsettled(until)),
             _ => {
                 self.forget(id);
                 Some(Release::NotHeld)

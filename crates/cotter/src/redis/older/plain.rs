@@ -246,7 +246,7 @@ impl Steps for Plain {
                 issued.rests.freed(&claim.name, now);
                 Ok(Release::Freed)
             }
-            (_, Some(until)) => Ok(Release::Unsettled { until }),
+            (_, Some(until)) => Ok(Release::NotHeld.unsettled(until)),
             (Some((b'o', theirs)), _) if theirs == EVICTED => Ok(Release::Evicted),
             (Some((b'o', theirs)), _) => self.not_ours(claim, number, theirs),
             (Some((b'n', _)), _) => Ok(Release::NotHeld),
