@@ -30,6 +30,7 @@ struct State {
     silent: AtomicBool,
     acquired: AtomicUsize,
     late: Mutex<Option<Duration>>,
+    unsettled: Mutex<Option<Duration>>,
 }
 
 /// The server keeps what a claim holds for longer than any test takes; the session ends it.
@@ -51,6 +52,11 @@ impl Control {
     /// How often the store was asked for a lock.
     pub fn acquired(&self) -> usize {
         self.0.acquired.load(Ordering::SeqCst)
+    }
+
+    /// The next release finds what it finds, but something may still arrive for so long.
+    pub fn next_release_is_unsettled_for(&self, time: Duration) {
+        *lock(&self.0.unsettled) = Some(time);
     }
 
     /// The next acquisition loses its answer and is carried out only so much later.
@@ -151,6 +157,9 @@ impl Backend for SessionBackend {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let released = self.inner.release(claim, leave).await?;
+        if let Some(time) = lock(&self.control.0.unsettled).take() {
+            return Ok(released.unsettled(self.clock.now() + time));
+        }
         let until = lock(&self.strays).get(&claim.id).copied();
         Ok(match until.filter(|until| self.clock.now() <= *until) {
             Some(until) => released.unsettled(until),

@@ -1,7 +1,7 @@
 //! Stores whose grants live with a session: who is told of its end, and when.
 
 use cotter::conformance::Fixture;
-use cotter::{Client, Guard, Lease, LossCause, ManualClock, memory};
+use cotter::{Client, EvictOrder, Guard, Lease, LossCause, ManualClock, Released, memory};
 use cotter_testkit::sessions::{Control, Sessions};
 use std::time::{Duration, Instant};
 
@@ -112,6 +112,20 @@ fn what_lands_long_after_the_ttl_is_undone() {
     let other = connect(&world.clock, &world.store, &world.control);
     let got = other.mutex("a").try_lock().wait().unwrap();
     assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
+}
+
+/// Part of the store is silent, and the rest has nothing of the lock: that is no success.
+#[test]
+fn a_release_that_found_nothing_says_so_although_something_may_be_left() {
+    let world = world();
+    let guard = world.client.mutex("a").lock().wait().unwrap();
+    let other = connect(&world.clock, &world.store, &Control::default());
+    other.evict_with("a", EvictOrder::new().at_once()).wait().unwrap();
+    world.control.next_release_is_unsettled_for(S * 5);
+    let released = guard.release().wait().unwrap();
+    assert_eq!(released, Released::AlreadyLost, "violation[late-loss]: given back although it was gone");
+    world.control.next_release_is_unsettled_for(S * 5);
+    assert_eq!(world.client.mutex("a").lock().wait().unwrap().release().wait().unwrap(), Released::Yes);
 }
 
 fn fixture() -> Fixture {
