@@ -1,2 +1,0 @@
-use cotter::{conformance::Fixture, memory};
-cotter::conformance_tests!(memory_store, Fixture::sharing(memory::Store::new()));
