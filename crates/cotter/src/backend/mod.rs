@@ -1,4 +1,4 @@
-//! The contract between the engine and a store. **Not frozen yet**: more stores have to carry it first.
+//! The contract between the engine and a store. **Not frozen yet**: a later version may change it.
 //!
 //! A backend is a set of atomic steps plus the store's own way of waiting. It renews nothing, retries nothing, polls
 //! only through [`poll::until`], and spawns no tasks other than the one that reads its wake-up channel or keeps its
