@@ -1,7 +1,7 @@
 //! Stores whose grants live with a session: who is told of its end, and when.
 
 use cotter::conformance::Fixture;
-use cotter::{Client, EvictOrder, Guard, Lease, LossCause, ManualClock, Released, memory};
+use cotter::{Client, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory};
 use cotter_testkit::sessions::{Control, Sessions};
 use std::time::{Duration, Instant};
 
@@ -120,7 +120,8 @@ fn a_release_that_found_nothing_says_so_although_something_may_be_left() {
     let world = world();
     let guard = world.client.mutex("a").lock().wait().unwrap();
     let other = connect(&world.clock, &world.store, &Control::default());
-    other.evict_with("a", EvictOrder::new().at_once()).wait().unwrap();
+    let evicted = other.evict_with("a", EvictOrder::new().at_once()).wait().unwrap();
+    assert!(matches!(evicted, Eviction::Evicted { .. }));
     world.control.next_release_is_unsettled_for(S * 5);
     let released = guard.release().wait().unwrap();
     assert_eq!(released, Released::AlreadyLost, "violation[late-loss]: given back although it was gone");
