@@ -104,11 +104,12 @@ mod tests {
     async fn a_signal_that_the_runtime_has_not_seen_yet_is_heard() {
         let mut signals = Signals::listen().unwrap();
         assert_eq!(arrived(&mut signals).await, None);
-        kill_process(getpid(), Signal::HUP).unwrap();
+        // Not HUP or INT, which are ignored under nohup and in background jobs.
+        kill_process(getpid(), Signal::TERM).unwrap();
         // Another thread of this process may handle the signal, a little later. Between the checks this thread sleeps
         // without the runtime, so that only the check itself can make the runtime see it.
         let mut checks = 0;
-        while arrived(&mut signals).await != Some(1) {
+        while arrived(&mut signals).await != Some(15) {
             checks += 1;
             assert!(checks < 5_000, "not seen");
             std::thread::sleep(Duration::from_millis(1));

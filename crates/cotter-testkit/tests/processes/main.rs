@@ -3,7 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `timed` | runs whose history is judged to the tenth of a second: they need the machine |
-//! | `fleet_runs` | runs that mostly wait, for minutes: `scripts/test` starts them beside the other tests, by this name |
+//! | `fleet_runs` | runs of minutes: `scripts/test` starts the replicas beside the other tests, and the storm after them |
 //! | `setup` | what they share |
 
 mod fleet_runs;

@@ -18,7 +18,7 @@ fn of_five_replicas_one_migrates() {
     let url = format!("file://{}", directory.display());
     let start = || {
         let mut command = Command::new(example());
-        command.env("COTTER_URL", &url).stdout(Stdio::piped()).spawn().unwrap()
+        command.arg(&url).stdout(Stdio::piped()).spawn().unwrap()
     };
     let replicas: Vec<_> = (0..5).map(|_| start()).collect();
     let said: String = replicas
