@@ -325,3 +325,38 @@ impl Drop for Waiting {
         self.tidy(&left);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Client;
+
+    const OF_TWO: Mode = Mode::Permits { take: 1, of: 2 };
+
+    async fn ask(client: &Client, mode: Mode, owner: &Owner, wait: Wait) -> Result<Option<Guard>> {
+        let (name, lease) = (Name::new("a").unwrap(), Lease::default());
+        let request = Request { name, mode, lease, owner: Some(owner.clone()), wait };
+        acquire(client.core().clone(), request, Handle::default()).await
+    }
+
+    #[tokio::test]
+    async fn permits_do_not_re_enter() {
+        let (client, me) = (Client::connect("memory:").await.unwrap(), Owner::new());
+        let first = ask(&client, OF_TWO, &me, Wait::No).await.unwrap().expect("two are free");
+        let second = ask(&client, OF_TWO, &me, Wait::No).await.unwrap().expect("one is free");
+        assert_ne!(first.token(), second.token());
+        assert!(ask(&client, OF_TWO, &me, Wait::No).await.unwrap().is_none(), "both are taken");
+    }
+
+    /// The same owner would wait for itself.
+    #[tokio::test]
+    async fn a_lock_is_not_a_semaphore_within_a_process() {
+        for (held, wanted) in [(Mode::Exclusive, OF_TWO), (Mode::Shared, OF_TWO), (OF_TWO, Mode::Exclusive)] {
+            let (client, me) = (Client::connect("memory:").await.unwrap(), Owner::new());
+            let _guard = ask(&client, held, &me, Wait::No).await.unwrap().expect("free");
+            let refused = ask(&client, wanted, &me, Wait::For(Duration::from_secs(60)));
+            let error = refused.await.expect_err("it is in use in another way");
+            assert_eq!(error.kind(), ErrorKind::LimitMismatch, "{held:?} and {wanted:?}");
+        }
+    }
+}
