@@ -4,9 +4,10 @@
 use crate::engine::core::Core;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::timing::{CALM, RECENT_ANSWER};
+use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// One client's knowledge about its store.
@@ -137,8 +138,4 @@ impl Core {
         let silence = Error::new(ErrorKind::Unavailable, "the store did not answer in time");
         self.at_the_server(silence.with_backend(self.backend.info().scheme))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,10 +2,11 @@
 //!
 //! A subscriber is user code and may block; the engine must not run it, or a slow log would lose locks.
 
+use crate::sync::lock;
 use crate::{LossCause, Name};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// An event to report.
@@ -63,7 +64,7 @@ type Channel = (u32, SyncSender<Event>);
 /// Queues an event; never blocks.
 pub(crate) fn report(event: Event) {
     static CHANNEL: Mutex<Option<Channel>> = Mutex::new(None);
-    let mut channel = CHANNEL.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut channel = lock(&CHANNEL);
     // A fork has none of the threads of its parent.
     if channel.as_ref().is_none_or(|(pid, _)| *pid != std::process::id()) {
         *channel = start();

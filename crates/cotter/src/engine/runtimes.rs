@@ -4,6 +4,7 @@ use crate::Moment;
 use crate::backend::{Backend, Connect, Host};
 use crate::engine::route::Runtimes;
 use crate::engine::timing::RECONNECT_PAUSE;
+use crate::sync::lock;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -98,7 +99,7 @@ impl Entry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

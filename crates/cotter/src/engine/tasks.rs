@@ -1,11 +1,12 @@
 //! Tasks that a backend runs on the engine, such as keeping a session alive or reading a wake-up channel.
 
 use crate::backend::Spawn;
+use crate::sync::lock;
 use crate::{Clock, Moment};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
@@ -30,7 +31,7 @@ impl Tasks {
     }
 
     fn running(&self) -> MutexGuard<'_, JoinSet<()>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 }
 

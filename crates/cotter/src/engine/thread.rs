@@ -3,10 +3,11 @@
 use super::tasks::Tasks;
 use crate::clock::{Idle, IdleState, RuntimeClock, SystemClock, Timers};
 use crate::engine::grant::renew::Agenda;
+use crate::sync::lock;
 use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::runtime::{Builder, EnterGuard, Handle, Id, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -27,7 +28,7 @@ impl Engine {
     /// its parent's thread.
     pub(crate) fn process() -> Result<Arc<Self>> {
         static PROCESS: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
-        let process = || PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = || lock(&PROCESS);
         let ours = |engine: &Option<Arc<Self>>| engine.clone().filter(|e| !e.is_forked());
         if let Some(engine) = ours(&process()) {
             return Ok(engine);

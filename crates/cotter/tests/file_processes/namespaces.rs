@@ -50,17 +50,23 @@ fn served(copy: &mut Copy) -> u64 {
     answer.parse().unwrap()
 }
 
+/// A holder, and behind it a waiter that is stopped where nobody else sees it.
+fn holder_and_frozen_waiter(directory: &Path) -> (Copy, Secluded) {
+    let mut holder = Copy::start(directory);
+    holder.ask("lock");
+    let mut frozen = Secluded::start(directory);
+    frozen.copy.order("lock");
+    until("it queues", || waiters(directory) == 1);
+    frozen.signal("STOP");
+    until("it stops", || frozen.is_stopped());
+    (holder, frozen)
+}
+
 #[test]
 #[ignore = "needs unprivileged namespaces"]
 fn who_is_stopped_unseen_is_passed_over_and_keeps_its_place() {
     let (_keep, directory) = place();
-    let mut holder = Copy::start(&directory);
-    holder.ask("lock");
-    let mut frozen = Secluded::start(&directory);
-    frozen.copy.order("lock");
-    until("it queues", || waiters(&directory) == 1);
-    frozen.signal("STOP");
-    until("it stops", || frozen.is_stopped());
+    let (mut holder, mut frozen) = holder_and_frozen_waiter(&directory);
     let mut line = [Copy::start(&directory), Copy::start(&directory), Copy::start(&directory)];
     for (before, next) in line.iter_mut().enumerate() {
         next.order("lock soon");
@@ -94,13 +100,7 @@ fn who_is_stopped_unseen_is_passed_over_and_keeps_its_place() {
 #[ignore = "needs unprivileged namespaces"]
 fn newcomers_pass_one_who_is_stopped_unseen() {
     let (_keep, directory) = place();
-    let mut holder = Copy::start(&directory);
-    holder.ask("lock");
-    let mut frozen = Secluded::start(&directory);
-    frozen.copy.order("lock");
-    until("it queues", || waiters(&directory) == 1);
-    frozen.signal("STOP");
-    until("it stops", || frozen.is_stopped());
+    let (mut holder, _frozen) = holder_and_frozen_waiter(&directory);
     holder.ask("release");
     let start = Instant::now();
     until("somebody gets it", || holder.ask("try") != "busy");

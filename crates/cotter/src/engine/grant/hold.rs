@@ -6,9 +6,10 @@ use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
 use crate::engine::report::{Event, report};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
+use crate::sync::lock;
 use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name, Owner};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -338,7 +339,7 @@ impl Hold {
     }
 
     fn lock(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.watch)
     }
 }
 

@@ -5,12 +5,13 @@ use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::timing::{RENEWAL_GRID_SHARE, RENEWAL_RETRY, RENEWAL_RETRY_SHARE};
+use crate::sync::lock;
 use crate::{Clock, Error, Moment, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -143,7 +144,7 @@ impl Agenda {
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -10,11 +10,12 @@ use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
 use crate::engine::queue::line::{Line, Phase};
 use crate::engine::queue::waiter::Waiter;
 use crate::engine::route::{Carrier, Here};
+use crate::sync::lock;
 use crate::{Lease, Moment, Result};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 /// The pending answer.
@@ -165,7 +166,7 @@ impl SharedTry {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Takes the pending answer, if the caller's task still has it and is not polling it right now, and the waker to

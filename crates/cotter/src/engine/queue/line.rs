@@ -8,11 +8,12 @@ use crate::engine::queue::first_try::SharedTry;
 use crate::engine::queue::joined::Joined;
 use crate::engine::queue::recall::Given;
 use crate::engine::queue::waiter::Waiter;
+use crate::sync::lock;
 use crate::{Error, LossCause, Lost, Mode, Moment, Name, Owner};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use tokio::sync::Notify;
 
@@ -129,10 +130,11 @@ impl State {
         self.holder.iter().chain(&self.readers).find(|h| !h.mode().is_permits() && h.belongs_to(owner))
     }
 
-    /// Returns the mode of a hold that uses the name in another way: a lock is not a semaphore.
+    /// Returns the mode of a hold here that uses the name in another way: a lock is not a semaphore. All holds of a name
+    /// use it in one way, so any of them will do.
     pub(crate) fn mixed_with(&self, mode: Mode) -> Option<Mode> {
-        let modes = self.holder.iter().chain(&self.readers).map(|h| h.mode());
-        modes.into_iter().find(|held| held.is_permits() != mode.is_permits())
+        let held = self.holder.as_ref().or(self.readers.first())?.mode();
+        (held.is_permits() != mode.is_permits()).then_some(held)
     }
 
     /// Returns the loss that bars this owner from taking the lock again.
@@ -150,7 +152,7 @@ impl Line {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Returns true if a claim that is in flight still serves the first waiter.
@@ -211,13 +213,13 @@ impl Lines {
     #[cfg(test)]
     pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {
-            shard.lock().unwrap_or_else(PoisonError::into_inner).values().for_each(|line| tell(line));
+            lock(shard).values().for_each(|line| tell(line));
         }
     }
 
     fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
         let at = self.hasher.hash_one(name) as usize % SHARDS;
-        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shards[at])
     }
 }
 

@@ -1,9 +1,10 @@
 //! A task that waits in the local queue.
 
 use crate::engine::queue::acquire::Request;
+use crate::sync::lock;
 use crate::{Error, Guard, Moment};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 /// A task that waits in the local queue, and its answer.
@@ -123,6 +124,6 @@ impl Waiter {
     }
 
     fn lock(&self) -> MutexGuard<'_, Answer> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.answer)
     }
 }
