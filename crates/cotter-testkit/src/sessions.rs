@@ -31,6 +31,7 @@ struct State {
     acquired: AtomicUsize,
     late: Mutex<Option<Duration>>,
     unsettled: Mutex<Option<Duration>>,
+    gives_only: Mutex<Option<Duration>>,
 }
 
 /// The server keeps what a claim holds for longer than any test takes; the session ends it.
@@ -52,6 +53,11 @@ impl Control {
     /// How often the store was asked for a lock.
     pub fn acquired(&self) -> usize {
         self.0.acquired.load(Ordering::SeqCst)
+    }
+
+    /// Extensions give no more than this from now on.
+    pub fn extend_only_by(&self, time: Duration) {
+        *lock(&self.0.gives_only) = Some(time);
     }
 
     /// The next release finds what it finds, but something may still arrive for so long.
@@ -146,10 +152,10 @@ impl Backend for SessionBackend {
     }
 
     async fn extend(&self, grants: &[&Grant], _: Duration) -> Vec<Result<Extension>> {
-        let now = self.clock.now();
+        let (now, given) = (self.clock.now(), *lock(&self.control.0.gives_only));
         let answers = self.inner.extend(grants, FOR_LONG).await;
         let lives = |answer| match answer {
-            Ok(Extension::Extended { .. }) => Ok(Extension::extended(now, None)),
+            Ok(Extension::Extended { .. }) => Ok(Extension::extended(now, given)),
             other => other,
         };
         answers.into_iter().map(lives).collect()

@@ -1,7 +1,9 @@
 //! Stores whose grants live with a session: who is told of its end, and when.
 
 use cotter::conformance::Fixture;
-use cotter::{Client, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory};
+use cotter::{
+    Client, ErrorKind, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory,
+};
 use cotter_testkit::sessions::{Control, Sessions};
 use std::time::{Duration, Instant};
 
@@ -127,6 +129,18 @@ fn a_release_that_found_nothing_says_so_although_something_may_be_left() {
     assert_eq!(released, Released::AlreadyLost, "violation[late-loss]: given back although it was gone");
     world.control.next_release_is_unsettled_for(S * 5);
     assert_eq!(world.client.mutex("a").lock().wait().unwrap().release().wait().unwrap(), Released::Yes);
+}
+
+#[test]
+fn an_extension_that_gives_less_is_an_error() {
+    let world = world();
+    let guard = world.client.mutex("a").lock().wait().unwrap();
+    guard.extend(S * 60).wait().unwrap();
+    world.control.extend_only_by(S * 10);
+    guard.extend(S * 10).wait().unwrap();
+    let error = guard.extend(S * 60).wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
+    assert!(guard.is_valid(), "it is still held");
 }
 
 fn fixture() -> Fixture {

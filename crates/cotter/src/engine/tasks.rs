@@ -58,3 +58,59 @@ impl Drop for EndsTasks {
         drop(std::mem::take(&mut *self.0.running()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::{Backend, Connect, Host};
+    use crate::{Client, Result, memory};
+    use std::sync::{Arc, Weak};
+    use std::time::{Duration, Instant};
+
+    /// A store with a task that never ends by itself, and that lives as long as the token.
+    #[derive(Debug)]
+    struct Keeping(Weak<()>);
+
+    #[async_trait::async_trait]
+    impl Connect for Keeping {
+        async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+            let token = self.0.upgrade();
+            host.spawn(async move {
+                let _token = token;
+                std::future::pending::<()>().await;
+            });
+            memory::Store::new().connect(host).await
+        }
+    }
+
+    fn client() -> (Client, Weak<()>) {
+        let token = Arc::new(());
+        let client = Client::builder().backend(Keeping(Arc::downgrade(&token))).connect().wait().unwrap();
+        (client, Arc::downgrade(&token))
+    }
+
+    fn ends(task: &Weak<()>) {
+        let start = Instant::now();
+        while task.strong_count() > 0 {
+            assert!(start.elapsed() < Duration::from_secs(10), "the task goes on without its client");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_task_ends_with_a_client_that_is_dropped() {
+        let (client, task) = client();
+        assert_eq!(task.strong_count(), 1, "it runs");
+        drop(client);
+        ends(&task);
+    }
+
+    #[test]
+    fn close_waits_for_a_task_no_longer_than_its_grace() {
+        let (client, task) = client();
+        let start = Instant::now();
+        client.close(Duration::from_secs(1)).wait().unwrap();
+        let waited = start.elapsed();
+        assert!(waited >= Duration::from_millis(900) && waited < Duration::from_secs(5), "{waited:?}");
+        ends(&task);
+    }
+}
