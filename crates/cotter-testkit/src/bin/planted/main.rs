@@ -5,6 +5,9 @@
 //! | `bug` | the bugs of the list, and what counts as found |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
+//! Two are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
+//! them may hide them: a bug that was missed is tried once more with nothing beside it, and only that verdict counts.
+//!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
 //! `--skip TEXT` leaves out the bugs whose test has this in its name.
 
@@ -53,27 +56,32 @@ fn run(args: &[String]) -> Result<bool> {
     if bugs.is_empty() {
         return Err("no bug of that name is on the list".into());
     }
-    let found = plant(&root, &root.join(target), &bugs)?;
-    let all = if found == bugs.len() { "each found by its own violation" } else { "not all found" };
+    let target = root.join(target);
+    let mut missed = plant(&root, &target, &bugs, TREES)?;
+    if !missed.is_empty() {
+        say(&format!("once more, one at a time: {}", missed.len()));
+        missed = plant(&root, &target, &missed, 1)?;
+    }
+    let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
     say(&format!("{} planted bugs, {all}", bugs.len()));
-    Ok(found == bugs.len())
+    Ok(missed.is_empty())
 }
 
-/// Tries all of them, each tree the next one that is left. How many were found.
-fn plant(root: &Path, target: &Path, bugs: &[&Bug]) -> Result<usize> {
+/// Tries all of them, each tree the next one that is left. Those that were missed.
+fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Result<Vec<&'a Bug>> {
     let next = AtomicUsize::new(0);
-    let work = |number| -> Result<usize> {
-        let (tree, mut found) = (Tree::copy(root, target, number)?, 0);
+    let work = |number| -> Result<Vec<&'a Bug>> {
+        let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
         while let Some(bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let start = Instant::now();
             let verdict = tree.try_bug(bug)?;
             report(bug, &verdict, start);
-            found += usize::from(verdict.is_ok());
+            missed.extend(verdict.is_err().then_some(*bug));
         }
-        Ok(found)
+        Ok(missed)
     };
     thread::scope(|scope| {
-        let trees: Vec<_> = (1..=TREES.min(bugs.len()))
+        let trees: Vec<_> = (1..=trees.min(bugs.len()))
             .map(|number| {
                 scope.spawn({
                     let work = &work;
@@ -81,7 +89,9 @@ fn plant(root: &Path, target: &Path, bugs: &[&Bug]) -> Result<usize> {
                 })
             })
             .collect();
-        trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into()))).sum()
+        let missed =
+            trees.into_iter().map(|tree| tree.join().unwrap_or_else(|_| Err("a tree panicked".into())));
+        missed.collect::<Result<Vec<_>>>().map(|missed| missed.concat())
     })
 }
 
