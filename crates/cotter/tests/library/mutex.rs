@@ -231,6 +231,30 @@ fn an_evicted_holder_is_told_at_its_next_renewal() {
     assert_eq!(other.note("b").wait().unwrap().unwrap().bytes, b"in time");
 }
 
+/// It has no other time to stop in: nothing announced the loss.
+#[test]
+fn an_evicted_lock_passes_on_when_its_holder_is_done_or_its_lease_ends() {
+    let (clock, one, other) = world();
+    for is_done in [false, true] {
+        let guard = one.mutex("a").lease(Lease::renewed(S * 9)).lock().wait().unwrap();
+        drop(other.evict("a").wait().unwrap());
+        clock.advance(S * 3);
+        assert_eq!(guard.check().unwrap_err().cause, LossCause::Evicted);
+        let free = |client: &Client| client.mutex("a").try_lock().wait().unwrap().is_some();
+        assert!(!free(&one) && !free(&other), "violation[overlap]: the evicted holder has not stopped yet");
+        if is_done {
+            assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
+            clock.advance(Duration::ZERO);
+            assert!(free(&other), "violation[left-behind]: its holder is done");
+        } else {
+            clock.advance(S * 10);
+            assert!(free(&other), "violation[left-behind]: it is not renewed any more");
+            drop(guard);
+        }
+        assert!(free(&one));
+    }
+}
+
 const NOW: EvictOrder = EvictOrder::new().at_once();
 
 /// Nobody here had heard of it: the release is the first to ask.

@@ -175,7 +175,7 @@ impl Hold {
         let Some(wakers) = self.mark_lost(cause) else { return };
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
         // Update the line before waking: a woken task that tries again must not find the old hold there.
-        release::after_loss(self);
+        release::after_loss(self, cause);
         wakers.into_iter().for_each(|l| l.waker.wake());
     }
 

@@ -65,8 +65,14 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         if left == 0 {
             state.lost_holds.retain(|h| !Arc::ptr_eq(h, hold));
         }
-        drop(state);
-        hold.core.lines.retire(&hold.line);
+        if left == 0 && !frees_at_once(cause) {
+            state.remove_hold(hold);
+            drop(state);
+            send_in_background(hold);
+        } else {
+            drop(state);
+            hold.core.lines.retire(&hold.line);
+        }
         return Step::Done(Returned::AlreadyLost(cause));
     }
     state.remove_hold(hold);
@@ -93,15 +99,33 @@ fn pass(hold: &Arc<Hold>, state: &mut crate::engine::queue::line::State) -> Opti
 }
 
 /// Handles a lost hold: local waiters ask again, and anything that the store still keeps is freed.
-pub(crate) fn after_loss(hold: &Arc<Hold>) {
+pub(crate) fn after_loss(hold: &Arc<Hold>, cause: LossCause) {
     {
         let mut state = hold.line.state();
-        state.remove_hold(hold);
+        if frees_at_once(cause) {
+            state.remove_hold(hold);
+        } else {
+            state.forget_hold(hold);
+        }
         if hold.has_owner() && hold.count() > 0 {
             state.lost_holds.push(hold.clone());
         }
     }
     hold.core.engine.agenda().remove(hold);
+    if frees_at_once(cause) {
+        send_in_background(hold);
+    } else {
+        kick(&hold.core, &hold.line);
+    }
+}
+
+/// An evicted holder gets no warning. Unless it is done earlier, it has the rest of its lease to stop in; the release is
+/// sent with its last guard.
+fn frees_at_once(cause: LossCause) -> bool {
+    cause != LossCause::Evicted
+}
+
+fn send_in_background(hold: &Arc<Hold>) {
     let call = ReleaseCall::new(hold, None);
     in_background(&hold.core, async move { drop(call.await) });
 }

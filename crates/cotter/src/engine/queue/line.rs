@@ -111,12 +111,17 @@ impl State {
         }
     }
 
-    /// Removes a hold whose release is in flight.
-    pub(crate) fn remove_hold(&mut self, hold: &Arc<Hold>) {
+    /// Removes a hold.
+    pub(crate) fn forget_hold(&mut self, hold: &Arc<Hold>) {
         if self.holder.as_ref().is_some_and(|h| Arc::ptr_eq(h, hold)) {
             self.holder = None;
         }
         self.readers.retain(|h| !Arc::ptr_eq(h, hold));
+    }
+
+    /// Removes a hold whose release is in flight.
+    pub(crate) fn remove_hold(&mut self, hold: &Arc<Hold>) {
+        self.forget_hold(hold);
         self.releasing += 1;
         self.released += 1;
     }
