@@ -35,7 +35,7 @@ pub fn claim(name: &str, ttl: Duration) -> Claim {
 /// # Panics
 /// When it is not.
 pub async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
-    backend.acquire(claim, Until::Now).await.unwrap().expect("it is free")
+    backend.acquire(claim, Until::Now).await.unwrap().granted().expect("it is free")
 }
 
 /// A client whose acquisitions stand in the server's queue one by one.

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use cotter::backend::{
-    Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Session,
-    Until,
+    Acquired, Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Notes, Release,
+    Session, Until,
 };
 use cotter::clock::{Clock, Moment};
 use cotter::{Error, ErrorKind, LossCause, Name, Result};
@@ -29,9 +29,16 @@ pub struct Control(Arc<State>);
 struct State {
     silent: AtomicBool,
     acquired: AtomicUsize,
-    late: Mutex<Option<Duration>>,
+    late: Mutex<Option<(Answer, Duration)>>,
     unsettled: Mutex<Option<Duration>>,
     gives_only: Mutex<Option<Duration>>,
+}
+
+/// What the caller of an acquisition that lands late gets.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Lost,
+    Unsettled,
 }
 
 /// The server keeps what a claim holds for longer than any test takes; the session ends it.
@@ -67,7 +74,12 @@ impl Control {
 
     /// The next acquisition loses its answer and is carried out only so much later.
     pub fn next_lands_after(&self, late: Duration) {
-        *lock(&self.0.late) = Some(late);
+        *lock(&self.0.late) = Some((Answer::Lost, late));
+    }
+
+    /// The next acquisition is answered with "busy, but something may arrive", and is carried out only so much later.
+    pub fn next_is_busy_and_lands_after(&self, late: Duration) {
+        *lock(&self.0.late) = Some((Answer::Unsettled, late));
     }
 }
 
@@ -114,8 +126,8 @@ struct SessionBackend {
 }
 
 impl SessionBackend {
-    /// Carries an acquisition out after its caller has been told that nobody knows.
-    fn land(&self, claim: &Claim, after: Duration) -> Error {
+    /// Carries an acquisition out after its caller has been answered.
+    fn land(&self, claim: &Claim, answer: Answer, after: Duration) -> Result<Acquired> {
         let at = self.clock.now() + after;
         lock(&self.strays).insert(claim.id, at);
         let (inner, claim, sleep) = (self.inner.clone(), claim.clone(), self.clock.sleep_until(at));
@@ -123,7 +135,12 @@ impl SessionBackend {
             sleep.await;
             let _ = inner.acquire(&claim, Until::Now).await;
         });
-        Error::new(ErrorKind::Unavailable, "the answer was lost").with_outcome_unknown()
+        match answer {
+            Answer::Lost => {
+                Err(Error::new(ErrorKind::Unavailable, "the answer was lost").with_outcome_unknown())
+            }
+            Answer::Unsettled => Ok(Acquired::unsettled(at)),
+        }
     }
 
     fn with_session(&self, mut grant: Grant) -> Grant {
@@ -140,15 +157,18 @@ impl Backend for SessionBackend {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.control.0.acquired.fetch_add(1, Ordering::SeqCst);
         let mut claim = claim.clone();
         claim.ttl = FOR_LONG;
         let late = lock(&self.control.0.late).take();
-        if let Some(after) = late {
-            return Err(self.land(&claim, after));
+        if let Some((answer, after)) = late {
+            return self.land(&claim, answer, after);
         }
-        Ok(self.inner.acquire(&claim, until).await?.map(|grant| self.with_session(grant)))
+        Ok(match self.inner.acquire(&claim, until).await? {
+            Acquired::Granted(grant) => Acquired::Granted(self.with_session(grant)),
+            answer => answer,
+        })
     }
 
     async fn extend(&self, grants: &[&Grant], _: Duration) -> Vec<Result<Extension>> {

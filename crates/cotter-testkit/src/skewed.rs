@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use cotter::backend::{
-    Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Until,
 };
 use cotter::{Name, Result};
 use std::os::fd::OwnedFd;
@@ -62,7 +62,7 @@ impl Backend for SkewedBackend {
         self.inner.info()
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.inner.acquire(claim, until).await
     }
 

@@ -16,7 +16,8 @@ mod locks;
 mod waiting;
 
 use cotter::backend::{
-    Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Mode, Release, Until, async_trait, poll,
+    Acquired, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Mode, Release, Until,
+    async_trait, poll,
 };
 use cotter::clock::{Clock, Moment};
 use cotter::{Error, LossCause, Result};
@@ -71,13 +72,13 @@ impl Backend for Toy {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         if claim.mode != Mode::Exclusive {
             let refused = Error::unsupported("anything but an exclusive lock", self.info.variant);
             return Err(refused.with_name(&claim.name));
         }
         let mut waiting = Waiting::new(self, claim);
-        Ok(poll::until(&*self.clock, until, &mut waiting).await?.flatten())
+        Ok(poll::until(&*self.clock, until, &mut waiting).await?.flatten().into())
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {

@@ -3,8 +3,8 @@
 use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
-    Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page, Release,
-    Until,
+    Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page,
+    Release, Until,
 };
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
@@ -76,7 +76,7 @@ impl Backend for FaultyBackend {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         let fate = self.begin(Call::Acquire).await?;
         if let Fate::Late(by) = fate {
             let claim = claim.clone();

@@ -28,10 +28,11 @@ fn clash(a: &Hold, b: &Hold) -> Option<Violation> {
     };
     let together = a.end.min(b.end) - b.got;
     let text = format!(
-        "{:?}: process {} (token {}) and process {} (token {}) both believed to hold it for {:.3} ms",
+        "{:?}: process {} (token {}, ended by {:?}) and process {} (token {}) both believed to hold it for {:.3} ms",
         a.name,
         a.process,
         a.token,
+        a.by,
         b.process,
         b.token,
         millis(together),

@@ -93,7 +93,8 @@ fn overlap_is_found() {
     let found = check(&s.history(), &Limits::default());
     assert_eq!(
         found[0].to_string(),
-        "violation[overlap]: \"x\": process 1 (token 10) and process 2 (token 11) both believed to hold it for 1.000 ms"
+        "violation[overlap]: \"x\": process 1 (token 10, ended by Released) and process 2 \
+         (token 11) both believed to hold it for 1.000 ms"
     );
 }
 

@@ -1,6 +1,6 @@
 //! The rules of the Redis store that a run may break unnoticed, each provoked on a real server.
 
-use cotter::backend::{Backend, Connect, Extension, Grant, Host, Leave, NoteAt, Release, Until};
+use cotter::backend::{Acquired, Backend, Connect, Extension, Grant, Host, Leave, NoteAt, Release, Until};
 use cotter::redis::Store;
 use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
 use cotter_testkit::history::{Kind, demand};
@@ -15,7 +15,7 @@ const USED: Leave = Leave::used(1);
 /// Waits for the lock in a task.
 fn wait(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<cotter::Result<Option<Grant>>> {
     let (backend, claim) = (backend.clone(), claim(name, ttl));
-    tokio::spawn(async move { backend.acquire(&claim, Until::Forever).await })
+    tokio::spawn(async move { backend.acquire(&claim, Until::Forever).await.map(Acquired::granted) })
 }
 
 /// When the only waiter of a name asked last, by the server's clock.
@@ -45,7 +45,7 @@ async fn a_message_of_an_earlier_stay_in_the_queue_is_not_believed() {
     eventually("it asks", || question.is_caught()).await;
     first.release(&held, USED).await.unwrap();
     eventually("its grant is on its way", || message.is_caught()).await;
-    third.acquire(&claim("a", TTL), Until::Forever).await.unwrap().unwrap();
+    third.acquire(&claim("a", TTL), Until::Forever).await.unwrap().granted().unwrap();
     question.let_go();
     eventually("it waits again", || queued(&server, "a") == 1).await;
     message.let_go();
@@ -256,7 +256,7 @@ async fn a_connection_that_is_being_made_belongs_to_no_caller() {
         let taken = tokio::time::timeout(Duration::from_secs(5), backend.acquire(&other, Until::Now)).await;
         let text = "who wants another name waits for a connection that a future makes which nobody polls";
         demand(taken.is_ok(), Kind::StuckWaiter, text);
-        assert!(taken.expect("demanded").unwrap().is_some());
+        assert!(taken.expect("demanded").unwrap().granted().is_some());
         drop(kept);
     }
 }
@@ -272,7 +272,7 @@ async fn nobody_passes_those_who_wait_for_a_lock_whose_key_was_deleted() {
     let waiting = wait(&second, "a", TTL);
     eventually("the second one waits", || queued(&server, "a") == 1).await;
     server.command(&["DEL", "cotter:{a}"]);
-    let passed = third.acquire(&claim("a", TTL), Until::Now).await.unwrap();
+    let passed = third.acquire(&claim("a", TTL), Until::Now).await.unwrap().granted();
     demand(passed.is_none(), Kind::LostPlace, "a newcomer has passed one who listens");
     waiting.await.unwrap().unwrap().unwrap();
 }
@@ -293,7 +293,7 @@ async fn nobody_passes_one_who_listens_behind_more_dead_than_one_step_sees() {
     first.release(&held, USED).await.unwrap();
     let mut newcomer = None;
     while newcomer.is_none() && !waiting.is_finished() {
-        newcomer = first.acquire(&claim("a", TTL), Until::Now).await.unwrap();
+        newcomer = first.acquire(&claim("a", TTL), Until::Now).await.unwrap().granted();
     }
     demand(newcomer.is_none(), Kind::LostPlace, "a newcomer has passed one who listens");
     waiting.await.unwrap().unwrap().unwrap();

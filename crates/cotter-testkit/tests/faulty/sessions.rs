@@ -5,6 +5,8 @@ use cotter::{
     Client, ErrorKind, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory,
 };
 use cotter_testkit::sessions::{Control, Sessions};
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
@@ -114,6 +116,29 @@ fn what_lands_long_after_the_ttl_is_undone() {
     let other = connect(&world.clock, &world.store, &world.control);
     let got = other.mutex("a").try_lock().wait().unwrap();
     assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
+}
+
+/// Part of the store was silent, and grants what the rest has refused.
+#[test]
+fn what_lands_after_the_store_said_busy_is_undone() {
+    for dropped in [false, true] {
+        let world = world();
+        let mutex = world.client.mutex("a").lease(Lease::renewed(S));
+        world.control.next_is_busy_and_lands_after(S * 20);
+        let trying = mutex.try_lock();
+        if dropped {
+            let polled = pin!(trying).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending(), "the engine asks");
+        } else {
+            assert!(trying.wait().unwrap().is_none(), "busy");
+        }
+        for _ in 0..25 {
+            world.clock.advance(S);
+        }
+        let other = connect(&world.clock, &world.store, &world.control);
+        let got = other.mutex("a").try_lock().wait().unwrap();
+        assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
+    }
 }
 
 /// Part of the store is silent, and the rest has nothing of the lock: that is no success.

@@ -105,15 +105,15 @@ async fn a_newcomer_does_not_pass_over_a_waiter() {
     let claim =
         |take| Claim::new(Name::new("x").unwrap(), Mode::Permits { take, of: 2 }, Duration::from_secs(10));
     let holder = claim(1);
-    store.acquire(&holder, Until::Now).await.unwrap().unwrap();
+    store.acquire(&holder, Until::Now).await.unwrap().granted().unwrap();
     let (waiter, backend): (_, Arc<dyn Backend>) = (claim(2), store.clone());
     let (waiting, asked) = (waiter.clone(), backend.clone());
     let queued = tokio::spawn(async move { asked.acquire(&waiting, Until::Forever).await });
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
-    let newcomer = store.acquire(&claim(1), Until::Now).await.unwrap();
+    let newcomer = store.acquire(&claim(1), Until::Now).await.unwrap().granted();
     demand(newcomer.is_none(), Kind::LostPlace, "a newcomer was served before a listening waiter");
     store.release(&holder, Leave::default()).await.unwrap();
-    assert!(queued.await.unwrap().unwrap().is_some());
+    assert!(queued.await.unwrap().unwrap().granted().is_some());
     drop(backend);
 }

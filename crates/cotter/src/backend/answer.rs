@@ -1,7 +1,52 @@
-//! Results of `extend` and `release`.
+//! Results of `acquire`, `extend` and `release`.
 
+use super::Grant;
 use crate::{LossCause, Moment};
 use std::time::Duration;
+
+/// The result of `acquire`.
+#[non_exhaustive]
+#[must_use = "it may contain a grant, which is lost if nobody releases it"]
+#[derive(Debug, Clone)]
+pub enum Acquired {
+    /// The claim holds the name.
+    Granted(Grant),
+    /// The name stayed busy until the wait was over, and nothing of the claim is left in the store.
+    Busy,
+    /// The name is busy, and the claim is queued in the store. Only [`Until::InLine`](super::Until::InLine) ends like
+    /// this: the engine continues with a waiting `acquire` of the same claim, or with its release.
+    Queued,
+    /// The name stayed busy until the wait was over. Something of the claim may still be there, or one of its requests
+    /// may still arrive: the engine releases the claim until a release that was sent after `until` has been answered.
+    /// [`unsettled`](Self::unsettled) makes one.
+    #[non_exhaustive]
+    Unsettled {
+        /// The moment after which nothing of the claim is left and none of its requests can arrive.
+        until: Moment,
+    },
+}
+
+impl Acquired {
+    /// Creates an `Unsettled` that ends at that moment.
+    pub const fn unsettled(until: Moment) -> Self {
+        Self::Unsettled { until }
+    }
+
+    /// Returns the grant, if there is one.
+    pub fn granted(self) -> Option<Grant> {
+        match self {
+            Self::Granted(grant) => Some(grant),
+            Self::Busy | Self::Queued | Self::Unsettled { .. } => None,
+        }
+    }
+}
+
+/// `None` is [`Busy`](Acquired::Busy).
+impl From<Option<Grant>> for Acquired {
+    fn from(granted: Option<Grant>) -> Self {
+        granted.map_or(Self::Busy, Self::Granted)
+    }
+}
 
 /// The result of `extend` for one grant.
 #[non_exhaustive]

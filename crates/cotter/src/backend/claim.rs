@@ -139,9 +139,8 @@ impl Grant {
 pub enum Until {
     /// A single attempt, without waiting.
     Now,
-    /// A single attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): a claim that is
-    /// answered with `Ok(None)` may be left in the store's queue. It is followed by a waiting `acquire` of the same
-    /// claim, or by its release.
+    /// A single attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): if the name is busy,
+    /// the claim may be left in the store's queue, which the answer [`Queued`](super::Acquired::Queued) says.
     InLine,
     /// Waits until this moment.
     Moment(Moment),

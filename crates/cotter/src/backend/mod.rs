@@ -1,4 +1,7 @@
-//! The contract between the engine and a store. **Not frozen yet**: a later version may change it.
+//! The contract between the engine and a store.
+//!
+//! The contract is frozen: a later version adds only methods with defaults, variants of `#[non_exhaustive]` enums, and
+//! fields with defaults. A backend that follows the rules below needs no change.
 //!
 //! A backend is a set of atomic steps plus the store's own way of waiting. It renews nothing, retries nothing, polls
 //! only through [`poll::until`], and spawns no tasks other than the one that reads its wake-up channel or keeps its
@@ -14,10 +17,9 @@
 //!    connection than the acquire. Where the requests of one connection are ordered, [`inflight`] tracks which may
 //!    still arrive; where they are not, register the call itself with [`flight`].
 //! 3. `acquire` and `release` can be dropped at any poll; a dropped `release` can be called again.
-//! 4. After `Ok(None)`, nothing of the claim is left in the store, except under [`Until::InLine`] and for what the
-//!    backend itself still undoes on the engine. `acquire` of a
-//!    claim that is already granted returns the same grant: same number, same turns, and the time that is actually
-//!    left.
+//! 4. After [`Acquired::Busy`], nothing of the claim is left in the store. If something may be left, or a request may
+//!    still arrive, the answer is [`Acquired::Unsettled`] and the engine undoes it. `acquire` of a claim that is already
+//!    granted returns the same grant: same number, same turns, and the time that is actually left.
 //! 5. `as_of` is never later than the sending of the request whose answer proves the grant. The proof may be older
 //!    than the call where several grants share it. The answer to a call that blocks in the server proves nothing recent;
 //!    a request that is sent behind it does.
@@ -42,7 +44,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `claim` | claims, grants, and how long to wait for one |
-//! | `answer` | the answers to `extend` and `release` |
+//! | `answer` | the answers to `acquire`, `extend` and `release` |
 //! | `info` | identity, guarantees and capabilities of a store |
 //! | `host` | the clock and task runner of a connection |
 //! | `session` | a liveness domain that grants share |
@@ -68,7 +70,7 @@ mod session;
 pub mod tokens;
 
 pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
-pub use answer::{Extension, Found, Leave, Release};
+pub use answer::{Acquired, Extension, Found, Leave, Release};
 /// Makes the methods of these traits `async`: put `#[async_trait]` on each implementation.
 pub use async_trait::async_trait;
 pub use backoff::Backoff;
@@ -105,12 +107,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Returns the identity and capabilities of this store.
     fn info(&self) -> &Info;
 
-    /// Requests a grant. Returns `Ok(None)` if the name stayed busy until the wait was over.
+    /// Requests a grant, and waits for it until the wait is over.
     ///
     /// # Errors
     /// An error with [`outcome_unknown`](crate::Error::outcome_unknown) may have left a grant behind; the engine
     /// undoes it.
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>>;
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired>;
 
     /// Extends each of these grants, however many, to `ttl` from now. Returns one result per grant, in the same order. A
     /// proof that they share and that is younger than a sixth of `ttl` may be answered from memory.

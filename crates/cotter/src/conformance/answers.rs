@@ -54,7 +54,7 @@ pub(super) async fn a_busy_claim_frees_nobody(f: &Fixture) {
     let (busy, waited) = (f.claim("a"), f.claim("a"));
     is_busy(&other, &busy).await;
     other.release(&busy, Leave::default()).await.expect("answers");
-    assert!(other.acquire(&waited, f.within(WHILE)).await.expect("answers").is_none());
+    assert!(other.acquire(&waited, f.within(WHILE)).await.expect("answers").granted().is_none());
     other.release(&waited, Leave::default()).await.expect("answers");
     for polls in 0..8 {
         let dropped = f.claim("a");

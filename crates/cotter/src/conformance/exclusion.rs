@@ -39,7 +39,12 @@ pub(super) async fn twenty_tasks_never_overlap(f: &Fixture) {
         let backend = if i % 2 == 0 { one.clone() } else { other.clone() };
         let (inside, total, claim) = (inside.clone(), total.clone(), f.claim("a"));
         tasks.push(tokio::spawn(async move {
-            backend.acquire(&claim, Until::Forever).await.expect("answers").expect("waits without end");
+            backend
+                .acquire(&claim, Until::Forever)
+                .await
+                .expect("answers")
+                .granted()
+                .expect("waits without end");
             assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two inside");
             tokio::task::yield_now().await;
             inside.fetch_sub(1, Ordering::SeqCst);

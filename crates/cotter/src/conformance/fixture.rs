@@ -147,13 +147,13 @@ impl fmt::Debug for Fixture {
 
 /// Makes one attempt that must be granted.
 pub(super) async fn take(backend: &Arc<dyn Backend>, claim: &Claim) -> Grant {
-    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
+    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers").granted();
     answer.unwrap_or_else(|| panic!("{} should be free", claim.name))
 }
 
 /// Makes one attempt that must find the lock busy.
 pub(super) async fn is_busy(backend: &Arc<dyn Backend>, claim: &Claim) {
-    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers");
+    let answer = backend.acquire(claim, Until::Now).await.expect("the store answers").granted();
     assert!(answer.is_none(), "{} should be busy", claim.name);
 }
 
@@ -174,7 +174,7 @@ pub(super) fn wait_in_task(
     until: Until,
 ) -> tokio::task::JoinHandle<Option<Grant>> {
     let (backend, claim) = (backend.clone(), claim.clone());
-    tokio::spawn(async move { backend.acquire(&claim, until).await.expect("the store answers") })
+    tokio::spawn(async move { backend.acquire(&claim, until).await.expect("the store answers").granted() })
 }
 
 /// Gives a wait that was just started time to enter its queue.

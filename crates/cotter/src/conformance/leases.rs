@@ -163,7 +163,12 @@ pub(super) async fn kept_lease_stays_busy_for_the_rest(f: &Fixture) {
     one.release(&claim, leave).await.expect("answers");
     is_busy(&other, &f.claim("a")).await;
     assert!(matches!(extend(&one, &first, TTL).await, Extension::Lost(_)));
-    let next = other.acquire(&f.claim("a"), f.soon()).await.expect("answers").expect("free after the rest");
+    let next = other
+        .acquire(&f.claim("a"), f.soon())
+        .await
+        .expect("answers")
+        .granted()
+        .expect("free after the rest");
     assert!(next.number > first.number);
 }
 
@@ -177,7 +182,7 @@ pub(super) async fn an_old_claim_answers_the_time_that_is_left(f: &Fixture) {
     }
     tokio::time::sleep(short(&backend)).await;
     let sent = f.now();
-    let again = backend.acquire(&claim, Until::Now).await.expect("answers").expect("still held");
+    let again = backend.acquire(&claim, Until::Now).await.expect("answers").granted().expect("still held");
     let (before, end) = (grant.as_of + claim.ttl, again.as_of + again.ttl.expect("a lease"));
     if end > before + WHILE / 2 {
         // Set anew, as a lease that grants share may be: then it is true.

@@ -61,7 +61,7 @@ pub(super) async fn wait_ends_in_time(f: &Fixture) {
     let held = f.claim("a");
     take(&one, &held).await;
     let start = std::time::Instant::now();
-    let answer = other.acquire(&f.claim("a"), f.within(WHILE)).await.expect("answers");
+    let answer = other.acquire(&f.claim("a"), f.within(WHILE)).await.expect("answers").granted();
     assert!(answer.is_none());
     assert!(start.elapsed() >= WHILE && start.elapsed() < SOON, "{:?}", start.elapsed());
     give(&one, &held).await;
@@ -119,7 +119,7 @@ pub(super) async fn acquire_dropped_at_any_poll_can_be_undone(f: &Fixture) {
             other.release(&wanted, Leave::default()).await.expect("answers");
             one.release(&held, Leave { used: 1, keep_for: None }).await.expect("answers");
             let next = f.claim("a");
-            let answer = one.acquire(&next, f.soon()).await.expect("answers");
+            let answer = one.acquire(&next, f.soon()).await.expect("answers").granted();
             assert!(answer.is_some(), "left behind after {polls} polls");
             give(&one, &next).await;
         }
@@ -152,7 +152,12 @@ pub(super) async fn contention_gives_everybody_a_turn(f: &Fixture) {
             let (start, mut turns) = (Instant::now(), 0);
             while served.load(Ordering::SeqCst) < TAKERS && start.elapsed() < SOON * 4 {
                 let claim = claim.renewed();
-                backend.acquire(&claim, Until::Forever).await.expect("answers").expect("it waits for ever");
+                backend
+                    .acquire(&claim, Until::Forever)
+                    .await
+                    .expect("answers")
+                    .granted()
+                    .expect("it waits for ever");
                 assert!(!held.swap(true, Ordering::SeqCst), "two hold it at once");
                 tokio::time::sleep(Duration::from_millis(3)).await;
                 held.store(false, Ordering::SeqCst);

@@ -9,7 +9,7 @@ use super::recheck::Rechecks;
 use super::waiting::Waiter;
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
 use crate::sys::watch::Watcher;
 use crate::{Clock, Moment, Name, Result};
@@ -97,15 +97,15 @@ impl Backend for Files {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.info.supports(claim.mode)?;
         if let Some(grant) = self.granted_before(claim) {
-            return Ok(Some(grant));
+            return Ok(Acquired::Granted(grant));
         }
         if until == Until::Now {
-            return self.take(claim, &self.paths(&claim.name), false);
+            return self.take(claim, &self.paths(&claim.name), false).map(Acquired::from);
         }
-        poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await
+        poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await.map(Acquired::from)
     }
 
     async fn extend(&self, grants: &[&Grant], _ttl: Duration) -> Vec<Result<Extension>> {

@@ -120,7 +120,7 @@ mod tests {
     async fn who_gets_in_between_does_not_stay() {
         let place = tempfile::tempdir().unwrap();
         let (one, other) = (files(place.path()), files(place.path()));
-        let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
+        let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().granted().expect("free");
         let id = grant.claim.id;
         let paths = one.paths(&grant.claim.name);
         let path = paths.lock.clone();
@@ -133,15 +133,15 @@ mod tests {
             rustix::fs::flock(held.file.fd(), FlockOperation::Unlock).unwrap();
         });
         assert!(count_gate::is_closed(between.as_fd(), &paths).unwrap());
-        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
+        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().granted().is_none());
         rustix::fs::flock(&intruder, FlockOperation::NonBlockingLockExclusive).unwrap();
         assert!(!one.holds.with_mut(id, Held::step_down).unwrap().unwrap(), "somebody is in between");
         drop(intruder);
         let shared = one.downgrade(&grant).await.unwrap();
         assert_eq!((shared.claim.mode, shared.number), (Mode::Shared, grant.number));
         assert!(!count_gate::is_closed(between.as_fd(), &paths).unwrap());
-        assert!(other.acquire(&claim(Mode::Shared), Until::Now).await.unwrap().is_some());
-        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_none());
+        assert!(other.acquire(&claim(Mode::Shared), Until::Now).await.unwrap().granted().is_some());
+        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().granted().is_none());
     }
 
     /// A guard that is dropped during its downgrade leaves nothing behind.
@@ -149,13 +149,13 @@ mod tests {
     async fn a_release_half_way_frees_it() {
         let place = tempfile::tempdir().unwrap();
         let (one, other) = (files(place.path()), files(place.path()));
-        let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().expect("free");
+        let grant = one.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().granted().expect("free");
         one.holds.with_mut(grant.claim.id, |held| {
             held.access =
                 HeldAs::Between(count_gate::close(held.file.fd(), &held.paths).unwrap().expect("open"));
         });
         one.release(&grant.claim, Default::default()).await.unwrap();
-        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().is_some());
+        assert!(other.acquire(&claim(Mode::Exclusive), Until::Now).await.unwrap().granted().is_some());
         assert!(one.downgrade(&grant).await.is_err());
     }
 }

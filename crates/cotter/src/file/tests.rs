@@ -64,7 +64,7 @@ fn without_threads(place: &std::path::Path) -> (Files, Files) {
 }
 
 async fn take(files: &Files, claim: &Claim) -> Grant {
-    files.acquire(claim, Until::Now).await.unwrap().expect("free")
+    files.acquire(claim, Until::Now).await.unwrap().granted().expect("free")
 }
 
 #[tokio::test]
@@ -80,7 +80,8 @@ async fn without_threads_a_waiter_looks_for_itself() {
         std::time::Instant::now()
     };
     let wait = async {
-        let grant = other.acquire(&wanted, Until::Forever).await.unwrap().expect("waits without end");
+        let grant =
+            other.acquire(&wanted, Until::Forever).await.unwrap().granted().expect("waits without end");
         (grant, std::time::Instant::now())
     };
     let (freed, (second, got)) = tokio::join!(release, wait);

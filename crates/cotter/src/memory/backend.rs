@@ -4,7 +4,7 @@ use super::state::{Held, Lock};
 use super::{MIN_TTL, Now, Shared};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
 use crate::{Clock, Error, Moment, Name, Result};
 use async_trait::async_trait;
@@ -127,11 +127,11 @@ impl Backend for Memory {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         if until == Until::Now {
-            return self.request(claim, |lock, now| lock.take(claim, now));
+            return self.request(claim, |lock, now| lock.take(claim, now)).map(Acquired::from);
         }
-        self.wait(claim, until).await
+        self.wait(claim, until).await.map(Acquired::from)
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {

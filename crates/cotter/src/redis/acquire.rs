@@ -6,7 +6,7 @@ use super::script;
 use super::state::{Answer, micros, turns};
 use super::waiters::Joined;
 use super::waiting::{max_silence, poll_period};
-use crate::backend::{Claim, Grant};
+use crate::backend::{Acquired, Claim};
 use crate::{Error, Moment, Result};
 
 /// What a request does if the lock is held.
@@ -63,22 +63,22 @@ impl Native {
     }
 
     /// Tries once and leaves nothing behind if the lock is busy.
-    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Option<Grant>> {
+    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Acquired> {
         match self.request(claim, IfBusy::Leave).await? {
-            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
-            (Answer::Busy { .. }, _) => Ok(None),
+            (Answer::Granted(block), sent) => Ok(Acquired::Granted(Self::grant(claim, block, sent))),
+            (Answer::Busy { .. }, _) => Ok(Acquired::Busy),
             (Answer::Queued { .. }, _) => Err(unexpected("a place in the queue, though none was asked for")),
         }
     }
 
     /// Tries once and joins the queue if the lock is busy.
-    pub(super) async fn try_or_join(&self, claim: &Claim, channel: &str) -> Result<Option<Grant>> {
+    pub(super) async fn try_or_join(&self, claim: &Claim, channel: &str) -> Result<Acquired> {
         let joining = self.shared.waiters.join(claim.id);
         match self.request(claim, IfBusy::Join(channel)).await? {
-            (Answer::Granted(block), sent) => Ok(Some(Self::grant(claim, block, sent))),
+            (Answer::Granted(block), sent) => Ok(Acquired::Granted(Self::grant(claim, block, sent))),
             (Answer::Queued { ticket, left, position }, sent) => {
                 joining.joined(Joined { ticket, sent, left, position });
-                Ok(None)
+                Ok(Acquired::Queued)
             }
             (Answer::Busy { .. }, _) => Err(unexpected("busy, to a request that joins the queue")),
         }

@@ -12,9 +12,10 @@ use super::wake::Subscription;
 use super::{SCHEME, Shared};
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
+    Until,
 };
-use crate::{Error, ErrorKind, Moment, Result};
+use crate::{Error, Moment, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -85,20 +86,18 @@ impl Native {
         text(script.run(&live, keys, args).await.map_err(|e| explain(e, Sent::Yes))?)
     }
 
-    async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn wait(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         let mut entry = QueueEntry::new(self, claim);
-        let granted = poll::until(&**self.link.clock(), until, &mut entry).await;
+        let granted = poll::until(&**self.link.clock(), until, &mut entry).await?;
         drop(entry);
-        if let Ok(None) = granted {
-            // Nothing of the claim may stay behind.
-            let left = self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)?;
-            if matches!(left, Release::Unsettled { .. }) {
-                let why = "the connection that carried the request is gone; the request may still arrive";
-                let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME);
-                return Err(error.with_name(&claim.name).with_outcome_unknown());
-            }
+        if let Some(grant) = granted {
+            return Ok(Acquired::Granted(grant));
         }
-        granted
+        // Nothing of the claim may stay in the queue.
+        match self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)? {
+            Release::Unsettled { until, .. } => Ok(Acquired::unsettled(until)),
+            _ => Ok(Acquired::Busy),
+        }
     }
 
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -127,7 +126,7 @@ impl Backend for Native {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.info.supports(claim.mode)?;
         // The slow paths are boxed, or the future of every acquisition would have room for them.
         match until {

@@ -1,6 +1,6 @@
 //! Unknown outcomes, undone in the background until they are settled.
 
-use crate::backend::{Backend, Claim, Grant, Leave, Release};
+use crate::backend::{Acquired, Backend, Claim, Leave, Release};
 use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
@@ -68,29 +68,33 @@ pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + S
     });
 }
 
-/// Drives an attempt whose caller is gone to its answer, and undoes it. `in_line`: if the lock was busy, the claim may
-/// be left in the store's queue.
-pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F, in_line: bool)
+/// Drives an attempt whose caller is gone to its answer, and undoes it.
+pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F)
 where
-    F: Future<Output = Result<Option<Grant>>> + Send + 'static,
+    F: Future<Output = Result<Acquired>> + Send + 'static,
 {
     let engine = core.clone();
     in_background(core, async move {
         let answer = in_time(&engine, answering).await;
-        let unknown = match answer {
-            Some(Ok(None)) if !in_line => return,
+        let mut open = Open::new(&engine, &claim, false);
+        match answer {
+            Some(Ok(Acquired::Busy)) => return,
             Some(Err(e)) if !e.outcome_unknown() => return,
-            Some(Ok(_)) => false,
-            Some(Err(_)) | None => true,
-        };
-        settle(&engine, &claim, &carrier, unknown).await;
+            Some(Ok(Acquired::Unsettled { until })) => open.until = until,
+            Some(Ok(Acquired::Granted(_) | Acquired::Queued)) => {}
+            Some(Err(_)) | None => open.unknown = true,
+        }
+        settle(&engine, &claim, &carrier, &mut open).await;
     });
 }
 
 /// Undoes a claim. `unknown`: one of its requests may still be in flight.
 pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
     let (engine, carrier) = (core.clone(), carrier.clone());
-    in_background(core, async move { settle(&engine, &claim, &carrier, unknown).await });
+    in_background(core, async move {
+        let mut open = Open::new(&engine, &claim, unknown);
+        settle(&engine, &claim, &carrier, &mut open).await;
+    });
 }
 
 /// Undoes a claim of which a request may arrive until that moment.
@@ -132,10 +136,9 @@ impl Open {
 
 /// Releases first on the connection that carried the claim, behind its request; then on the engine's, in case that one
 /// is gone.
-async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, unknown: bool) {
-    let mut open = Open::new(core, claim, unknown);
-    if !is_settled(core, carrier.get().unwrap_or(&core.backend), claim, &mut open).await {
-        repeat(core, claim, &mut open).await;
+async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, open: &mut Open) {
+    if !is_settled(core, carrier.get().unwrap_or(&core.backend), claim, open).await {
+        repeat(core, claim, open).await;
     }
 }
 

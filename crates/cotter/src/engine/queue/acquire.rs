@@ -1,12 +1,11 @@
 //! Acquisition: single round trips run in the caller's task, everything else on the engine.
 
-use crate::backend::{Claim, ClaimId, Grant, Until};
+use crate::backend::{Acquired, Claim, ClaimId, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::undo;
 use crate::engine::queue::ask_store::{end_first_try, enter_hold, kick};
 use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment};
-use crate::engine::queue::joined::Joined;
+use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::line::{Line, LineHandle, Lines, Phase};
 use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::{Left, Waiter};
@@ -193,19 +192,13 @@ async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until
             None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
             Some(FirstAnswer::Queued(waiter)) => return Waiting::new(core, line, waiter).wait().await,
             Some(FirstAnswer::Answer(answer)) => {
-                match &answer {
-                    Ok(None) if first_try.attempt.may_stand_in_line() => {
-                        line.state().joined = Some(Joined::new(core, claim));
-                    }
-                    Err(e) if e.outcome_unknown() => undo(core, claim, &first_try.attempt.carrier, true),
-                    _ => {}
-                }
+                keep_or_undo(core, line, &claim, &first_try.attempt.carrier, &answer);
                 answer
             }
         }
     };
     match answer {
-        Ok(Some(grant)) => Ok(Some(granted(core, line, grant, request))),
+        Ok(Acquired::Granted(grant)) => Ok(Some(granted(core, line, grant, request))),
         other => Box::pin(wait_on(core, line, request, until, other.err())).await,
     }
 }

@@ -1,11 +1,11 @@
 //! Waiting for the store: one waiter per process and name, on the engine.
 
-use crate::backend::{Backend, Backoff, Claim, Extension, Grant, Until};
+use crate::backend::{Acquired, Backend, Backoff, Claim, Extension, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{in_background, undo};
-use crate::engine::queue::first_try::{PendingGrant, SharedTry, ask_on};
-use crate::engine::queue::joined::Joined;
+use crate::engine::queue::first_try::{PendingAnswer, SharedTry, ask_on};
+use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::line::{Line, Phase};
 use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::Waiter;
@@ -122,12 +122,9 @@ impl Server {
     }
 
     /// Continues the attempt of a caller that has stopped polling it.
-    pub(crate) async fn go_on(mut self, pending: PendingGrant, attempt: &SharedTry) {
+    pub(crate) async fn go_on(mut self, pending: PendingAnswer, attempt: &SharedTry) {
         let (carrier, claim) = (&attempt.carrier, &attempt.claim);
         let outcome = self.outcome(pending.await, claim, carrier);
-        if matches!(outcome, Outcome::Busy) && attempt.may_stand_in_line() {
-            self.line.state().joined = Some(Joined::new(&self.core, claim.clone()));
-        }
         if !self.took(outcome, &attempt.waiter, claim).await {
             self.run().await;
         }
@@ -200,16 +197,12 @@ impl Server {
         self.core.usable().is_err() || !self.line.still_wants(claim, head)
     }
 
-    fn outcome(&self, answer: Result<Option<Grant>>, claim: &Claim, carrier: &Carrier) -> Outcome {
-        match answer {
+    fn outcome(&self, answer: Result<Acquired>, claim: &Claim, carrier: &Carrier) -> Outcome {
+        keep_or_undo(&self.core, &self.line, claim, carrier, &answer);
+        match answer.map(Acquired::granted) {
             Ok(Some(grant)) => Outcome::Granted(grant),
             Ok(None) => Outcome::Busy,
-            Err(e) => {
-                if e.outcome_unknown() {
-                    undo(&self.core, claim.clone(), carrier, true);
-                }
-                Outcome::Failed(e)
-            }
+            Err(e) => Outcome::Failed(e),
         }
     }
 

@@ -3,7 +3,7 @@
 //! If the task is dropped, the attempt is completed and undone on the engine. If it stops polling while others wait
 //! behind it, the engine takes over the attempt, and the task finds itself in the local queue.
 
-use crate::backend::{Backend, Claim, Grant, Until};
+use crate::backend::{Acquired, Backend, Claim, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::undo::{abandon, in_background};
 use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 /// The pending answer.
-pub(crate) type PendingGrant = Pin<Box<dyn Future<Output = Result<Option<Grant>>> + Send>>;
+pub(crate) type PendingAnswer = Pin<Box<dyn Future<Output = Result<Acquired>> + Send>>;
 
 /// The state of a first attempt that the caller's task and the engine share.
 pub(crate) struct SharedTry {
@@ -27,14 +27,12 @@ pub(crate) struct SharedTry {
     pub(crate) carrier: Carrier,
     /// The caller's place in the queue, in case it has to wait.
     pub(crate) waiter: Arc<Waiter>,
-    /// A single attempt, or one that may leave the claim in the store's queue.
-    until: Until,
     state: Mutex<State>,
 }
 
 enum State {
     /// Contains the waker of the caller's task, which must be woken when the attempt is taken from it.
-    Sent(PendingGrant, Option<Waker>),
+    Sent(PendingAnswer, Option<Waker>),
     /// The engine has taken over; the caller waits on its waiter.
     Taken,
     Done,
@@ -42,7 +40,7 @@ enum State {
 
 /// The result of a first attempt for the caller.
 pub(crate) enum FirstAnswer {
-    Answer(Result<Option<Grant>>),
+    Answer(Result<Acquired>),
     /// Continue waiting in this place.
     Queued(Arc<Waiter>),
 }
@@ -69,7 +67,7 @@ impl FirstTry {
         let pending =
             Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), waiter.request.lease, until));
         let state = Mutex::new(State::Sent(pending, None));
-        let attempt = Arc::new(SharedTry { claim, carrier, waiter, until, state });
+        let attempt = Arc::new(SharedTry { claim, carrier, waiter, state });
         line.state().first_try = Some(attempt.clone());
         Self { core: core.clone(), line: line.clone(), attempt }
     }
@@ -81,7 +79,7 @@ async fn ask(
     carrier: Carrier,
     lease: Lease,
     until: Until,
-) -> Result<Option<Grant>> {
+) -> Result<Acquired> {
     match core.here() {
         Here::Inline(backend) => {
             let backend = carrier.get_or_init(|| backend);
@@ -103,10 +101,12 @@ pub(crate) async fn ask_on(
     claim: &Claim,
     lease: Lease,
     until: Until,
-) -> Result<Option<Grant>> {
+) -> Result<Acquired> {
     match on.acquire(claim, until).await? {
-        Some(grant) if is_stale(core, &grant, lease) => Box::pin(freshen(on, grant)).await.map(Some),
-        granted => Ok(granted),
+        Acquired::Granted(grant) if is_stale(core, &grant, lease) => {
+            Box::pin(freshen(on, grant)).await.map(Acquired::Granted)
+        }
+        answer => Ok(answer),
     }
 }
 
@@ -138,13 +138,7 @@ impl Drop for FirstTry {
         match state {
             State::Sent(pending, _) => {
                 let SharedTry { claim, carrier, .. } = &*self.attempt;
-                abandon(
-                    &self.core,
-                    claim.clone(),
-                    carrier.clone(),
-                    pending,
-                    self.attempt.may_stand_in_line(),
-                );
+                abandon(&self.core, claim.clone(), carrier.clone(), pending);
                 end_first_try(&self.core, &self.line);
             }
             State::Taken => {
@@ -160,18 +154,13 @@ impl Drop for FirstTry {
 }
 
 impl SharedTry {
-    /// Returns true if a busy answer may have left the claim in the store's queue.
-    pub(crate) fn may_stand_in_line(&self) -> bool {
-        self.until == Until::InLine
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
     /// Takes the pending answer, if the caller's task still has it and is not polling it right now, and the waker to
     /// notify.
-    fn take(&self) -> Option<(PendingGrant, Option<Waker>)> {
+    fn take(&self) -> Option<(PendingAnswer, Option<Waker>)> {
         let mut state = self.state.try_lock().ok()?;
         match std::mem::replace(&mut *state, State::Taken) {
             State::Sent(pending, waker) => Some((pending, waker)),

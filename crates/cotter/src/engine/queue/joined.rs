@@ -1,9 +1,12 @@
-//! A claim that joined the store's queue with its first request, until the engine continues with it.
+//! What an attempt without a grant leaves in the store: a claim that joined the queue is kept until the engine continues
+//! with it, everything else is undone.
 
-use crate::backend::Claim;
+use crate::Result;
+use crate::backend::{Acquired, Claim};
 use crate::engine::core::Core;
-use crate::engine::grant::undo::undo;
+use crate::engine::grant::undo::{undo, undo_until};
 use crate::engine::queue::acquire::Request;
+use crate::engine::queue::line::Line;
 use crate::engine::route::Carrier;
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +34,23 @@ impl Drop for Joined {
         if let Some(claim) = self.claim.take() {
             undo(&self.core, claim, &Carrier::default(), false);
         }
+    }
+}
+
+/// Takes care of what an attempt may have left in the store.
+pub(crate) fn keep_or_undo(
+    core: &Arc<Core>,
+    line: &Line,
+    claim: &Claim,
+    carrier: &Carrier,
+    answer: &Result<Acquired>,
+) {
+    match answer {
+        Ok(Acquired::Granted(_) | Acquired::Busy) => {}
+        Ok(Acquired::Queued) => line.state().joined = Some(Joined::new(core, claim.clone())),
+        Ok(Acquired::Unsettled { until }) => undo_until(core, claim.clone(), *until),
+        Err(e) if e.outcome_unknown() => undo(core, claim.clone(), carrier, true),
+        Err(_) => {}
     }
 }
 

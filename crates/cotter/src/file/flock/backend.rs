@@ -5,7 +5,7 @@ use super::waiting::{Waiter, open_at};
 use super::{SCHEME, error, tokens};
 use crate::backend::poll;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Session, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Session, Until,
 };
 use crate::clock::unix_micros;
 use crate::file::directory::Directory;
@@ -101,15 +101,15 @@ impl Backend for FlockFile {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.info.supports(claim.mode)?;
         if let Some(grant) = self.holds.with(claim.id, |held| held.grant.clone()) {
-            return Ok(Some(Grant { as_of: self.clock.now(), ..grant }));
+            return Ok(Acquired::Granted(Grant { as_of: self.clock.now(), ..grant }));
         }
         if until == Until::Now {
-            return self.take(claim);
+            return self.take(claim).map(Acquired::from);
         }
-        poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await
+        poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await.map(Acquired::from)
     }
 
     async fn extend(&self, grants: &[&Grant], _ttl: Duration) -> Vec<Result<Extension>> {

@@ -3,7 +3,8 @@
 use super::pace::Pauses;
 use super::retry;
 use crate::backend::{
-    Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release,
+    Until,
 };
 use crate::redis::batch::{BATCH, all};
 use crate::redis::connection::Link;
@@ -122,12 +123,14 @@ impl<P: Steps> Backend for Older<P> {
         &self.info
     }
 
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         self.info.supports(claim.mode)?;
         match until.moment() {
-            None => self.steps.try_once(claim).await.map(Tried::granted),
+            None => self.steps.try_once(claim).await.map(|tried| tried.granted().into()),
             // Boxed, or the future of a single attempt would have room for it.
-            Some(_) => Box::pin(retry::acquire(&self.steps, self.pauses, claim, until)).await,
+            Some(_) => {
+                Box::pin(retry::acquire(&self.steps, self.pauses, claim, until)).await.map(Acquired::from)
+            }
         }
     }
 

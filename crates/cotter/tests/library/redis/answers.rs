@@ -232,8 +232,8 @@ async fn two_that_race_for_an_expired_getset_lock_leave_the_expiry_of_the_winner
         let claims = [claim("a", TTL), claim("a", TTL - MS)];
         let (first, second) = (one.clone(), two.clone());
         let (a, b) = (claims[0].clone(), claims[1].clone());
-        let a = tokio::spawn(async move { first.acquire(&a, Until::Now).await.unwrap() });
-        let b = tokio::spawn(async move { second.acquire(&b, Until::Now).await.unwrap() });
+        let a = tokio::spawn(async move { first.acquire(&a, Until::Now).await.unwrap().granted() });
+        let b = tokio::spawn(async move { second.acquire(&b, Until::Now).await.unwrap().granted() });
         let (holder, grant) = match (a.await.unwrap(), b.await.unwrap()) {
             (Some(grant), None) => (&one, grant),
             (None, Some(grant)) => (&two, grant),

@@ -180,7 +180,7 @@ async fn release_extend_and_hand_over_need_no_memory() {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
     let leave = Leave::used(1);
     assert_eq!(one.release(&held, leave).await.unwrap(), Release::Freed);
-    waiting.await.unwrap().unwrap().expect("handed over");
+    waiting.await.unwrap().unwrap().granted().expect("handed over");
     assert_eq!(other.release(&wanted, leave).await.unwrap(), Release::Freed);
     assert_eq!(one.release(&kept, leave).await.unwrap(), Release::Freed);
 }

@@ -71,7 +71,7 @@ async fn a_grant_may_be_released_on_another_connection() {
     eventually("it waits", || queued(&server, "a") == 1).await;
     let leave = Leave::used(1);
     holder.release(&held, leave).await.unwrap();
-    waiting.await.unwrap().unwrap().unwrap();
+    waiting.await.unwrap().unwrap().granted().unwrap();
     assert_eq!(two.release(&wanted, leave).await.unwrap(), cotter::backend::Release::Freed);
     take(&holder, &claim("a", TTL)).await;
 }

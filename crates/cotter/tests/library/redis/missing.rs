@@ -16,7 +16,7 @@ const TTL: Duration = Duration::from_millis(1500);
 fn hold(backend: &Arc<dyn Backend>, ttl: Duration) -> JoinHandle<u64> {
     let (backend, claim) = (backend.clone(), claim("a", ttl));
     tokio::spawn(async move {
-        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
+        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().granted().unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         backend.release(&claim, USED).await.unwrap();
         grant.number
@@ -50,7 +50,7 @@ async fn three(server: &Redis, ttl: Duration) -> Vec<JoinHandle<u64>> {
 /// The token of a newcomer that tries it and got it.
 async fn tries(newcomer: &Arc<dyn Backend>) -> Option<u64> {
     let claim = claim("a", TTL);
-    let grant = newcomer.acquire(&claim, Until::Now).await.unwrap()?;
+    let grant = newcomer.acquire(&claim, Until::Now).await.unwrap().granted()?;
     newcomer.release(&claim, USED).await.unwrap();
     Some(grant.number)
 }
@@ -99,7 +99,7 @@ async fn a_key_that_goes_missing_between_two_hand_overs_costs_nobody_its_place()
             eventually("it waits", || queued(&server, "a") == i + 2).await;
         }
         holder.release(&held, USED).await.unwrap();
-        let grant = asking.await.unwrap().unwrap().unwrap();
+        let grant = asking.await.unwrap().unwrap().granted().unwrap();
         assert_eq!(server.command(&["DEL", key]), "1");
         let tried = tries(&newcomer).await;
         let told = holder.extend(&[&grant], TTL).await.remove(0).unwrap();

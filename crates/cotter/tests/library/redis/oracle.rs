@@ -42,9 +42,13 @@ impl Side {
         let claim = &claims[at];
         let until = Until::Now;
         match step {
-            Step::Acquire => self.granted(self.backend.acquire(claim, until).await.unwrap()),
+            Step::Acquire => self.granted(self.backend.acquire(claim, until).await.unwrap().granted()),
             Step::Wait => self.granted(
-                self.backend.acquire(claim, Until::Moment(cotter::clock::Moment::ZERO)).await.unwrap(),
+                self.backend
+                    .acquire(claim, Until::Moment(cotter::clock::Moment::ZERO))
+                    .await
+                    .unwrap()
+                    .granted(),
             ),
             Step::Extend => {
                 let Some(grant) = self.grants.get(&claim.id) else { return "none".into() };

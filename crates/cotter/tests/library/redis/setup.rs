@@ -13,7 +13,7 @@ pub(crate) const USED: Leave = Leave::used(1);
 pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<u64> {
     let (backend, claim) = (backend.clone(), claim(name, ttl));
     tokio::spawn(async move {
-        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().unwrap();
+        let grant = backend.acquire(&claim, Until::Forever).await.unwrap().granted().unwrap();
         backend.release(&claim, USED).await.unwrap();
         grant.number
     })
