@@ -3,7 +3,7 @@
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
 use crate::listing::Records;
-use crate::{Builder, Clock, Eviction, Filter, Finding, Mutex, Name, Op, Record, RwLock};
+use crate::{Builder, Clock, Eviction, Filter, Finding, Mutex, Name, Op, Record, RwLock, Semaphore};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -73,6 +73,12 @@ impl Client {
     /// The lock of this name for readers and writers; the `mutex` of the same name is its writer's side.
     pub fn rwlock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(self.0.clone(), name.as_ref())
+    }
+
+    /// The semaphore of this name, with this many permits. A limit of zero is reported by the first acquisition, before any
+    /// I/O, and a limit that others do not share [while it is in use](Semaphore#the-limit).
+    pub fn semaphore(&self, name: impl AsRef<str>, of: u32) -> Semaphore {
+        Semaphore::new(self.0.clone(), name.as_ref(), of)
     }
 
     /// The store, its level and its capabilities.

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// It is for a resource that lives in one process: a device, a cache, a file writer. A database does the same with a
 /// column and `UPDATE … WHERE fence <= $token`; see [`FencingToken`]. A *shared* token is compared only with the largest
-/// *exclusive* one, since readers do not exclude each other. Tokens of permits are identifiers and are never rejected.
+/// *exclusive* one, since readers do not exclude each other. Tokens of [permits](crate::Permit) identify their holders, of
+/// whom several are in their own right at once, so they are never rejected: a fence does not protect anything from a holder
+/// of a lost permit.
 ///
 /// ```
 /// use cotter::{Fence, Mode};

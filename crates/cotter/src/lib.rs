@@ -20,6 +20,7 @@
 //! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock |
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
+//! | at most so many at a time | [`Semaphore`] |
 //! | choose how long a lock is held without news of its holder | [`Lease`] |
 //! | stop when the lock is lost | [`Guard::scope`], [`Guard::check`], [`Guard::lost`], [`Guard::expiring`] |
 //! | be sure at the end that the lock was held all the time | [`Guard::finish`] |
@@ -87,6 +88,7 @@ mod owner;
 mod random;
 mod request;
 mod rwlock;
+mod semaphore;
 #[cfg(feature = "serde")]
 mod serialize;
 mod signal;
@@ -127,6 +129,7 @@ pub use name::Name;
 pub use op::Op;
 pub use owner::Owner;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use semaphore::{Permit, Semaphore};
 pub use signal::{Expiring, ExpirySignal, LossSignal};
 pub use token::FencingToken;
 

@@ -21,6 +21,10 @@ impl LockRequest {
         Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
     }
 
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
     pub(crate) fn name(&self) -> Result<&Name> {
         self.name.as_ref().map_err(Clone::clone)
     }
@@ -44,7 +48,8 @@ impl LockRequest {
 
     /// The parts that an acquisition needs.
     fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Request>) {
-        let owner = self.owner.clone().or_else(Owner::current);
+        // Permits are never re-entered, so a permit that was lost bars nobody either.
+        let owner = self.owner.clone().or_else(Owner::current).filter(|_| !mode.is_permits());
         let request = self.name.clone().map(|name| Request { name, mode, lease: self.lease, owner, wait });
         (self.core.clone(), self.line.clone(), request)
     }

@@ -16,6 +16,7 @@ fn handles_can_be_shared_and_sent() {
     shared::<Builder>();
     shared::<Mutex>();
     shared::<RwLock>();
+    shared::<Semaphore>();
     shared::<Records>();
     shared::<Fence>();
     shared::<ManualClock>();
@@ -33,6 +34,7 @@ fn guards_and_their_signals_can_be_shared_and_sent() {
     shared::<Guard>();
     shared::<ReadGuard>();
     shared::<WriteGuard>();
+    shared::<Permit>();
     shared::<LossSignal>();
     shared::<ExpirySignal>();
 }

@@ -1,7 +1,7 @@
 //! Claims, grants, and the length of a wait.
 
 use super::Session;
-use crate::{Moment, Name};
+use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,6 +70,21 @@ pub enum Mode {
 impl Mode {
     pub(crate) const fn is_permits(self) -> bool {
         matches!(self, Self::Permits { .. })
+    }
+
+    /// Refuses numbers of permits that could never be granted.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Self::Permits { of: 0, .. } => {
+                let why = "a semaphore of 0 permits never grants any; the limit has to be 1 or more";
+                Err(Error::new(ErrorKind::InvalidInput, why))
+            }
+            Self::Permits { take, of } if take == 0 || take > of => {
+                let why = format!("{take} of {of} permits can never be granted; take between 1 and {of}");
+                Err(Error::new(ErrorKind::InvalidInput, why))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) const fn is_exclusive(self) -> bool {

@@ -132,10 +132,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Feature::Downgrade.missing(self.info()).with_name(&grant.claim.name))
     }
 
-    /// Changes the number of permits of a name that is in use. Holders keep what they have, even above the new limit,
-    /// and the new limit applies to waiters; a claim with another limit is then refused with
-    /// [`LimitMismatch`](crate::ErrorKind::LimitMismatch). Does nothing to a name that is not in use: its next user
-    /// sets the limit.
+    /// Changes the number of permits of a name that is in use. Holders keep what they have, even above the new limit.
+    /// Waiters keep their places, and the new limit applies to them; the `acquire` of one that wants more than the new
+    /// limit fails with [`LimitMismatch`](crate::ErrorKind::LimitMismatch), as does every later claim with another limit.
+    /// Does nothing to a name that is not in use: its next user sets the limit.
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if the store has no permits.

@@ -109,6 +109,7 @@ impl Core {
         self.usable()?;
         let info = self.backend.info();
         info.supports(request.mode)?;
+        request.mode.check().map_err(|e| e.with_name(&request.name))?;
         request.lease.check(&info.capabilities, self.settings.drift)
     }
 

@@ -5,12 +5,15 @@
 //! | `release` | giving it back |
 //! | `extend` | asking for more time |
 //! | `note` | writing notes as a holder |
+//! | `newtype` | what guards of other names have in common |
 
 mod extend;
+mod newtype;
 mod note;
 mod release;
 
 use extend::ask_to_extend;
+pub(crate) use newtype::guard_newtype;
 pub use release::Released;
 
 use crate::backend::ClaimId;

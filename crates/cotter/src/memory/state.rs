@@ -118,13 +118,7 @@ impl Lock {
                 return Err(Error::new(ErrorKind::LimitMismatch, why));
             }
         }
-        match mode {
-            Mode::Permits { take, of } if take == 0 || take > of => Err(Error::new(
-                ErrorKind::InvalidInput,
-                format!("{take} of {of} permits can never be granted"),
-            )),
-            _ => Ok(()),
-        }
+        mode.check()
     }
 
     /// Changes the number of permits for all users of the name.
@@ -135,6 +129,14 @@ impl Lock {
                 *limit = of;
             }
         }
+        // Those that can never be served any more would block everybody behind them. They look again, and are refused.
+        self.queue.retain(|q| {
+            let can_be_served = q.claim.mode.check().is_ok();
+            if !can_be_served {
+                q.woken.notify_one();
+            }
+            can_be_served
+        });
         self.advance(now);
     }
 

@@ -3,7 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `conformance` | every store against the contract, case by case |
-//! | `mutex`, `rwlock` | what leases, owners and guards mean, on a clock that the test moves |
+//! | `mutex`, `rwlock`, `semaphore` | what leases, owners and guards mean, on a clock that the test moves |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
@@ -28,5 +28,6 @@ mod placement;
 mod redis;
 mod rings;
 mod rwlock;
+mod semaphore;
 mod slow_subscriber;
 mod values;

@@ -12,7 +12,7 @@ use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
 use crate::engine::timing::{HEARTBEAT, HEARTBEATS, USABLE_LEASE, acquire_backoff};
-use crate::{Error, ErrorKind, Guard, Lease, Moment, Result};
+use crate::{Error, ErrorKind, Guard, Lease, Mode, Moment, Result};
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
@@ -274,32 +274,39 @@ impl Server {
                 Ok(()) if down_since.take().is_some() => self.line.state().trouble = None,
                 Ok(()) => {}
                 Err(e) => {
-                    self.in_trouble(&e.with_name(&self.line.name), *down_since.get_or_insert(asked));
+                    self.in_trouble(&e.with_name(&self.line.name), *down_since.get_or_insert(asked), None);
                     self.line.changed.notify_one();
                 }
             }
         }
     }
 
-    /// Handles an error. Retryable: fails the waiters that have waited too long, and pauses. Otherwise: fails all.
+    /// Handles an error. Retryable: fails the waiters that have waited too long, and pauses. Otherwise: fails all whom it
+    /// concerns.
     async fn failed(&mut self, error: Error, head: &Arc<Waiter>, claim: &Claim) {
         let now = self.core.now();
         let since = *self.down_since.get_or_insert(now);
         let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
-        self.in_trouble(&told, since);
+        // Others here may use the name in the way that is refused to these.
+        let only = (error.kind() == ErrorKind::LimitMismatch).then_some(claim.mode);
+        self.in_trouble(&told, since, only);
         if error.is_retryable() {
             self.pause(head, claim).await;
         }
     }
 
-    fn in_trouble(&self, error: &Error, since: Moment) {
-        self.core.failed(Doing::Acquiring, &self.line.name, error);
+    /// Notes an error, and fails those whom it gives no hope: all, or only those of this mode.
+    fn in_trouble(&self, error: &Error, since: Moment, only: Option<Mode>) {
+        if only.is_none() {
+            self.core.failed(Doing::Acquiring, &self.line.name, error);
+        }
         let hopeless = !error.is_retryable();
         let too_long = self.core.now().since(since) >= self.core.settings.give_up;
         let mut state = self.line.state();
-        state.trouble = Some(error.clone());
+        state.trouble = only.is_none().then(|| error.clone());
         state.waiters.retain(|w| {
-            let fails = hopeless || (too_long && w.last == Moment::NEVER);
+            let concerned = only.is_none_or(|mode| w.request.mode == mode);
+            let fails = (hopeless && concerned) || (too_long && w.last == Moment::NEVER);
             if fails {
                 w.fail(error.clone());
             }
