@@ -17,7 +17,8 @@
 //! | `backend` | the contract in native mode |
 //! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
-//! | `notes`, `admin`, `doctor` | notes; listing and evicting; diagnosing a server |
+//! | `notes`, `watched` | notes; the notes that are watched for changes |
+//! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
 
 mod acquire;
@@ -43,6 +44,7 @@ mod tls;
 mod waiters;
 mod waiting;
 mod wake;
+mod watched;
 
 pub use options::Protocol;
 

@@ -3,15 +3,20 @@
 use super::backend::Native;
 use super::errors::unexpected;
 use super::script;
-use crate::backend::poll::{self, NoteChange};
+use super::wake::WaiterCount;
+use super::watched::WatchedNote;
+use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use redis::Value;
+use std::pin::Pin;
 use std::time::Duration;
 
-/// The period at which a note is loaded while somebody waits for it to change.
-const PERIOD: Duration = Duration::from_millis(250);
+/// A watched note is loaded at least this often, so that a lost message costs no more.
+const POLL_PERIOD: Duration = Duration::from_secs(5);
+/// The same without a subscription to its channel.
+const UNSUBSCRIBED_POLL_PERIOD: Duration = Duration::from_millis(250);
 
 #[async_trait]
 impl Notes for Native {
@@ -40,8 +45,39 @@ impl Notes for Native {
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        let mut change = NoteChange::new(seen, PERIOD, || self.load(name, key));
+        if matches!(until, Until::Now) {
+            return Ok(self.load(name, key).await?.filter(|note| note.revision != seen));
+        }
+        let watched = self.subscription.watch(&self.keys.note(name, key));
+        let mut change = NoteChange { native: self, name, key, seen, watched };
         poll::until(&**self.link.clock(), until, &mut change).await
+    }
+}
+
+/// Waits until the revision of a note differs from the one that was seen.
+struct NoteChange<'a> {
+    native: &'a Native,
+    name: &'a Name,
+    key: &'a str,
+    seen: u64,
+    watched: (WatchedNote, WaiterCount),
+}
+
+impl Attempt for NoteChange<'_> {
+    type Done = Note;
+
+    async fn attempt(&mut self) -> Result<Option<Note>> {
+        // Opens the subscription again if it was closed since.
+        self.native.subscription.is_open();
+        Ok(self.native.load(self.name, self.key).await?.filter(|note| note.revision != self.seen))
+    }
+
+    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.watched.0.changed.clone().notified_owned())
+    }
+
+    fn period(&self) -> Duration {
+        if self.watched.0.is_subscribed() { POLL_PERIOD } else { UNSUBSCRIBED_POLL_PERIOD }
     }
 }
 

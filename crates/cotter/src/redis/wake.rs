@@ -1,12 +1,14 @@
-//! The subscription that wakes waiters: one for each connection, opened at the first contention.
+//! The subscription that wakes waiters and the watchers of notes: one for each connection, opened at the first contention.
 
 use super::connection::Link;
 use super::names::LockKeys;
 use super::script;
 use super::state::Message;
 use super::waiters::{Delivery, Waiters};
+use super::watched::{WatchedNote, WatchedNotes};
 use crate::backend::Backoff;
 use crate::sync::lock;
+use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -28,13 +30,14 @@ pub(super) struct Subscription {
 struct Reader {
     link: Arc<Link>,
     waiters: Arc<Waiters>,
+    notes: Arc<WatchedNotes>,
     channel: Arc<str>,
     /// The time for which a free name is remembered, as the release script takes it.
     retain: String,
     state: watch::Sender<State>,
-    /// The number of claims that wait now.
+    /// The number of claims and watchers that wait now.
     waiting: AtomicU64,
-    /// The number of claims that have ever waited.
+    /// The number of claims and watchers that have ever waited.
     waited: AtomicU64,
 }
 
@@ -60,6 +63,7 @@ impl Subscription {
         let reader = Reader {
             link: link.clone(),
             waiters: waiters.clone(),
+            notes: Arc::default(),
             channel: channel.into(),
             retain,
             state: watch::Sender::new(State::Closed),
@@ -78,6 +82,13 @@ impl Subscription {
         self.reader.waiting.fetch_add(1, Ordering::AcqRel);
         self.reader.waited.fetch_add(1, Ordering::AcqRel);
         WaiterCount(self.reader.clone())
+    }
+
+    /// Watches the note with this key. Its channel is subscribed to in the background.
+    pub(super) fn watch(&self, key: &str) -> (WatchedNote, WaiterCount) {
+        let watched = (self.reader.notes.watch(key), self.enter());
+        self.start();
+        watched
     }
 
     /// Whether messages are received. If they are not, the subscription is opened in the background.
@@ -114,6 +125,7 @@ impl Subscription {
         if let Some(task) = lock(&self.task).take() {
             task.abort();
             self.reader.waiters.set_subscribed(&self.reader.channel, false);
+            self.reader.notes.disconnected();
         }
     }
 }
@@ -152,8 +164,14 @@ impl Reader {
                 self.waiters.set_subscribed(&self.channel, true);
                 self.waiters.wake_all();
                 let (sink, stream) = subscription.split();
-                let end = self.read(sink, stream).await;
+                let following = self.notes.follow(sink.clone(), self.link.timeout());
+                let end = tokio::select! {
+                    biased;
+                    end = self.read(sink, stream) => end,
+                    () = following => End::Lost,
+                };
                 self.waiters.set_subscribed(&self.channel, false);
+                self.notes.disconnected();
                 if let End::Idle = end {
                     break;
                 }
@@ -175,7 +193,7 @@ impl Reader {
             tokio::select! {
                 biased;
                 message = next => match message {
-                    Some(payload) => self.on_message(&payload).await,
+                    Some(message) => self.on_message(&message).await,
                     None => return End::Lost,
                 },
                 _ = tick.tick() => {
@@ -195,9 +213,16 @@ impl Reader {
         }
     }
 
+    async fn on_message(&self, message: &Msg) {
+        match message.get_channel_name() {
+            channel if *channel == *self.channel => self.on_grant(message.get_payload_bytes()).await,
+            note => self.notes.changed(note),
+        }
+    }
+
     /// Passes a grant to the claim that waits for it. A grant for a claim that this process does not know is released at
     /// once: it would last until its lease ends, and nobody uses it.
-    async fn on_message(&self, payload: &[u8]) {
+    async fn on_grant(&self, payload: &[u8]) {
         let Some(message) = Message::parse(payload) else { return };
         let (id, key) = (message.id.to_string(), message.key.clone());
         if self.waiters.deliver(message) == Delivery::Unknown
@@ -209,8 +234,7 @@ impl Reader {
     }
 }
 
-async fn next(stream: &mut PubSubStream) -> Option<Vec<u8>> {
+async fn next(stream: &mut PubSubStream) -> Option<Msg> {
     use futures_core::Stream;
-    let message = poll_fn(|cx| Pin::new(&mut *stream).poll_next(cx)).await?;
-    Some(message.get_payload_bytes().to_vec())
+    poll_fn(|cx| Pin::new(&mut *stream).poll_next(cx)).await
 }

@@ -1,4 +1,5 @@
--- Writes a note for a current holder that was not evicted, and only over a smaller (token, sequence).
+-- Writes a note for a current holder that was not evicted, and only over a smaller (token, sequence). Those who watch it
+-- get a message.
 --
 -- KEYS  1 the lock   2 the note
 -- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
@@ -12,4 +13,6 @@ local by = ARGV[2] .. ' ' .. ARGV[3]
 local old = redis.call('HGET', KEYS[2], 'by')
 if old and by <= old then return '' end
 redis.call('HSET', KEYS[2], 'by', by, 'bytes', ARGV[4])
-return tostring(redis.call('HINCRBY', KEYS[2], 'revision', 1))
+local revision = tostring(redis.call('HINCRBY', KEYS[2], 'revision', 1))
+redis.pcall('PUBLISH', KEYS[2], revision)
+return revision

@@ -20,3 +20,4 @@ mod still;
 mod tls;
 mod tokens;
 mod waiting;
+mod watching;
