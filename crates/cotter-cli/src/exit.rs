@@ -108,6 +108,7 @@ impl From<ErrorKind> for Exit {
             ErrorKind::ForeignKey | ErrorKind::LimitMismatch | ErrorKind::Upgrade => Self::UsedOtherwise,
             ErrorKind::Unavailable => Self::Unreachable,
             ErrorKind::Lost => Self::Lost,
+            ErrorKind::NotFound => Self::Free,
             ErrorKind::Denied => Self::Denied,
             ErrorKind::Config => Self::Config,
             _ => Self::Protocol,

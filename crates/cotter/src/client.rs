@@ -3,7 +3,7 @@
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed};
 use crate::listing::Records;
-use crate::{Builder, Clock, Eviction, Filter, Finding, Mutex, Name, Op, Record, RwLock, Semaphore};
+use crate::{Builder, Clock, Eviction, Filter, Finding, Latch, Mutex, Name, Op, Record, RwLock, Semaphore};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -79,6 +79,11 @@ impl Client {
     /// I/O, and a limit that others do not share [while it is in use](Semaphore#the-limit).
     pub fn semaphore(&self, name: impl AsRef<str>, of: u32) -> Semaphore {
         Semaphore::new(self.0.clone(), name.as_ref(), of)
+    }
+
+    /// The count-down latch of this name; it has nothing to do with a lock of the same name.
+    pub fn latch(&self, name: impl AsRef<str>) -> Latch {
+        Latch::new(self.0.clone(), name.as_ref())
     }
 
     /// The store, its level and its capabilities.

@@ -31,6 +31,8 @@ pub enum ErrorKind {
     ForeignKey,
     /// Other processes use this semaphore with a different limit.
     LimitMismatch,
+    /// What the call works on does not exist: a latch that was deleted or not created.
+    NotFound,
     /// An exclusive lock was asked for inside a shared one of the same owner.
     Upgrade,
     /// The lock was lost; see [`Error::lost`].
@@ -51,6 +53,7 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::ForeignKey => "foreign key",
             Self::LimitMismatch => "limit mismatch",
+            Self::NotFound => "not found",
             Self::Upgrade => "upgrade",
             Self::Lost => "lost",
             Self::Protocol => "protocol",

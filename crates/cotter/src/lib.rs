@@ -21,6 +21,7 @@
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
 //! | at most so many at a time | [`Semaphore`] |
+//! | start when others have finished | [`Latch`] |
 //! | choose how long a lock is held without news of its holder | [`Lease`] |
 //! | stop when the lock is lost | [`Guard::scope`], [`Guard::check`], [`Guard::lost`], [`Guard::expiring`] |
 //! | be sure at the end that the lock was held all the time | [`Guard::finish`] |
@@ -77,6 +78,7 @@ mod engine;
 mod error;
 mod fence;
 mod guard;
+mod latch;
 mod lease;
 mod listing;
 mod loss;
@@ -121,6 +123,7 @@ pub use clock::ManualClock;
 pub use error::{Error, ErrorKind, Result};
 pub use fence::{Fence, Stale};
 pub use guard::{Guard, Released};
+pub use latch::{Latch, LatchEnd, LatchState};
 pub use lease::Lease;
 pub use listing::Records;
 pub use loss::{LossCause, Lost};

@@ -1,11 +1,10 @@
 //! Reading and writing notes without holding the lock.
 
 use crate::backend::Until;
-use crate::engine::{Core, crashed};
+use crate::engine::Core;
 use crate::{Client, Error, ErrorKind, Name, Note, Op, Result};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinHandle;
 
 impl Client {
     /// The note of a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
@@ -35,7 +34,8 @@ impl Client {
     }
 
     /// The note of a name under a key; [`note`](Self::note) is the one under the empty key. A name may have several notes,
-    /// independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control characters.
+    /// independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control characters. Keys that begin with
+    /// `cotter:` belong to cotter: a [`Latch`](crate::Latch) is such a note.
     ///
     /// Cancel safe: it only reads.
     ///
@@ -149,18 +149,5 @@ pub(crate) fn check_size(name: &Name, bytes: &[u8]) -> Result<()> {
 async fn wait(core: &Arc<Core>, place: Place, seen: u64, within: Duration) -> Result<Option<Note>> {
     let (asked, until) = (core.clone(), Until::Moment(core.now() + within));
     let waiting = async move { asked.notes()?.changed(&place.name, &place.key, seen, until).await };
-    if core.is_immediate() {
-        return waiting.await;
-    }
-    let mut running = EndedWithUs(core.engine.spawn(waiting));
-    (&mut running.0).await.unwrap_or_else(|e| Err(crashed(&e)))
-}
-
-/// A task of the engine that nobody else waits for.
-struct EndedWithUs<T>(JoinHandle<T>);
-
-impl<T> Drop for EndedWithUs<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    core.wait_on_engine(waiting).await
 }

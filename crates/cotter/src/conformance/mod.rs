@@ -141,6 +141,7 @@ cases! {
         a_stale_writer_is_refused
         only_a_holder_writes
         swap_compares
+        swaps_at_once_lose_none
         a_change_wakes;
     admin:
         the_holder_is_shown

@@ -1,8 +1,8 @@
 //! Values beside names, for stores that support them.
 
 use super::fixture::{Fixture, give, refused, settle, take};
-use crate::Eviction;
 use crate::backend::{Backend, EvictOrder, NoteAt, Notes, Until};
+use crate::{Eviction, Name};
 use std::sync::Arc;
 
 const fn at(token: u64, sequence: u64) -> NoteAt<'static> {
@@ -104,6 +104,41 @@ pub(super) async fn swap_compares(f: &Fixture) {
     let note = notes.load(&name, "k").await.expect("answers").expect("a note");
     assert_eq!((note.bytes.as_slice(), note.revision), (b"two".as_slice(), second));
     assert!(notes.load(&name, "other").await.expect("answers").is_none());
+}
+
+pub(super) async fn swaps_at_once_lose_none(f: &Fixture) {
+    const TASKS: u64 = 10;
+    const EACH: u64 = 5;
+    let backend = f.connect().await;
+    if !backend.info().capabilities.swap {
+        return;
+    }
+    let name = f.name("a");
+    let mut tasks = Vec::new();
+    for _ in 0..TASKS {
+        let (backend, name) = (f.connect().await, name.clone());
+        tasks.push(tokio::spawn(async move {
+            let notes = backend.notes().expect("swap needs notes");
+            for _ in 0..EACH {
+                while !counted(notes, &name).await {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.expect("no panic");
+    }
+    let note = notes(&backend).expect("has notes").load(&name, "k").await.expect("answers").expect("a note");
+    assert_eq!(note.bytes, (TASKS * EACH).to_string().as_bytes(), "a write was lost, or counted twice");
+}
+
+/// Adds one to a number, unless somebody else was in between.
+async fn counted(notes: &dyn Notes, name: &Name) -> bool {
+    let old = notes.load(name, "k").await.expect("answers");
+    let seen = old.as_ref().map_or(0, |n| n.revision);
+    let number: u64 = old.map_or(0, |n| String::from_utf8(n.bytes).unwrap().parse().unwrap());
+    notes.swap(name, "k", seen, (number + 1).to_string().as_bytes()).await.expect("answers").is_some()
 }
 
 pub(super) async fn a_change_wakes(f: &Fixture) {

@@ -9,6 +9,7 @@
 //! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
 //! | `tasks` | tasks that backends run on the engine |
 //! | `pulse` | liveness of the store |
+//! | `patience` | repeating what the store fails to answer |
 //! | `report` | tracing events, emitted from another thread |
 //! | `timing` | all durations |
 //! | `block` | blocking waits on threads |
@@ -16,6 +17,7 @@
 mod block;
 mod core;
 mod grant;
+mod patience;
 mod pulse;
 mod queue;
 mod report;
@@ -31,6 +33,7 @@ pub(crate) use grant::downgrade::downgrade;
 pub(crate) use grant::hold::Hold;
 pub(crate) use grant::release::{Returned, give_back};
 pub(crate) use grant::undo::in_background;
+pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::{Handle, Request, Wait, acquire};
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]

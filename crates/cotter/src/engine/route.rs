@@ -9,6 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio::runtime::{Handle, Id};
+use tokio::task::JoinHandle;
 
 /// One connection per calling runtime, for stores whose driver lives in a runtime.
 pub(crate) struct Connections {
@@ -105,6 +106,30 @@ impl Core {
             false => self.engine.spawn(work).await.unwrap_or_else(|e| Err(crashed(&e))),
         };
         done.map_err(|e| self.at_the_server(e))
+    }
+
+    /// Runs a wait on the engine. Unlike other work, it ends when its caller is dropped.
+    pub(crate) async fn wait_on_engine<T, F>(&self, waiting: F) -> Result<T>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let done = if self.is_immediate() {
+            waiting.await
+        } else {
+            let mut running = EndedWithUs(self.engine.spawn(waiting));
+            (&mut running.0).await.unwrap_or_else(|e| Err(crashed(&e)))
+        };
+        done.map_err(|e| self.at_the_server(e))
+    }
+}
+
+/// A task of the engine that nobody else waits for.
+struct EndedWithUs<T>(JoinHandle<T>);
+
+impl<T> Drop for EndedWithUs<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -63,6 +63,16 @@ pub(crate) const fn release_backoff() -> Backoff {
 pub(crate) const UNDO_PAUSES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
+/// Pauses between attempts to change a note that others change too.
+pub(crate) const fn swap_backoff() -> Backoff {
+    Backoff::new(MS, Duration::from_millis(50)).with_jitter(0.5)
+}
+
+// Watching.
+
+/// Whoever waits for a latch loads its note at least this often, in case it was deleted in the store.
+pub(crate) const LATCH_POLL: Duration = Duration::from_secs(5);
+
 // The end of a client.
 
 /// Releases get this long at the end of `close`, however short its grace.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `conformance` | every store against the contract, case by case |
 //! | `mutex`, `rwlock`, `semaphore` | what leases, owners and guards mean, on a clock that the test moves |
+//! | `latch` | parties that count down at once |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
@@ -22,6 +23,7 @@ mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
 mod handles;
+mod latch;
 mod mutex;
 mod placement;
 #[cfg(feature = "redis")]

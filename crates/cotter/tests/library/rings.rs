@@ -17,7 +17,6 @@ const TIMED: &[&str] = &[
     // A client and its guards start work on the engine.
     "builder.rs",
     "client.rs",
-    "notes.rs",
     "guard/release.rs",
     "signal.rs",
     // The polling loop, and the place where backends put tasks.

@@ -5,6 +5,7 @@ mod contention;
 mod doctor;
 mod faults;
 mod interop;
+mod latch;
 mod lost;
 mod many;
 mod missing;
