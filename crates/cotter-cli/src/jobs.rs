@@ -62,7 +62,7 @@ enum Action {
 /// Executes the command.
 pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Result<Exit, Failure> {
     let (group, place) = args.group()?;
-    let chosen = store::choose(global, place.as_ref(), |key| std::env::var_os(key))?;
+    let chosen = store::choose(global, place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
@@ -141,6 +141,7 @@ fn as_json(job: &JobStatus) -> serde_json::Value {
         "trigger": job.trigger,
         "generation": job.generation,
         "paused": job.paused,
+        "paused_by": job.paused_by,
         "asked_by": job.asked_by,
         "requests": job.requests,
         "last_slot": job.last_slot.map(|slot| slot.to_string()),
@@ -154,12 +155,12 @@ fn as_json(job: &JobStatus) -> serde_json::Value {
 
 fn state(job: &JobStatus) -> String {
     let runs = job.started.is_some() && job.ended.is_none();
-    let by = || job.asked_by.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
+    let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
     match (job.paused, runs) {
-        (true, true) => format!("running, paused{}", by()),
-        (true, false) => format!("paused{}", by()),
+        (true, true) => format!("running, paused{}", by(&job.paused_by)),
+        (true, false) => format!("paused{}", by(&job.paused_by)),
         (false, true) => "running".to_owned(),
-        (false, false) if job.requests > 0 => format!("triggered{}", by()),
+        (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
         (false, false) => "waiting".to_owned(),
     }
 }

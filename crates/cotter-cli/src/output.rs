@@ -117,8 +117,13 @@ impl Console {
 
     pub(crate) fn failure(&self, failure: &Failure) {
         if !failure.message.is_empty() {
-            self.line(Style::new().bold().fg_color(Some(AnsiColor::Red.into())), &failure.message);
+            self.problem(&failure.message);
         }
+    }
+
+    /// Prints what went wrong while the command goes on, also with `--quiet`.
+    pub(crate) fn problem(&self, message: &str) {
+        self.line(Style::new().bold().fg_color(Some(AnsiColor::Red.into())), message);
     }
 
     /// Prints a warning; it does not affect the exit code.

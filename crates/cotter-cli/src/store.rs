@@ -15,6 +15,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The default store.
 const DEFAULT_URL: &str = "file:";
+/// What chose it.
+const BY_DEFAULT: &str = "the default";
 
 /// The chosen store, and the setting that chose it.
 #[derive(Debug)]
@@ -45,6 +47,17 @@ impl Chosen {
             exposed: None,
             why: why.into(),
         }
+    }
+
+    /// Refuses the built-in default, for commands that promise to run something on one of several hosts: each host has a `file:`
+    /// of its own.
+    pub(crate) fn set_explicitly(self) -> Result<Self, Failure> {
+        if self.why == BY_DEFAULT {
+            let why = "no store is set: with the default, file:, every host would run every job by itself; set `url` or `store` \
+                       in the file, COTTER_URL, or --url (--url file: for the jobs of this user on this host)";
+            return Err(Failure::config(why));
+        }
+        Ok(self)
     }
 
     /// Adds the password file of the command line, the configuration or the environment.
@@ -188,7 +201,7 @@ fn by_url_or_name(
         return named(&name, &from)
             .map_err(|failure| Failure::config(format!("{from}: {}", failure.message)));
     }
-    Ok(Chosen::by_url(DEFAULT_URL, "the default"))
+    Ok(Chosen::by_url(DEFAULT_URL, BY_DEFAULT))
 }
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {

@@ -93,7 +93,13 @@ pub enum EventKind {
         /// The problem.
         error: String,
     },
-    /// An operator paused or resumed the job.
+    /// The store cannot keep the lock for [`at_least`](crate::Job::at_least) without this process, which therefore stays for the
+    /// rest of that time, within the grace period.
+    Stays {
+        /// For how long.
+        rest: Duration,
+    },
+    /// An operator paused or resumed the job. Also emitted at the start for a job that is paused.
     Paused {
         /// True if it is paused, false if it is resumed.
         yes: bool,
@@ -108,7 +114,7 @@ impl EventKind {
         match self {
             Self::Ended { outcome, .. } => *outcome != Ending::Ok,
             Self::Started { .. } | Self::Again | Self::StoreBack | Self::Busy | Self::Paused { .. } => false,
-            Self::Skipped { .. } => false,
+            Self::Skipped { .. } | Self::Stays { .. } => false,
             _ => true,
         }
     }
@@ -152,6 +158,7 @@ impl fmt::Display for EventKind {
             Self::StoreDown { error } => write!(f, "the store does not answer, retrying: {error}"),
             Self::StoreBack => f.write_str("the store answers again"),
             Self::Broken { error } => write!(f, "cannot run: {error}"),
+            Self::Stays { rest } => write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops"),
             Self::Paused { yes: true, by } => write!(f, "paused by {by}"),
             Self::Paused { yes: false, by } => write!(f, "resumed by {by}"),
         }

@@ -31,6 +31,7 @@ pub struct Next {
 pub(crate) enum Command {
     Replace(Vec<Job>, oneshot::Sender<()>),
     Next(oneshot::Sender<Vec<Next>>),
+    EndGrace,
 }
 
 impl Handle {
@@ -60,6 +61,12 @@ impl Handle {
             return Vec::new();
         }
         answer.await.unwrap_or_default()
+    }
+
+    /// Ends the grace period of a shutdown: the runs that are left are asked to stop now. Without effect before the shutdown.
+    pub fn end_grace(&self) {
+        // An error means that the runner has stopped.
+        let _ = self.commands.send(Command::EndGrace);
     }
 
     /// The current time by the store's clock, estimated locally without a request.

@@ -1,10 +1,10 @@
 //! The definition of a job.
 
 use crate::run::{Action, Outcome, Run, action};
-use crate::{Busy, Error, Misfire, OnCrash, Result, Trigger};
+use crate::{Busy, Error, Misfire, OnCrash, Result, Trigger, hash};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write};
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,14 +238,7 @@ impl Job {
 
     /// A hash of the definition, equal on all replicas with the same definition.
     pub(crate) fn hash(&self) -> String {
-        let mut sha = Sha256::new();
-        sha.update(format!("{} {:?} ", self.trigger, self.policy.settled()));
-        sha.update(&self.extra);
-        let mut hex = String::with_capacity(16);
-        for byte in &sha.finalize()[..8] {
-            write!(hex, "{byte:02x}").expect("a string takes it");
-        }
-        hex
+        hash::hash(&self.trigger, &self.policy, &self.extra)
     }
 
     /// The trigger as written in the note; marked if the job is disabled.
@@ -267,6 +260,10 @@ impl Job {
         if name.is_empty() {
             return Err(Error::job(name, "a job needs a name"));
         }
+        if name.contains('/') {
+            let why = "the name contains '/', which separates it from the group in the name of the lock; use '-' or '.'";
+            return Err(Error::job(name, why));
+        }
         cotter::Name::new(format!("{group}/{name}")).map_err(|e| Error::job(name, e))?;
         if policy.max_run.is_some_and(|d| d.is_zero()) {
             return Err(Error::job(name, "max_run is zero; leave it out for no limit"));
@@ -275,13 +272,6 @@ impl Job {
             return Err(Error::job(name, "max_backlog is zero; set it to 1 or more"));
         }
         Ok(())
-    }
-}
-
-impl Policy {
-    /// The settings that replicas must agree on. The generation decides between definitions and is not part of them.
-    fn settled(&self) -> impl fmt::Debug + use<> {
-        Self { generation: 0, ..self.clone() }
     }
 }
 

@@ -29,6 +29,8 @@ pub struct JobStatus {
     pub generation: u64,
     /// Whether the job is paused.
     pub paused: bool,
+    /// The operator who paused it.
+    pub paused_by: Option<String>,
     /// The operator of the last request to pause, resume or trigger it.
     pub asked_by: Option<String>,
     /// The number of pending requests to run it.
@@ -87,7 +89,7 @@ impl Jobs {
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
     pub async fn pause(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, _| control.paused = true).await
+        self.ask(job, |control, _| control.pause(&self.by)).await
     }
 
     /// Resumes a job: slots from now on are run.
@@ -95,13 +97,7 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub async fn resume(&self, job: &str) -> Result<()> {
-        let resume = |control: &mut JobControl, now| {
-            if control.paused {
-                control.resumed_at = Some(now);
-            }
-            control.paused = false;
-        };
-        self.ask(job, resume).await
+        self.ask(job, JobControl::resume).await
     }
 
     /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
@@ -147,6 +143,10 @@ impl Jobs {
     }
 
     async fn state(&self, job: &str) -> Result<Option<State>> {
+        // It would be a job of another group.
+        if job.contains('/') {
+            return Ok(None);
+        }
         let note = self.client.note(self.lock_name(job)).await?;
         note.map(|n| State::parse(&n.bytes)).transpose()
     }
@@ -181,6 +181,7 @@ fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobS
         trigger: state.trigger.clone(),
         generation: state.generation,
         paused: asked.paused,
+        paused_by: asked.paused_by().map(str::to_owned),
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
         last_slot: state.last,

@@ -27,6 +27,7 @@ mod definition;
 mod error;
 mod event;
 mod handle;
+mod hash;
 mod job;
 mod jobs;
 mod notes;

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 pub struct Run {
     pub(crate) slot: UnixTime,
     pub(crate) attempt: u32,
+    pub(crate) token: u64,
     pub(crate) guard: Arc<Guard>,
     pub(crate) client: Client,
     pub(crate) cancel: watch::Receiver<Option<Why>>,
@@ -43,12 +44,17 @@ impl Run {
         self.attempt
     }
 
-    /// The fencing token of the lock, larger than that of every earlier run.
+    /// The fencing token of this run, larger than that of every earlier run and attempt. The resource accepts only tokens that
+    /// are not smaller than the largest one it has seen.
+    ///
+    /// It is the token of the lock or, if this is not the first run under the same hold of the lock, a larger one, which the
+    /// job's note ensures. Whoever else uses the lock of a job gets tokens that are larger than those of the runs before, as long
+    /// as runs take more than a microsecond.
     pub fn token(&self) -> FencingToken {
-        self.guard.token()
+        self.token.into()
     }
 
-    /// The lock.
+    /// The lock. Its token may be smaller than that of the [run](Self::token).
     pub fn guard(&self) -> &Guard {
         &self.guard
     }

@@ -1,5 +1,6 @@
 //! Triggers of jobs.
 
+use crate::hash::Length;
 use crate::{Cron, Error, Result, UnixTime, Zone};
 use std::fmt;
 use std::time::Duration;
@@ -114,8 +115,8 @@ impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Cron(cron, zone) => write!(f, "cron {cron} in {zone}"),
-            Kind::Rate(d) => write!(f, "fixed rate {d:?}"),
-            Kind::Delay(d) => write!(f, "fixed delay {d:?}"),
+            Kind::Rate(d) => write!(f, "fixed rate {}", Length(*d)),
+            Kind::Delay(d) => write!(f, "fixed delay {}", Length(*d)),
             Kind::Once(at) => write!(f, "once at {at}"),
         }
     }

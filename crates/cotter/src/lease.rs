@@ -72,6 +72,11 @@ impl Lease {
         self.renewed
     }
 
+    /// The longest hold, if it is limited by [`max_hold`](Self::max_hold).
+    pub const fn longest_hold(&self) -> Option<Duration> {
+        self.max_hold
+    }
+
     /// Whether a store that can do this can give such a lease, and at least half of it can be relied on.
     pub(crate) fn check(&self, capabilities: &Capabilities, drift: Drift) -> Result<()> {
         check_ttl(self.ttl, capabilities.min_ttl)?;

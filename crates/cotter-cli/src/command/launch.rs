@@ -6,7 +6,7 @@ use super::shims::Shim;
 use super::wire::Request;
 use crate::exit::Exit;
 use crate::output::{Failure, clean};
-use cotter::Guard;
+use cotter::{FencingToken, Guard};
 use rustix::io::ioctl_fionbio;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsString;
@@ -25,8 +25,10 @@ const OURSELVES: &str = "/proc/self/exe";
 pub(crate) struct Launch {
     /// The program and its arguments; not empty.
     pub(crate) argv: Vec<OsString>,
-    /// Additional environment variables. `COTTER_NAME` and `COTTER_TOKEN` are set from the guard.
+    /// Additional environment variables. `COTTER_NAME` is set from the guard.
     pub(crate) env: Vec<(String, String)>,
+    /// `COTTER_TOKEN`, if it is not the token of the guard.
+    pub(crate) token: Option<FencingToken>,
     /// Variables to remove from the environment.
     pub(crate) without: &'static [&'static str],
     /// The working directory, if not that of this process.
@@ -60,7 +62,7 @@ impl Launch {
             .env_remove("COTTER_PASSWORD_FILE")
             .envs(self.env.iter().map(|(key, value)| (key, value)))
             .env("COTTER_NAME", guard.name().as_str())
-            .env("COTTER_TOKEN", guard.token().to_string());
+            .env("COTTER_TOKEN", self.token.unwrap_or(guard.token()).to_string());
         for key in self.without {
             command.env_remove(key);
         }

@@ -58,7 +58,11 @@ impl Commands {
     /// Runs the command. The error is the reason of a failure.
     async fn run(&self, spec: &Spec, run: &Run) -> Result<(), String> {
         let (guard, grace) = (run.guard(), spec.grace);
-        let launch = Launch { without: systemd::VARIABLES, ..spec.launch(self.environment(run)?) };
+        let launch = Launch {
+            without: systemd::VARIABLES,
+            token: Some(run.token()),
+            ..spec.launch(self.environment(run)?)
+        };
         restore_lease(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
         let mut watch = Watch::new(guard, grace, None);
         let mut child = Child::spawn(&launch, &watch).await.map_err(|failure| failure.message)?;
@@ -84,7 +88,8 @@ impl Commands {
             }
             Err(Halt::Cancelled) => {
                 child.stop(grace.in_time(guard)).await;
-                Err("stopped with the scheduler".to_owned())
+                // The scheduler records the reason.
+                Err("stopped".to_owned())
             }
         };
         child.kill_and_wait();

@@ -5,7 +5,7 @@
 use crate::duration::{millis, words};
 use crate::jobs::short;
 use crate::output::Console;
-use cotter_scheduler::{Event, EventKind, UnixTime};
+use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -27,6 +27,7 @@ pub(super) struct EventLog {
 enum Line {
     Remark(String),
     Warning(String),
+    Problem(String),
     Object(Value),
     /// A request to confirm that all earlier lines were written.
     Last(Sender<()>),
@@ -54,6 +55,7 @@ impl EventLog {
         let text = text(event);
         self.send(match (self.json, event.kind.is_warning()) {
             (true, _) => Line::Object(object(event, code)),
+            (false, _) if is_problem(&event.kind) => Line::Problem(text),
             (false, true) => Line::Warning(text),
             (false, false) => Line::Remark(text),
         });
@@ -61,6 +63,15 @@ impl EventLog {
 
     pub(super) fn warning(&self, job: Option<&str>, text: &str) {
         self.own("warning", job, text, Line::Warning);
+    }
+
+    pub(super) fn store_down(&self, error: &str) {
+        let text = if self.json { error.to_owned() } else { format!("{error}; retrying until it answers") };
+        self.own("store down", None, &text, Line::Warning);
+    }
+
+    pub(super) fn store_back(&self) {
+        self.own("store back", None, "the store answers now", Line::Remark);
     }
 
     pub(super) fn remark(&self, text: &str) {
@@ -93,9 +104,19 @@ fn write(lines: &Receiver<Line>, console: &Console) {
         match line {
             Line::Remark(text) => console.remark(&text),
             Line::Warning(text) => console.warning(&text),
+            Line::Problem(text) => console.problem(&text),
             Line::Object(object) => drop(writeln!(console.out(), "{object}")),
             Line::Last(done) => drop(done.send(())),
         }
+    }
+}
+
+/// Whether a run has failed, or a job cannot run. This is reported with `--quiet` too.
+fn is_problem(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Ended { outcome, .. } => !matches!(outcome, Ending::Ok | Ending::Stopped),
+        EventKind::Crashed { .. } | EventKind::Broken { .. } => true,
+        _ => false,
     }
 }
 
@@ -108,6 +129,9 @@ fn text(event: &Event) -> String {
         }
         EventKind::Retrying { slot, attempt, after } => {
             format!("{job}attempt {attempt} for {} follows in {}", short(*slot), words(*after))
+        }
+        EventKind::Stays { rest } => {
+            format!("{job}keeps its lock for another {} (at_least), then stops", words(*rest))
         }
         _ => event.to_string(),
     }
@@ -158,6 +182,7 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::StoreDown { error } => json!({ "event": "store down", "message": error }),
         EventKind::StoreBack => json!({ "event": "store back" }),
         EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
+        EventKind::Stays { rest } => json!({ "event": "stays", "rest_ms": millis(*rest) }),
         EventKind::Paused { yes: true, by } => json!({ "event": "paused", "by": by }),
         EventKind::Paused { yes: false, by } => json!({ "event": "resumed", "by": by }),
         other => json!({ "event": "other", "message": other.to_string() }),

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `file/` | the job file and its mistakes |
 //! | `next` | `--next` |
+//! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
 //! | `commands` | one run: a command under the lock of its job |
 //! | `event_log` | events as lines |
 //! | `systemd` | notifications to the service manager |
 
 mod commands;
+mod connect;
 mod event_log;
 pub(crate) mod file;
 mod next;

@@ -1,6 +1,7 @@
 //! Running the jobs until a signal.
 
 use super::commands::Commands;
+use super::connect::{Connected, connect};
 use super::event_log::EventLog;
 use super::file::{self, File};
 use super::systemd::{self, Watchdog};
@@ -9,7 +10,7 @@ use crate::command::signals::Signals;
 use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure};
-use crate::store;
+use crate::store::{self, Chosen};
 use cotter::Client;
 use cotter_scheduler::{Handle, Job, Scheduler};
 use rustix::process::Signal;
@@ -26,17 +27,30 @@ pub(super) async fn serve(file: File, global: &Global, console: &Console) -> Res
     // Before anything else, so that no signal can end cotter and leave commands running.
     let mut signals = Signals::of(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     reap_as_init()?;
-    let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?;
-    let builder = Client::builder().label(format!("schedule {}", file.group));
-    let client = tokio::select! {
-        biased;
-        signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
-        client = chosen.connect(builder, console) => client?,
-    };
+    let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
     let log = Arc::new(EventLog::start(console));
-    let end = Service::start(file, &client, Commands::new(chosen, log.clone())).run(&mut signals).await;
+    let end = schedule(file, chosen, &mut signals, &log, console).await;
     log.finish();
     end
+}
+
+async fn schedule(
+    file: File,
+    chosen: Chosen,
+    signals: &mut Signals,
+    log: &Arc<EventLog>,
+    console: &Console,
+) -> Result<Exit, Failure> {
+    let label = format!("schedule {}", file.group);
+    let (client, reload) = match connect(&chosen, &label, signals, log, console).await? {
+        Connected::Client(client, reload) => (client, reload),
+        Connected::Stopped => return Ok(Exit::Done),
+    };
+    let mut service = Service::start(file, &client, Commands::new(chosen, log.clone()));
+    if reload {
+        service.reload().await;
+    }
+    service.run(signals).await
 }
 
 /// A running scheduler.
@@ -59,9 +73,7 @@ impl Service {
         scheduler = file.history.into_iter().fold(scheduler, Scheduler::history);
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
-        // Commands that are left have to be gone by the end of the grace period, if possible.
-        let longest = file.jobs.iter().map(file::Spec::stop_within).max().unwrap_or_default();
-        let runner = tokio::spawn(scheduler.run_until(stopped, file.grace.saturating_sub(longest)));
+        let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
         Self { file, commands, handle, stop: Some(stop), runner }
     }
 
@@ -103,6 +115,7 @@ impl Service {
             None => {
                 self.commands.log.warning(None, "second signal: killing running commands");
                 self.commands.kill_all();
+                self.handle.end_grace();
             }
         }
     }

@@ -2,13 +2,19 @@
 
 use sd_notify::NotifyState;
 use std::time::Duration;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// The environment variables of the service manager, which are not passed on to commands.
 pub(super) const VARIABLES: &[&str] = &["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
 
 pub(super) fn ready() {
-    notify(&[NotifyState::Ready]);
+    notify(&[NotifyState::Ready, NotifyState::Status("scheduling")]);
+}
+
+/// Ready, because signals are handled, but without a store so far: it may take longer than the service manager waits for a
+/// start.
+pub(super) fn waiting() {
+    notify(&[NotifyState::Ready, NotifyState::Status("waiting for the store")]);
 }
 
 /// Has to be followed by [`ready`].
@@ -30,7 +36,7 @@ impl Watchdog {
     pub(super) fn start() -> Self {
         let every = sd_notify::watchdog_enabled().map(|within| (within / 2).max(Duration::from_millis(1)));
         Self(every.map(|every| {
-            let mut ticks = interval(every);
+            let mut ticks = interval_at(Instant::now() + every, every);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             ticks
         }))

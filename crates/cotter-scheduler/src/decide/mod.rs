@@ -35,6 +35,27 @@ pub(crate) struct DueRun {
     pub(crate) request: Option<u64>,
 }
 
+/// How far this process has followed the job up to now. The slots of a fixed rate that pass while it does are a backlog, which
+/// runs back to back; all others are judged by the misfire policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// Not at all: it has just acquired the lock.
+    Not,
+    /// It has been waiting for a worker since then, without the lock.
+    Since(UnixTime),
+    /// The last run was under this hold of the lock.
+    Held,
+}
+
+impl Followed {
+    fn earlier_by(self, shift: Duration) -> Self {
+        match self {
+            Self::Since(since) => Self::Since(since - shift),
+            other => other,
+        }
+    }
+}
+
 /// The result of a decision.
 #[derive(Debug, Clone)]
 pub(crate) struct Decision {
@@ -60,13 +81,13 @@ pub(crate) struct Decision {
     pub(crate) next: Option<UnixTime>,
 }
 
-/// Decides under the lock. `same_hold` is set if the last slot was run under the same hold of the lock.
+/// Decides under the lock.
 pub(crate) fn decide(
     definition: &Definition,
     note: Option<&State>,
     control: &JobControl,
     now: UnixTime,
-    same_hold: bool,
+    followed: Followed,
 ) -> Decision {
     let state = note.cloned().unwrap_or_else(|| State::fresh(definition, now, control.requests));
     let mut d = Decision::nothing(state);
@@ -77,7 +98,7 @@ pub(crate) fn decide(
         d.find_request(definition, control, now);
     }
     if d.due.is_none() {
-        d.find_slot(definition, control, now, same_hold);
+        d.find_slot(definition, control, now, followed);
     }
     d.changed = note != Some(&d.state);
     d
@@ -145,7 +166,13 @@ impl Decision {
         self.due = Some(DueRun { at: now, attempt: 1, crashes: 0, asked: true, request });
     }
 
-    fn find_slot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime, same_hold: bool) {
+    fn find_slot(
+        &mut self,
+        definition: &Definition,
+        control: &JobControl,
+        now: UnixTime,
+        followed: Followed,
+    ) {
         if !definition.policy.enabled || control.paused {
             return;
         }
@@ -153,7 +180,7 @@ impl Decision {
             self.next = after_now(definition, Some(&self.state), now);
             return;
         }
-        let planner = Planner::new(definition, &self.state, control, now, same_hold);
+        let planner = Planner::new(definition, &self.state, control, now, followed);
         let Plan { due, last, missed, skipped, merged, next } = planner.plan(&definition.trigger);
         self.due = due.map(|at| DueRun { at, attempt: 1, crashes: 0, asked: false, request: None });
         self.state.last = self.state.last.max(last);

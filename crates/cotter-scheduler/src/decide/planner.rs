@@ -1,5 +1,6 @@
 //! The inputs of a decision, and the plan that a trigger makes of them.
 
+use super::Followed;
 use crate::UnixTime;
 use crate::definition::Definition;
 use crate::job::Policy;
@@ -19,8 +20,7 @@ pub(super) struct Planner<'a> {
     pub(super) floor: UnixTime,
     /// The end of the last pause; 1970 if there was none.
     pub(super) resumed: UnixTime,
-    /// The last run was under this hold of the lock.
-    pub(super) same_hold: bool,
+    pub(super) followed: Followed,
     /// Start and end of the last run, unless it crashed.
     pub(super) last_run: Option<(UnixTime, UnixTime)>,
 }
@@ -44,7 +44,7 @@ impl<'a> Planner<'a> {
         state: &'a State,
         control: &JobControl,
         now: UnixTime,
-        same_hold: bool,
+        followed: Followed,
     ) -> Self {
         let shift = definition.shift;
         let begin = state.anchor + definition.policy.initial_delay;
@@ -58,7 +58,7 @@ impl<'a> Planner<'a> {
             now: now - shift,
             resumed,
             floor: begin.max(state.since).max(resumed),
-            same_hold,
+            followed: followed.earlier_by(shift),
             last_run,
         }
     }

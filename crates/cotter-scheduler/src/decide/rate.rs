@@ -1,5 +1,6 @@
 //! The slots of a fixed rate: a grid that begins with the first start ever.
 
+use super::Followed;
 use super::planner::{Plan, Planner, TICK};
 use crate::UnixTime;
 use std::time::Duration;
@@ -38,10 +39,16 @@ impl Planner<'_> {
         if first >= end {
             return Plan { next: Some(grid.slot(first)), ..Plan::default() };
         }
-        if self.same_hold || self.wants_all() {
+        if self.followed == Followed::Held || self.wants_all() {
             return self.backlog(&grid, first, end);
         }
-        let on_time = grid.after(self.now - self.policy.late_within - TICK).max(first);
+        // The newest slot, and those that passed while this process waited for a worker to run it.
+        let since = match self.followed {
+            Followed::Since(since) => since.min(self.now),
+            _ => self.now,
+        };
+        let kept = grid.after(since).saturating_sub(1).max(first);
+        let on_time = grid.after(self.now - self.policy.late_within - TICK).max(kept);
         if on_time < end {
             return Plan { missed: (on_time - first) as u64, ..self.backlog(&grid, on_time, end) };
         }

@@ -4,6 +4,7 @@ mod random;
 
 use super::*;
 use crate::{Job, Misfire, Trigger};
+use cotter_testkit::history::{Kind, demand};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -27,7 +28,7 @@ fn first(job: &Job) -> (Definition, State) {
 }
 
 fn decided(definition: &Definition, state: &State, now: i64) -> Decision {
-    decide(definition, Some(state), &JobControl::default(), at(now), false)
+    decide(definition, Some(state), &JobControl::default(), at(now), Followed::Not)
 }
 
 fn minutely() -> Trigger {
@@ -103,10 +104,10 @@ fn a_job_that_is_not_enabled_runs_nothing_and_misses_nothing() {
     let (_, state) = first(&job(minutely()));
     let off = define(&job(minutely()).enabled(false), 10);
     let asked = JobControl { requests: 3, ..JobControl::default() };
-    let d = decide(&off, Some(&state), &asked, at(600), false);
+    let d = decide(&off, Some(&state), &asked, at(600), Followed::Not);
     assert_eq!((slot(&d), d.next, d.state.handled), (None, None, 3));
     let on = define(&job(minutely()), 705);
-    let d = decide(&on, Some(&d.state), &asked, at(705), false);
+    let d = decide(&on, Some(&d.state), &asked, at(705), Followed::Not);
     assert_eq!((slot(&d), d.missed, d.next), (None, 0, Some(at(760))));
 }
 
@@ -137,7 +138,7 @@ fn once_is_late_at_the_first_start_but_void_after_a_change_or_a_pause() {
     assert_eq!((slot(&changed), changed.next), (None, None), "it had passed when it was written");
     let (definition, state) = first(&once(50));
     let resumed = JobControl { resumed_at: Some(at(60)), ..JobControl::default() };
-    let d = decide(&definition, Some(&state), &resumed, at(61), false);
+    let d = decide(&definition, Some(&state), &resumed, at(61), Followed::Not);
     assert_eq!((slot(&d), d.missed), (None, 0));
 }
 
@@ -150,4 +151,41 @@ fn a_note_ahead_of_the_clock_is_an_alarm_and_not_done_for_a_year() {
     assert_eq!(d.state.last, Some(at(105)));
     state.last = Some(at(100));
     assert!(!decided(&definition, &state, 99).alarm, "a second may be");
+}
+
+#[test]
+fn after_a_break_only_the_newest_slot_is_run_whatever_the_trigger() {
+    // The slots at 2, 4, … 20 passed; all of them are on time.
+    let cron = Trigger::cron("0/2 * * * * ?").unwrap();
+    for trigger in [cron, Trigger::fixed_rate(S * 2).unwrap()] {
+        let (definition, mut state) = first(&job(trigger));
+        state.begin(&due_at(0), at(0), 1);
+        state.end(at(0), &Ending::Ok);
+        let d = decided(&definition, &state, 21);
+        assert_eq!((slot(&d), d.missed, d.merged), (Some(20), 9, 0), "{}", definition.trigger);
+    }
+}
+
+#[test]
+fn slots_that_pass_while_a_worker_is_waited_for_are_a_backlog() {
+    let (definition, mut state) = first(&job(Trigger::fixed_rate(S * 2).unwrap()).late_within(S * 9));
+    state.begin(&due_at(0), at(0), 1);
+    state.end(at(0), &Ending::Ok);
+    let waiting = |since, now| {
+        let control = JobControl::default();
+        let d = decide(&definition, Some(&state), &control, at(now), Followed::Since(at(since)));
+        (slot(&d), d.missed)
+    };
+    assert_eq!(waiting(11, 11), (Some(10), 4));
+    assert_eq!(waiting(11, 15), (Some(10), 4), "the slots at 12 and 14 follow");
+    assert_eq!(waiting(11, 23), (Some(14), 6), "but those before 14 are late by now");
+    assert_eq!(waiting(11, 10), (Some(10), 4), "a clock that went back");
+}
+
+#[test]
+fn each_run_has_a_larger_token_under_one_lock_and_under_the_next() {
+    let (_, mut state) = first(&job(minutely()));
+    let tokens = [7, 7, 7, 8, 100].map(|lock| state.begin(&due_at(40), at(41), lock));
+    demand(tokens.windows(2).all(|pair| pair[0] < pair[1]), Kind::RepeatedToken, format!("{tokens:?}"));
+    assert_eq!(tokens, [7, 8, 9, 10, 100]);
 }

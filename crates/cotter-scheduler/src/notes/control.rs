@@ -22,9 +22,33 @@ pub(crate) struct JobControl {
     /// The operator of the last request.
     #[serde(default)]
     pub(crate) by: String,
+    /// The operator who paused it; empty in notes of earlier versions.
+    #[serde(default)]
+    pub(crate) paused_by: String,
     /// How many runs were requested so far.
     #[serde(default)]
     pub(crate) requests: u64,
+}
+
+impl JobControl {
+    pub(crate) fn pause(&mut self, by: &str) {
+        if !self.paused {
+            (self.paused, self.paused_by) = (true, by.to_owned());
+        }
+    }
+
+    pub(crate) fn resume(&mut self, now: UnixTime) {
+        if self.paused {
+            (self.paused, self.resumed_at) = (false, Some(now));
+            self.paused_by.clear();
+        }
+    }
+
+    /// The operator who paused it, if it is paused.
+    pub(crate) fn paused_by(&self) -> Option<&str> {
+        let by = if self.paused_by.is_empty() { &self.by } else { &self.paused_by };
+        self.paused.then_some(by.as_str())
+    }
 }
 
 impl Control {

@@ -89,8 +89,10 @@ impl State {
         serde_json::to_vec(self).expect("a state can be written")
     }
 
-    /// Records the start of a run.
-    pub(crate) fn begin(&mut self, slot: &DueRun, now: UnixTime, token: u64) {
+    /// Records the start of a run under a lock with this token. Returns the token of the run: several runs may follow under one
+    /// lock, and each of them needs a larger one.
+    pub(crate) fn begin(&mut self, slot: &DueRun, now: UnixTime, lock: u64) -> u64 {
+        let token = self.run.as_ref().map_or(lock, |run| lock.max(run.token + 1));
         match slot.request {
             Some(number) => self.handled = self.handled.max(number),
             None => self.last = self.last.max(Some(slot.at)),
@@ -106,6 +108,7 @@ impl State {
             outcome: None,
             reason: None,
         });
+        token
     }
 
     /// Records the end of the run.

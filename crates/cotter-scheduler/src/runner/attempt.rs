@@ -11,7 +11,7 @@
 use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, HoldResult};
 use super::snapshot::{JobSnapshot, Observation};
-use crate::decide::{after_now, decide};
+use crate::decide::{Followed, after_now, decide};
 use crate::notes::State;
 use crate::{Busy, Error, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
@@ -36,7 +36,7 @@ pub(super) async fn first_attempt(
     };
     if let Some(state) = note {
         let control = context.control.borrow().of(snapshot.name());
-        let seen = decide(&snapshot.definition, Some(&state), &control, context.clock.now(), false);
+        let seen = decide(&snapshot.definition, Some(&state), &control, context.clock.now(), Followed::Not);
         let quiet = state.hash == snapshot.definition.hash && seen.due.is_none() && seen.crashed.is_none();
         if seen.stands_by || quiet && !seen.alarm {
             return Ok(Observation { next: seen.next, handled: state.handled, stands_by: seen.stands_by });
@@ -57,6 +57,7 @@ pub(super) async fn attempt(
     }
     let latest = context.clock.now() + snapshot.job.policy.misfire_window;
     let mut worker: Option<OwnedSemaphorePermit> = None;
+    let mut waiting = None;
     loop {
         let guard = match worker {
             Some(_) => context.ask(Stop::Starts, || mutex.try_lock()).await?,
@@ -71,9 +72,12 @@ pub(super) async fn attempt(
             let next = fallback(snapshot, note.as_ref(), context.clock.now());
             return Ok(Observation { next, ..Observation::default() });
         };
-        match Hold::new(context, snapshot, guard).work(worker.take()).await? {
+        match Hold::new(context, snapshot, guard, waiting).work(worker.take()).await? {
             HoldResult::Observation(seen) => return Ok(seen),
-            HoldResult::NoWorker => worker = Some(next_worker(context).await?),
+            HoldResult::NoWorker(since) => {
+                waiting.get_or_insert(since);
+                worker = Some(next_worker(context).await?);
+            }
         }
     }
 }

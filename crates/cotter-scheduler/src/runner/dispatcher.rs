@@ -47,7 +47,7 @@ impl Dispatcher {
     /// Runs until `stop` completes.
     pub(super) async fn run(
         &mut self,
-        mut commands: UnboundedReceiver<Command>,
+        commands: &mut UnboundedReceiver<Command>,
         mut stop: Pin<&mut impl Future>,
     ) {
         let mut asked = self.context.control.subscribe();
@@ -69,9 +69,21 @@ impl Dispatcher {
     }
 
     /// Starts no more runs, and stops those that are left after the grace period.
-    pub(super) async fn stop(&mut self, grace: Duration) {
+    pub(super) async fn stop(&mut self, grace: Duration, commands: &mut UnboundedReceiver<Command>) {
         self.context.stop.send_replace(Stop::Starts);
-        self.all_done(grace).await;
+        let ended = async {
+            while let Some(command) = commands.recv().await {
+                if matches!(command, Command::EndGrace) {
+                    return;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            () = ended => {}
+            () = self.all_done(grace) => {}
+        }
         self.context.stop.send_replace(Stop::Runs);
         let longest = self.snapshots.values().map(|snapshot| snapshot.job.policy.stop_within).max();
         self.all_done(longest.unwrap_or_default() + STOP_TIMEOUT).await;
@@ -92,6 +104,9 @@ impl Dispatcher {
         let now = self.context.clock.now();
         let definition = Definition::of(&job, &self.context.settings.group, now);
         let name = job.name.clone();
+        if let Some(by) = self.control.of(&name).paused_by() {
+            self.context.emit(&name, EventKind::Paused { yes: true, by: by.to_owned() });
+        }
         self.agenda.put(JobSnapshot::new(job, definition));
         self.agenda.wake(&name, Some(now));
     }
@@ -188,13 +203,16 @@ impl Dispatcher {
             entry.again = entry.active;
             self.agenda.wake(job, Some(now));
             if asked.paused != before.of(job).paused {
-                self.context.emit(&name, EventKind::Paused { yes: asked.paused, by: asked.by });
+                let by = asked.paused_by().unwrap_or(&asked.by).to_owned();
+                self.context.emit(&name, EventKind::Paused { yes: asked.paused, by });
             }
         }
     }
 
     fn handle_command(&mut self, command: Command) {
         match command {
+            // There is no shutdown.
+            Command::EndGrace => {}
             Command::Next(answer) => drop(answer.send(self.agenda.list())),
             Command::Replace(jobs, done) => {
                 self.replace(jobs);

@@ -54,18 +54,19 @@ pub(super) async fn execute(
     };
     let why = tokio::select! {
         biased;
+        // First, so that a command that was killed in a shutdown has not failed.
+        () = context.stopping(Stop::Runs) => Why::Shutdown,
         ending = task.ending() => return ending.unwrap_or(Ending::Stopped),
         _ = lost => Why::Loss,
         _ = warning, if !margin.is_zero() => Why::Loss,
-        () = context.stopping(Stop::Runs) => Why::Shutdown,
         () = too_long => Why::MaxRun,
     };
     let _ = cancel.send(Some(why));
     let own = stop_task(context, policy, guard, &mut task).await;
     match (why, own) {
         (Why::MaxRun, _) => Ending::TimedOut,
-        // It ended in time.
-        (Why::Shutdown | Why::Loss, Some(own)) if guard.is_valid() => own,
+        // It was done in time. Any other end is a consequence of the request to stop.
+        (Why::Shutdown | Why::Loss, Some(Ending::Ok)) if guard.is_valid() => Ending::Ok,
         (Why::Shutdown, _) => Ending::Stopped,
         (Why::Loss, _) => Ending::Lost,
     }

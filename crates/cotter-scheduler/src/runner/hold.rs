@@ -4,7 +4,7 @@ use super::attempt::{next_worker, read};
 use super::context::{Context, Halt, Stop};
 use super::execute::{Task, execute};
 use super::snapshot::{JobSnapshot, Observation};
-use crate::decide::{Decision, DueRun, decide};
+use crate::decide::{Decision, DueRun, Followed, decide};
 use crate::notes::{HISTORY, History, LastRun, State};
 use crate::{Ending, EventKind, Run, UnixTime};
 use cotter::Guard;
@@ -25,18 +25,27 @@ pub(super) struct Hold<'a> {
     history: Option<History>,
     /// When the last run under this hold started.
     started: Option<UnixTime>,
+    /// Since when this process has been waiting for a worker.
+    waiting: Option<UnixTime>,
 }
 
 /// The result of a hold.
 pub(super) enum HoldResult {
     Observation(Observation),
-    /// A run is due, but no worker is free.
-    NoWorker,
+    /// A run is due since then, but no worker is free.
+    NoWorker(UnixTime),
 }
 
 impl<'a> Hold<'a> {
-    pub(super) fn new(context: &'a Arc<Context>, snapshot: &'a Arc<JobSnapshot>, guard: Guard) -> Self {
-        Self { context, snapshot, guard: Arc::new(guard), note: None, history: None, started: None }
+    /// `waiting` is the time since which this process has been waiting for a worker.
+    pub(super) fn new(
+        context: &'a Arc<Context>,
+        snapshot: &'a Arc<JobSnapshot>,
+        guard: Guard,
+        waiting: Option<UnixTime>,
+    ) -> Self {
+        let guard = Arc::new(guard);
+        Self { context, snapshot, guard, note: None, history: None, started: None, waiting }
     }
 
     /// Runs what is due, then releases the lock.
@@ -63,14 +72,19 @@ impl<'a> Hold<'a> {
             match self.worker(worker.take()).await? {
                 Worker::Ready(permit) => self.run(decision, slot, now, permit).await?,
                 Worker::Later(permit) => worker = Some(permit),
-                Worker::None => return Ok(HoldResult::NoWorker),
+                Worker::None => return Ok(HoldResult::NoWorker(now)),
             }
         }
     }
 
     fn decide(&self, now: UnixTime) -> Decision {
         let control = self.context.control.borrow().of(self.snapshot.name());
-        decide(&self.snapshot.definition, self.note.as_ref(), &control, now, self.started.is_some())
+        let followed = match (self.started, self.waiting) {
+            (Some(_), _) => Followed::Held,
+            (None, Some(since)) => Followed::Since(since),
+            (None, None) => Followed::Not,
+        };
+        decide(&self.snapshot.definition, self.note.as_ref(), &control, now, followed)
     }
 
     /// If nothing is due: writes changes of the note. Returns true if the next slot was so near that it was waited for.
@@ -127,13 +141,13 @@ impl<'a> Hold<'a> {
         }
         let (mut now, mut unreported) = (now, Some(decision));
         loop {
-            state.begin(&slot, now, self.guard.token().get());
+            let token = state.begin(&slot, now, self.guard.token().get());
             self.write(&state, Stop::Starts).await?;
             if let Some(decision) = unreported.take() {
                 self.emit(&decision);
             }
             self.started = Some(now);
-            let ending = self.run_once(&slot).await;
+            let ending = self.run_once(&slot, token).await;
             let took = self.context.clock.now().since(now);
             drop(worker);
             let written = self.finish(&mut state, &ending).await;
@@ -149,15 +163,16 @@ impl<'a> Hold<'a> {
         }
     }
 
-    async fn run_once(&self, slot: &DueRun) -> Ending {
+    async fn run_once(&self, slot: &DueRun, token: u64) -> Ending {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
-        let (slot, attempt, token) = (slot.at, slot.attempt, guard.token().get());
+        let (slot, attempt) = (slot.at, slot.attempt);
         context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
         let task = Task::start((snapshot.job.action)(Run {
             slot,
             attempt,
+            token,
             guard: guard.clone(),
             client,
             cancel: cancelled,
@@ -248,10 +263,34 @@ impl<'a> Hold<'a> {
         let at_least = self.snapshot.job.policy.at_least;
         let passed = self.started.map(|at| self.context.clock.now().since(at));
         let rest = passed.map_or(Duration::ZERO, |passed| at_least.saturating_sub(passed));
+        if !rest.is_zero() && !self.context.settings.client.info().capabilities.keep_for {
+            return self.stay(rest).await;
+        }
         let Some(guard) = Arc::into_inner(self.guard) else { return };
         let back = if rest.is_zero() { guard.release() } else { guard.leave_for(rest) };
         // Without an answer the lease expires; waiters report the state of the store.
         let _ = back.await;
+    }
+
+    /// Keeps the lock where it lives with this process: also while the scheduler stops, until the end of the grace period.
+    async fn stay(self, rest: Duration) {
+        let end = self.context.clock.now() + rest;
+        tokio::select! {
+            () = self.context.clock.sleep_until(end) => {}
+            _ = self.guard.lost() => {}
+            () = self.context.stopping(Stop::Starts) => {
+                let rest = end.since(self.context.clock.now());
+                self.context.emit(self.snapshot.name(), EventKind::Stays { rest });
+                tokio::select! {
+                    () = self.context.clock.sleep_until(end) => {}
+                    _ = self.guard.lost() => {}
+                    () = self.context.stopping(Stop::Runs) => {}
+                }
+            }
+        }
+        if let Some(guard) = Arc::into_inner(self.guard) {
+            let _ = guard.release().await;
+        }
     }
 }
 

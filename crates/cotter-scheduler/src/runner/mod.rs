@@ -68,7 +68,7 @@ pub(crate) async fn run(
     settings: Settings,
     clock: Arc<StoreClock>,
     jobs: Vec<Job>,
-    commands: UnboundedReceiver<Command>,
+    mut commands: UnboundedReceiver<Command>,
     stop: impl Future,
     grace: Duration,
 ) -> Result<()> {
@@ -87,8 +87,8 @@ pub(crate) async fn run(
     around.spawn(control::listen(context.clone(), seen));
     around.spawn(clock_check::run(context.clone()));
     let mut dispatcher = Dispatcher::new(&context, jobs);
-    dispatcher.run(commands, stop).await;
-    dispatcher.stop(grace).await;
+    dispatcher.run(&mut commands, stop).await;
+    dispatcher.stop(grace, &mut commands).await;
     Ok(())
 }
 

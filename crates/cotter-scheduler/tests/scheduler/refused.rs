@@ -23,6 +23,10 @@ async fn jobs_that_cannot_work() {
         (vec![job("a").max_run(Duration::ZERO)], "job \"a\": max_run is zero; leave it out for no limit"),
         (vec![job("a").max_backlog(0)], "job \"a\": max_backlog is zero; set it to 1 or more"),
         (
+            vec![job("a/b")],
+            "job \"a/b\": the name contains '/', which separates it from the group in the name of the lock; use '-' or '.'",
+        ),
+        (
             vec![job("a\nb")],
             "job \"a\\nb\": invalid name: the name has the control character '\\n' at byte 3; leave it out",
         ),

@@ -112,6 +112,7 @@ impl Spec {
         Launch {
             argv: words,
             env,
+            token: None,
             without: &[],
             cwd: self.cwd.clone(),
             has_input: false,

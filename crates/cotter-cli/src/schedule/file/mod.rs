@@ -178,6 +178,11 @@ fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_
         return;
     }
     for job in jobs {
+        if job.name.contains('/') {
+            let why = "the name contains '/', which separates it from the group in the name of the lock; use '-' or '.'";
+            mistakes.add(job.at, format!("job {:?}: {why}", job.name));
+            continue;
+        }
         if let Err(error) = cotter::Name::new(format!("{group}/{}", job.name)) {
             mistakes.add(job.at, format!("job {:?}: {error}", job.name));
         }

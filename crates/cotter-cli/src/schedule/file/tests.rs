@@ -98,6 +98,12 @@ fn a_mistake_in_the_defaults_is_told_once() {
 }
 
 #[test]
+fn a_slash_in_the_name_of_a_job_is_refused() {
+    let text = "group = \"g\"\n[job.\"a/b\"]\nfixed_rate = \"1s\"\nshell = \"x\"\n";
+    assert!(one(text).starts_with("2: job \"a/b\": the name contains '/'"), "{}", one(text));
+}
+
+#[test]
 fn once_at_is_a_string_or_a_time_and_always_has_an_offset() {
     let job = |at: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\nonce_at = {at}\n");
     for at in ["2031-05-02T10:00:00Z", "\"2031-05-02T10:00:00Z\"", "2031-05-02T18:00:00+08:00"] {

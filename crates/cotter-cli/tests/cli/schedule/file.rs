@@ -1,7 +1,8 @@
 //! The file, `--validate` and `--next`.
 
 use super::once;
-use crate::env::TestEnv;
+use crate::env::{Running, TestEnv};
+use rustix::process::Signal;
 
 #[test]
 fn every_mistake_is_told_with_its_line() {
@@ -33,9 +34,34 @@ fn a_file_without_a_mistake_is_praised_without_a_store() {
     let env = TestEnv::new();
     let path = env.jobs(&format!("url = \"redis://127.0.0.1:1\"\n{}", once("a", "true")));
     let path = path.to_str().unwrap();
-    env.run(["schedule", path]).code(69);
     let output = env.run(["schedule", path, "--validate"]).code(0).silent();
     assert!(output.stdout.ends_with("jobs.toml: 1 job in group \"g\", no mistakes\n"), "{output:?}");
+}
+
+#[test]
+fn without_a_store_that_several_hosts_share_nothing_is_run() {
+    let env = TestEnv::new();
+    let path = env.jobs(&once("a", "true"));
+    let path = path.to_str().unwrap();
+    for args in
+        [&["schedule", path][..], &["jobs", "--file", path, "list"], &["jobs", "--group", "g", "list"]]
+    {
+        let mut command = env.cotter(args);
+        let output = Running::start(command.env_remove("COTTER_URL")).end().code(78);
+        output.one_line(&["no store is set", "every host would run every job", "--url file:"]);
+    }
+    env.run(["--url", "file:", "jobs", "--group", "g", "list"]).code(0);
+}
+
+#[test]
+fn a_store_that_does_not_answer_at_the_start_is_waited_for() {
+    let env = TestEnv::new();
+    let path = env.jobs(&format!("url = \"redis://127.0.0.1:1\"\n{}", once("a", "true")));
+    let mut run = env.start(["schedule", path.to_str().unwrap()]);
+    let line = run.error_line();
+    assert!(line.contains("127.0.0.1:1") && line.ends_with("; retrying until it answers"), "{line}");
+    run.signal(Signal::TERM);
+    run.end().code(0);
 }
 
 #[test]

@@ -77,6 +77,23 @@ fn the_store_is_silent_for_three_ttl() {
 
 #[test]
 #[ignore = "needs redis-server"]
+fn the_store_comes_after_the_scheduler() {
+    let mut redis = Redis::start();
+    redis.kill();
+    let env = TestEnv::new();
+    env.jobs(&once("a", "true"));
+    let mut run = start(&env, &redis.url(""));
+    event(&mut run, "store down");
+    run.signal(Signal::HUP);
+    redis.restart();
+    event(&mut run, "store back");
+    assert_eq!(event(&mut run, "ended")["outcome"], "ok");
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
 fn the_store_is_down_at_a_slot_and_comes_back() {
     let mut redis = Redis::start();
     let env = TestEnv::new();

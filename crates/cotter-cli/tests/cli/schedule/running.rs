@@ -68,6 +68,21 @@ fn for_people_there_is_a_line_for_each_event() {
 }
 
 #[test]
+fn with_quiet_only_failures_are_told() {
+    let env = TestEnv::new();
+    let path = env.jobs(&[once("a", "exit 3"), once("b", "true")].concat());
+    let mut run = env.start(["-q", "schedule", path.to_str().unwrap()]);
+    let line = run.error_line();
+    assert!(line.starts_with("cotter: a: ended for ") && line.ends_with(": failed: exit code 3"), "{line}");
+    until("the other one has ended", || {
+        !env.run(["--json", "jobs", "--group", "g", "history", "b"]).stdout.is_empty()
+    });
+    run.signal(Signal::TERM);
+    let output = run.end().code(0);
+    assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+}
+
+#[test]
 fn when_one_shim_is_killed_the_other_command_goes_on() {
     let env = TestEnv::new();
     let orphan =

@@ -3,6 +3,8 @@
 use super::{event, once, printed};
 use crate::env::{TestEnv, is_alive};
 use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use std::fs;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -26,11 +28,47 @@ fn when_the_grace_is_over_commands_are_stopped() {
     let mut run = env.schedule(&text);
     let pid = Pid::from_raw(printed(&mut run).parse().unwrap()).unwrap();
     run.wards.push(pid);
+    let begin = Instant::now();
     run.signal(Signal::TERM);
     assert_eq!(printed(&mut run), "told");
-    assert_eq!(event(&mut run, "ended")["reason"], "stopped with the scheduler");
+    assert!(begin.elapsed() >= Duration::from_millis(200), "{:?}", begin.elapsed());
+    let ended = event(&mut run, "ended");
+    assert_eq!((&ended["outcome"], &ended["reason"]), (&"stopped".into(), &Value::Null));
     run.end().code(0);
     assert!(!is_alive(pid));
+    let history = env.run(["--json", "jobs", "--group", "g", "history", "a"]).code(0).json();
+    assert_eq!(history[0]["outcome"], "stopped");
+}
+
+#[test]
+fn within_the_grace_nothing_is_stopped_whatever_the_ttl() {
+    let env = TestEnv::new();
+    let mark = env.path("mark");
+    let script = format!("echo a; while [ ! -e {} ]; do sleep 0.05; done; echo done", mark.display());
+    // The time that a command with a ttl of 30 s has to stop is longer than this.
+    let mut run = env.schedule(&["grace = \"5s\"\n", &once("a", &script)].concat());
+    assert_eq!(printed(&mut run), "a");
+    run.signal(Signal::TERM);
+    while !event(&mut run, "remark").to_string().contains("stopping: no more runs") {}
+    std::thread::sleep(Duration::from_millis(300));
+    fs::write(mark, "").unwrap();
+    assert_eq!(printed(&mut run), "done");
+    assert_eq!(event(&mut run, "ended")["outcome"], "ok");
+    run.end().code(0);
+}
+
+#[test]
+fn a_lock_that_lives_with_the_process_is_kept_for_at_least_until_the_grace_is_over() {
+    let env = TestEnv::new();
+    let mut run = env.schedule(&[once("a", "true"), "at_least = \"1h\"\n".into()].concat());
+    event(&mut run, "ended");
+    run.signal(Signal::TERM);
+    let stays = event(&mut run, "stays");
+    assert!(stays["rest_ms"].as_u64().unwrap() > 3_000_000, "{stays}");
+    env.run(["run", "-n", "g/a", "true"]).code(75);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    env.run(["run", "-n", "g/a", "true"]).code(0);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn ready_watchdog_reloading_stopping() {
     let mut command = env.cotter(["--json", "schedule", path.to_str().unwrap()]);
     command.env("NOTIFY_SOCKET", env.path("notify")).env("WATCHDOG_USEC", "200000");
     let mut run = Running::start(&mut command);
-    assert_eq!(heard(&manager), "READY=1\n");
+    assert_eq!(heard(&manager), "READY=1\nSTATUS=scheduling\n");
     for _ in 0..3 {
         assert_eq!(heard(&manager), "WATCHDOG=1\n");
     }

@@ -61,22 +61,24 @@ impl Store {
     fn take(&mut self, step: &Step) {
         match *step {
             Step::Passes(ms) => self.pass(ms),
-            Step::Looks { replica, takes, crashes } => drop(self.look(replica, takes, crashes, false)),
+            Step::Looks { replica, takes, crashes } => {
+                self.look(replica, takes, crashes, Followed::Not);
+            }
             Step::Drains { replica, takes } => {
-                let mut same_hold = false;
+                let mut followed = Followed::Not;
                 for _ in 0..50 {
-                    if !self.look(replica, takes, false, same_hold) {
+                    if !self.look(replica, takes, false, followed) {
                         return;
                     }
-                    same_hold = true;
+                    followed = Followed::Held;
                 }
             }
         }
     }
 
-    fn look(&mut self, replica: usize, takes: u64, crashes: bool, same_hold: bool) -> bool {
+    fn look(&mut self, replica: usize, takes: u64, crashes: bool, followed: Followed) -> bool {
         let definition = &self.definitions[replica];
-        let d = decide(definition, self.note.as_ref(), &JobControl::default(), self.now, same_hold);
+        let d = decide(definition, self.note.as_ref(), &JobControl::default(), self.now, followed);
         let mut state = d.state;
         self.token += 1;
         let due = d.due.is_some();

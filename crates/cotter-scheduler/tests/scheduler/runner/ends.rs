@@ -34,7 +34,7 @@ async fn a_failed_run_is_repeated_without_a_worker_in_between() {
     let starts = world.log.starts();
     let attempts: Vec<_> = starts.iter().filter(|s| s.job == "fails").collect();
     assert_eq!(attempts.iter().map(|s| s.attempt).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    assert!(attempts.windows(2).all(|p| p[0].slot == p[1].slot && p[0].token == p[1].token), "one hold");
+    assert!(attempts.windows(2).all(|p| p[0].slot == p[1].slot && p[0].token < p[1].token), "larger tokens");
     assert_eq!(starts.iter().filter(|s| s.job == "other").count(), 7, "the worker was free meanwhile");
     assert!(attempts[3].at - begin >= S * 30);
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Retrying { .. })), 3);
@@ -222,4 +222,34 @@ async fn at_least_keeps_the_lock_after_the_start() {
     }
     assert_times(&free[..1], &[10]);
     replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_fails_because_it_was_stopped_is_stopped_or_lost_and_not_repeated() {
+    let obeys = |world: &World| {
+        let log = world.log.clone();
+        let job = Job::new("a", hourly(), move |run: Run| {
+            log.add("a", &run);
+            async move { Err::<(), _>(format!("{:?}", run.cancelled().await)) }
+        });
+        job.ttl(S * 30).stop_within(S * 5).retries(3).retry_delay(S)
+    };
+    let world = World::new();
+    let (client, job) = (world.client().await, obeys(&world));
+    let replica = world.start_on(client.clone(), |s| s.job(job), S);
+    sleep(S).await;
+    replica.stop().await;
+    let history = Jobs::new(&client, "g").history("a").await.unwrap();
+    assert_eq!(history.iter().map(|e| &e.ending).collect::<Vec<_>>(), [&Ending::Stopped]);
+
+    let (world, faults) = (World::new(), Faults::seeded(1));
+    let client = world.client_of(|store| Faulty::new(store, &faults)).await;
+    let job = obeys(&world);
+    let replica = world.start_on(client, |s| s.job(job), S);
+    sleep(S).await;
+    faults.set(Plan { renewals_fail: true, ..Plan::default() });
+    sleep(S * 60).await;
+    assert_eq!(endings(&replica, "a").await, [Ending::Lost], "{:?}", world.log.told());
+    assert_eq!(world.log.count(), 1);
+    replica.kill().await;
 }

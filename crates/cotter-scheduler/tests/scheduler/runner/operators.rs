@@ -17,7 +17,10 @@ async fn pause_resume_trigger_list_history() {
     let status = &jobs.list().await.unwrap()[0];
     assert_eq!((status.name.as_str(), status.paused, status.asked_by.as_deref()), ("a", true, Some("alice")));
     assert_eq!((status.trigger.as_str(), status.ending.clone()), ("fixed rate 1s", Some(Ending::Ok)));
-    jobs.trigger("a").await.unwrap();
+    Jobs::new(&replica.client, "g").by("bob").trigger("a").await.unwrap();
+    let status = &jobs.list().await.unwrap()[0];
+    let by = (status.paused_by.as_deref(), status.asked_by.as_deref());
+    assert_eq!(by, (Some("alice"), Some("bob")));
     sleep(MS * 50).await;
     assert_eq!(world.log.count(), 4, "asked for, though paused");
     for _ in 0..3 {
@@ -49,4 +52,22 @@ async fn a_job_that_nobody_has_started_is_not_known() {
         "group \"g\" has no job \"typo\"; only jobs that were ever started are known"
     );
     assert!(jobs.list().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduler_that_starts_says_which_jobs_are_paused() {
+    let world = World::new();
+    let job = world.log.job("a", Trigger::fixed_rate(S).unwrap(), MS);
+    let first = world.start(|s| s.job(job.clone())).await;
+    sleep(MS * 500).await;
+    let jobs = Jobs::new(&first.client, "g").by("alice");
+    jobs.pause("a").await.unwrap();
+    jobs.pause("a").await.unwrap();
+    sleep(S).await;
+    first.stop().await;
+    let second = world.start(|s| s.job(job)).await;
+    sleep(S).await;
+    let paused = EventKind::Paused { yes: true, by: "alice".into() };
+    assert_eq!(world.log.events(|e| *e == paused), 2, "{:?}", world.log.told());
+    second.stop().await;
 }

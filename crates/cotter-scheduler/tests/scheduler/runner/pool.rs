@@ -1,7 +1,7 @@
 //! Workers.
 
-use super::world::{S, World, assert_times, sleep};
-use cotter_scheduler::Trigger;
+use super::world::{MS, S, World, assert_times, sleep};
+use cotter_scheduler::{EventKind, Trigger};
 use tokio::time::Instant;
 
 const NAMES: [&str; 10] = ["j0", "j1", "j2", "j3", "j4", "j5", "j6", "j7", "j8", "j9"];
@@ -28,4 +28,19 @@ async fn one_worker_serves_ten_jobs_in_order_and_holds_no_lock_for_those_who_wai
     let mut first = order(0);
     first.sort_unstable();
     assert_eq!(first, NAMES, "each once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fixed_rate_that_waits_for_a_worker_loses_no_slot() {
+    let world = World::new();
+    let long = world.log.job("long", Trigger::fixed_rate(S * 3600).unwrap(), S * 10);
+    let short = world.log.job("short", Trigger::fixed_rate(S).unwrap(), MS * 10).initial_delay(S);
+    let replica = world.start(|s| s.workers(1).jobs([long, short])).await;
+    sleep(S * 12 + MS * 500).await;
+    replica.stop().await;
+    let starts = world.log.starts();
+    let short: Vec<_> = starts.iter().filter(|s| s.job == "short").collect();
+    assert!(short.windows(2).all(|pair| pair[1].slot.since(pair[0].slot) == S), "{short:?}");
+    assert_eq!(short.len(), 12, "{:?}", world.log.told());
+    assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
 }

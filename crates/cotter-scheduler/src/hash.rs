@@ -1,0 +1,169 @@
+//! The hash of a definition.
+//!
+//! It is compared by replicas of different versions, so the text that is hashed is fixed: a setting that is added later is
+//! written only if it differs from its default, and nothing that is written now ever changes.
+
+use crate::job::Policy;
+use crate::{Busy, Misfire, OnCrash, Trigger};
+use cotter::Lease;
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Display, Write};
+use std::time::Duration;
+
+/// The hash of a job's trigger, settings and further data. The generation decides between definitions and is not part of
+/// them.
+pub(crate) fn hash(trigger: &Trigger, policy: &Policy, extra: &[u8]) -> String {
+    let mut sha = Sha256::new();
+    sha.update(format!("{trigger} {} ", settings(policy)));
+    sha.update(extra);
+    let mut hex = String::with_capacity(16);
+    for byte in &sha.finalize()[..8] {
+        write!(hex, "{byte:02x}").expect("a string takes it");
+    }
+    hex
+}
+
+fn settings(policy: &Policy) -> String {
+    let fields: [(&str, &dyn Display); 16] = [
+        ("initial_delay", &Length(policy.initial_delay)),
+        ("max_run", &Maybe(policy.max_run.map(Length))),
+        ("stop_within", &Length(policy.stop_within)),
+        ("misfire", &misfire(policy.misfire)),
+        ("late_within", &Length(policy.late_within)),
+        ("misfire_window", &Length(policy.misfire_window)),
+        ("max_backlog", &policy.max_backlog),
+        ("on_crash", &on_crash(policy.on_crash)),
+        ("retries", &policy.retries),
+        ("retry_delay", &Length(policy.retry_delay)),
+        ("jitter", &Length(policy.jitter)),
+        ("at_least", &Length(policy.at_least)),
+        ("busy", &busy(policy.busy)),
+        ("generation", &0),
+        ("enabled", &policy.enabled),
+        ("lease", &Maybe(policy.lease.map(lease))),
+    ];
+    let list: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    format!("Policy {{ {} }}", list.join(", "))
+}
+
+fn misfire(misfire: Misfire) -> &'static str {
+    match misfire {
+        Misfire::Skip => "Skip",
+        Misfire::Once => "Once",
+        Misfire::All => "All",
+    }
+}
+
+fn on_crash(on_crash: OnCrash) -> &'static str {
+    match on_crash {
+        OnCrash::Skip => "Skip",
+        OnCrash::Rerun => "Rerun",
+    }
+}
+
+fn busy(busy: Busy) -> &'static str {
+    match busy {
+        Busy::Wait => "Wait",
+        Busy::Skip => "Skip",
+    }
+}
+
+fn lease(lease: Lease) -> String {
+    let (ttl, longest) = (Length(lease.ttl()), Maybe(lease.longest_hold().map(Length)));
+    format!("Lease {{ ttl: {ttl}, renewed: {}, max_hold: {longest} }}", lease.is_renewed())
+}
+
+struct Maybe<T>(Option<T>);
+
+impl<T: Display> Display for Maybe<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(value) => write!(f, "Some({value})"),
+            None => f.write_str("None"),
+        }
+    }
+}
+
+/// A length of time in its largest unit, with all its digits: `1.5s`, `300ms`, `0ns`. The notes of jobs contain it as well.
+pub(crate) struct Length(pub(crate) Duration);
+
+impl Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos();
+        let units = [(1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "µs")];
+        let (unit, digits, name) =
+            units.into_iter().find(|(unit, ..)| nanos >= *unit).unwrap_or((1, 0, "ns"));
+        let (whole, rest) = (nanos / unit, nanos % unit);
+        write!(f, "{whole}")?;
+        if rest > 0 {
+            let fraction = format!("{rest:0digits$}");
+            write!(f, ".{}", fraction.trim_end_matches('0'))?;
+        }
+        f.write_str(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Job, Zone};
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    fn job(trigger: Trigger) -> Job {
+        Job::new("a", trigger, |_| async {})
+    }
+
+    #[test]
+    fn hashes_are_those_of_earlier_versions() {
+        let weekdays = Trigger::cron("0 30 2 ? * MON-FRI").unwrap();
+        let all = job(weekdays.zone(Zone::named("Asia/Shanghai").unwrap()))
+            .initial_delay(Duration::from_millis(1500))
+            .max_run(seconds(600))
+            .stop_within(Duration::from_millis(6))
+            .misfire(Misfire::All)
+            .late_within(seconds(5))
+            .misfire_window(seconds(7))
+            .max_backlog(3)
+            .on_crash(OnCrash::Rerun)
+            .retries(2)
+            .retry_delay(Duration::from_micros(1_050))
+            .jitter(Duration::from_nanos(1_000_000_001))
+            .at_least(seconds(9))
+            .busy(Busy::Skip)
+            .generation(7)
+            .enabled(false)
+            .lease(Lease::fixed(Duration::from_millis(300)).max_hold(seconds(3600)))
+            .definition("ls -l");
+        let delay = job(Trigger::fixed_delay(Duration::from_millis(1234)).unwrap());
+        let some = delay.misfire(Misfire::Once).ttl(seconds(30)).stop_within(Duration::from_nanos(12));
+        let rate = job(Trigger::fixed_rate(seconds(1)).unwrap());
+        let once = job(Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap());
+        let cases = [
+            (rate, "8cbf3a4d07fe4164"),
+            (all, "48b7b3fed89feb2b"),
+            (some, "78e3fd8a81109feb"),
+            (once, "7dcea68c289d0f9a"),
+        ];
+        for (job, hash) in cases {
+            assert_eq!(job.hash(), hash, "{job:?}");
+        }
+    }
+
+    #[test]
+    fn the_generation_is_not_part_of_the_definition() {
+        let job = || job(Trigger::fixed_rate(seconds(1)).unwrap());
+        assert_eq!(job().generation(9).hash(), job().hash());
+    }
+
+    #[test]
+    fn a_length_has_all_its_digits() {
+        let cases =
+            [(0, "0ns"), (12, "12ns"), (1_050, "1.05µs"), (300_000_000, "300ms"), (90_000_000_000, "90s")];
+        for (nanos, text) in cases {
+            assert_eq!(Length(Duration::from_nanos(nanos)).to_string(), text);
+        }
+    }
+}
