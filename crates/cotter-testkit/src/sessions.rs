@@ -93,6 +93,7 @@ impl Connect for Sessions {
         let inner = self.inner.connect(host).await?;
         let mut info = inner.info().clone();
         info.capabilities.leases = false;
+        info.capabilities.tickets = false;
         info.capabilities.immediate = false;
         let session = Session::new();
         session.prove(host.clock().now(), self.lasts);
@@ -195,6 +196,10 @@ impl Backend for SessionBackend {
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         Ok(self.with_session(self.inner.downgrade(grant).await?))
+    }
+
+    async fn adopt(&self, from: &Claim, _: &Claim) -> Result<Option<Grant>> {
+        Err(Error::unsupported("tickets", "sessions").with_name(&from.name))
     }
 
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {

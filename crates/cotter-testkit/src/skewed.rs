@@ -78,6 +78,10 @@ impl Backend for SkewedBackend {
         self.inner.downgrade(grant).await
     }
 
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        self.inner.adopt(from, to).await
+    }
+
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
         self.inner.set_limit(name, of).await
     }

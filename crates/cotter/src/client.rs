@@ -1,9 +1,12 @@
 //! Clients.
 
 use crate::backend::{EvictOrder, Info};
-use crate::engine::{Core, crashed};
+use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
 use crate::listing::Records;
-use crate::{Builder, Clock, Eviction, Filter, Finding, Latch, Mutex, Name, Op, Record, RwLock, Semaphore};
+use crate::{
+    Builder, Clock, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, Record, Released, RwLock,
+    Semaphore, Ticket,
+};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -159,6 +162,42 @@ impl Client {
             let (asked, name) = (core.clone(), name?);
             core.on_engine(async move { asked.admin()?.evict(&name, order).await }).await
         })
+    }
+
+    /// Continues with the lock of a [`Ticket`], once: a second attempt with the same ticket fails. The lease is the client's
+    /// default one from now on, renewed if that is.
+    ///
+    /// Cancel safety: if the call is dropped, the lock is released.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the ticket was used already, its time is over, or its lock was evicted
+    /// or taken away otherwise; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets;
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store does not answer for 30 s
+    /// ([`Builder::give_up`]); if the outcome is [unknown](crate::Error::outcome_unknown), the lock is released.
+    pub fn resume(&self, ticket: &Ticket) -> Op<Guard> {
+        Op::new(&self.0.engine, resume(self.0.clone(), ticket.clone()))
+    }
+
+    /// Makes the lease of a ticket last at least `ttl` from now. Never shortens it.
+    ///
+    /// Cancel safety: if the call is dropped, the store may or may not have extended the lease.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume), and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a ttl outside the
+    /// store's limits.
+    pub fn extend_ticket(&self, ticket: &Ticket, ttl: Duration) -> Op<()> {
+        Op::new(&self.0.engine, extend_ticket(self.0.clone(), ticket.clone(), ttl))
+    }
+
+    /// Frees the lock of a ticket. Never answers [`StillHeld`](Released::StillHeld).
+    ///
+    /// Cancel safety: if the call is dropped, the store may or may not have freed the lock.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets,
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer. It can be repeated.
+    pub fn release_ticket(&self, ticket: &Ticket) -> Op<Released> {
+        Op::new(&self.0.engine, release_ticket(self.0.clone(), ticket.clone()))
     }
 
     /// The time of day by the store's clock, where it has one.

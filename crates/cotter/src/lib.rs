@@ -28,6 +28,7 @@
 //! | reject a holder that does not know of its loss | [`FencingToken`] in a database, [`Fence`] in a process |
 //! | take a lock again further down the call tree | [`Owner`] |
 //! | leave something for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
+//! | pass a lock on to another process | [`Guard::into_ticket`], [`Client::resume`] |
 //! | see who holds what, or take a lock away | [`Client::list`], [`Client::holder`], [`Client::evict`] |
 //! | write a store of one's own | [`backend`] |
 //!
@@ -96,6 +97,7 @@ mod serialize;
 mod signal;
 mod sync;
 mod sys;
+mod ticket;
 mod token;
 mod url;
 
@@ -134,6 +136,7 @@ pub use owner::Owner;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use signal::{Expiring, ExpirySignal, LossSignal};
+pub use ticket::Ticket;
 pub use token::FencingToken;
 
 // For short paths inside the crate; users find these in their modules.

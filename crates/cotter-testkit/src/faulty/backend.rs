@@ -120,6 +120,20 @@ impl Backend for FaultyBackend {
         self.pass(Call::Change, self.inner.downgrade(grant)).await
     }
 
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let fate = self.begin(Call::Acquire).await?;
+        if let Fate::Late(by) = fate {
+            let (from, to) = (from.clone(), to.clone());
+            self.later(self.faults.lateness(by, to.ttl), async move |inner| {
+                drop(inner.adopt(&from, &to).await)
+            });
+            return Err(unknown());
+        }
+        let answer = self.inner.adopt(from, to).await;
+        self.faults.end(&*self.clock).await;
+        if fate == Fate::Through { answer } else { Err(unknown()) }
+    }
+
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
         self.pass(Call::Change, self.inner.set_limit(name, of)).await
     }

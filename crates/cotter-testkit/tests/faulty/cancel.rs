@@ -1,7 +1,7 @@
 //! Every public future, dropped after k polls, for every k, while 512 other tasks keep the same client busy: nothing
 //! that was dropped leaves anything held.
 
-use cotter::{Client, Guard, Lease, memory};
+use cotter::{Client, Guard, Lease, Released, memory};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::future::Future;
@@ -199,6 +199,27 @@ async fn what_is_done_with_a_guard_and_dropped_leaves_nothing() {
         stage.with_guard("lost", async |g: Guard| within(g.lost()).await).await;
         let working = async |m: cotter::Mutex| m.with(async |_| tokio::time::sleep(pause).await).await;
         stage.alone("with", |c, n| working(c.mutex(n))).await;
+    }
+    stage.stop.store(true, Ordering::Relaxed);
+}
+
+/// A ticket that was made, or that was not used, is there for whoever has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tickets_that_are_dropped_half_way_leave_nothing() {
+    let stage = Stage::new().await;
+    let ttl = Duration::from_secs(1);
+    for polls in (0..=MOST_POLLS).chain(0..=MOST_POLLS) {
+        let name = stage.fresh_name();
+        let guard = stage.busy.mutex(&name).lock().await.unwrap();
+        if let Some(Ok(ticket)) = after(polls, guard.into_ticket(ttl)).await {
+            assert_eq!(stage.other.release_ticket(&ticket).await.unwrap(), Released::Yes);
+        }
+        stage.demand_free(&name, "into_ticket", polls).await;
+        let guard = stage.other.mutex(&name).lock().await.unwrap();
+        let ticket = guard.into_ticket(ttl).await.unwrap();
+        drop(after(polls, stage.busy.resume(&ticket)).await);
+        let _ = stage.other.release_ticket(&ticket).await.unwrap();
+        stage.demand_free(&name, "resume", polls).await;
     }
     stage.stop.store(true, Ordering::Relaxed);
 }

@@ -169,6 +169,30 @@ fn a_request_that_lands_late_is_undone_within_seconds() {
     assert_eq!(stage.faults.counts().late_requests, 4);
 }
 
+/// The second request finds the lock in its own hands.
+#[test]
+fn a_ticket_is_resumed_although_replies_are_lost_or_requests_are_late() {
+    let stage = Stage::new(Lease::renewed(TTL));
+    for late in [false, true] {
+        let guard = stage.other.client().mutex("x").lock().wait().unwrap();
+        let ticket = guard.into_ticket(TTL * 6).wait().unwrap();
+        match late {
+            false => stage.faults.lose_next_reply(Call::Acquire),
+            true => stage.faults.delay_next(Call::Acquire, TTL),
+        }
+        let resuming = stage.one.client().resume(&ticket);
+        let resumed = std::thread::spawn(move || resuming.wait());
+        while !resumed.is_finished() {
+            std::thread::sleep(Duration::from_millis(2));
+            stage.clock.advance(Duration::from_millis(5));
+        }
+        let guard = resumed.join().unwrap().unwrap_or_else(|e| panic!("violation[left-behind]: {e}"));
+        assert_eq!(guard.release().wait().unwrap(), Released::Yes);
+        stage.clock.advance(TTL * 2);
+        stage.demand_free("x", "its ticket was resumed and released");
+    }
+}
+
 #[test]
 fn a_lost_release_reply_is_repeated() {
     let stage = Stage::new(Lease::renewed(TTL));

@@ -70,6 +70,8 @@ pub struct Capabilities {
     pub permits: bool,
     /// A name can stay locked after a release ([`Leave::keep_for`](super::Leave::keep_for)) without a living process.
     pub keep_for: bool,
+    /// A grant can pass from one claim to another, so that another process continues with it.
+    pub tickets: bool,
     /// Notes.
     pub notes: bool,
     /// Notes can be written by compare and set, without holding the name.
@@ -94,6 +96,7 @@ pub(crate) enum Feature {
     SharedLocks,
     Downgrade,
     Permits,
+    Tickets,
     Notes,
     Swap,
     Admin,
@@ -106,6 +109,7 @@ impl Feature {
             Self::SharedLocks => ("shared locks", "memory: or file:"),
             Self::Downgrade => ("a downgrade from exclusive to shared", "memory: or file:"),
             Self::Permits => ("semaphores", "memory:"),
+            Self::Tickets => ("tickets", "memory: or redis:"),
             Self::Notes => ("notes", "memory:, file: or redis:"),
             Self::Swap => ("compare-and-set on notes", "memory:, file: or redis:"),
             Self::Admin => ("inspecting locks", "memory:, file: or redis:"),
@@ -117,6 +121,7 @@ impl Feature {
             Self::SharedLocks => capabilities.shared,
             Self::Downgrade => capabilities.downgrade,
             Self::Permits => capabilities.permits,
+            Self::Tickets => capabilities.tickets,
             Self::Notes => capabilities.notes,
             Self::Swap => capabilities.swap,
             // A store without records may still report whether a name is held.

@@ -132,6 +132,19 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Feature::Downgrade.missing(self.info()).with_name(&grant.claim.name))
     }
 
+    /// Passes what one claim holds to another claim, once: the holder of a ticket continues under a claim of its own. The
+    /// lease goes on as it is. The number becomes the last one of the block, with one turn. Returns `None` if `from` holds
+    /// nothing or was evicted. If `to` holds it already, returns its grant: the request may have been repeated.
+    ///
+    /// `release(to)` undoes it, under the same rules as for an acquire.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the store cannot do it in one step.
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let _ = to;
+        Err(Feature::Tickets.missing(self.info()).with_name(&from.name))
+    }
+
     /// Changes the number of permits of a name that is in use. Holders keep what they have, even above the new limit.
     /// Waiters keep their places, and the new limit applies to them; the `acquire` of one that wants more than the new
     /// limit fails with [`LimitMismatch`](crate::ErrorKind::LimitMismatch), as does every later claim with another limit.

@@ -14,6 +14,7 @@
 // | `fixture` | a store under test, and steps that many cases share |
 // | `exclusion`, `queue`, `leases`, `modes` | one holder; waiting; time; shared locks and permits |
 // | `answers`, `sessions` | answers and notifications after a lock has gone |
+// | `tickets` | grants that pass from one claim to another |
 // | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; inspection; hostile names |
 
 mod admin;
@@ -26,6 +27,7 @@ mod names;
 mod notes;
 mod queue;
 mod sessions;
+mod tickets;
 mod tokens;
 
 pub use fixture::Fixture;
@@ -134,6 +136,11 @@ cases! {
         another_limit_is_an_error
         the_limit_can_be_set
         a_lock_is_not_a_semaphore;
+    tickets:
+        a_grant_changes_hands_once
+        an_adopted_block_ends_with_its_last_token
+        what_is_not_held_is_not_adopted
+        readers_and_permits_are_adopted;
     notes:
         a_note_outlives_its_writer
         keys_beside_one_name_are_apart

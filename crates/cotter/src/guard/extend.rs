@@ -1,4 +1,4 @@
-//! FirstTry for more time.
+//! Requests for more time.
 
 use super::Guard;
 use crate::backend::Extension;

@@ -5,12 +5,14 @@
 //! | `release` | giving it back |
 //! | `extend` | asking for more time |
 //! | `note` | writing notes as a holder |
+//! | `ticket` | passing it on to another process |
 //! | `newtype` | what guards of other names have in common |
 
 mod extend;
 mod newtype;
 mod note;
 mod release;
+mod ticket;
 
 use extend::ask_to_extend;
 pub(crate) use newtype::guard_newtype;

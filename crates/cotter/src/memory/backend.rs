@@ -33,6 +33,7 @@ impl Memory {
             shared: true,
             downgrade: true,
             permits: true,
+            tickets: true,
             keep_for: true,
             notes: true,
             swap: true,
@@ -152,6 +153,10 @@ impl Backend for Memory {
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         let shared = self.request(&grant.claim, |lock, now| Ok(lock.downgrade(grant.claim.id, now)))?;
         shared.ok_or_else(|| Error::not_ours(grant.claim.id).with_name(&grant.claim.name))
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        self.request(to, |lock, now| Ok(lock.adopt(from.id, to, now)))
     }
 
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {

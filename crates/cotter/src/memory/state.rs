@@ -207,6 +207,18 @@ impl Lock {
         Some(held)
     }
 
+    /// Passes what a claim holds to another one.
+    pub(super) fn adopt(&mut self, from: ClaimId, to: &Claim, now: Now) -> Option<Held> {
+        if let Some(held) = self.held(to.id) {
+            return Some(held.clone());
+        }
+        let held = self.held_mut(from).filter(|held| !held.evicted && held.ends > now.at)?;
+        held.claim.id = to.id;
+        held.claim.label = to.label.clone();
+        (held.number, held.turns) = (held.number + u64::from(held.turns) - 1, 1);
+        Some(held.clone())
+    }
+
     /// Returns the token of the evicted holder.
     pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
         let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));

@@ -49,6 +49,7 @@ impl Native {
             names: true,
             distinct: true,
             records: true,
+            tickets: true,
             notes: true,
             swap: true,
             per_runtime: true,
@@ -154,6 +155,10 @@ impl Backend for Native {
         // it takes the lock again, whatever the release has found.
         let stray = self.shared.in_flight.stray_until(claim.id, live.number, self.now());
         Ok(stray.map_or(released, |until| released.unsettled(until)))
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        self.pass(from, to).await
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -17,6 +17,7 @@
 //! | `backend` | the contract in native mode |
 //! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
+//! | `adopt` | passing a grant from one claim to another |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
@@ -24,6 +25,7 @@
 mod acquire;
 mod address;
 mod admin;
+mod adopt;
 mod backend;
 mod batch;
 mod connection;

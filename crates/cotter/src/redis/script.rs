@@ -53,6 +53,7 @@ scripts! {
     RELEASE: "release", Memory::NotNeeded;
     EXTEND: "extend", Memory::NotNeeded;
     EVICT: "evict", Memory::NotNeeded;
+    ADOPT: "adopt", Memory::NotNeeded;
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
     PLAIN_LOOK: "plain_look", Memory::NotNeeded;

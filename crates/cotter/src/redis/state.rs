@@ -129,7 +129,7 @@ impl Answer {
 
 impl Block {
     /// 16 digits for the first token, 5 for the turns, 14 for the lease in microseconds.
-    fn from_digits(digits: &str) -> Option<Self> {
+    pub(super) fn from_digits(digits: &str) -> Option<Self> {
         if digits.len() != 35 {
             return None;
         }

@@ -5,6 +5,7 @@
 //! | `conformance` | every store against the contract, case by case |
 //! | `mutex`, `rwlock`, `semaphore` | what leases, owners and guards mean, on a clock that the test moves |
 //! | `latch` | parties that count down at once |
+//! | `tickets` | locks that pass from one process to another |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
@@ -32,4 +33,5 @@ mod rings;
 mod rwlock;
 mod semaphore;
 mod slow_subscriber;
+mod tickets;
 mod values;

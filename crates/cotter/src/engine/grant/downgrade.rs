@@ -2,10 +2,8 @@
 
 use crate::backend::Feature;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::release::{Returned, give_back};
+use crate::engine::grant::release::forget;
 use crate::{Error, ErrorKind, Guard, Result};
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Continues as a reader. The guard is consumed in any case: if the downgrade fails half-way, the lock is released.
 pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
@@ -24,15 +22,8 @@ pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     let reader = Hold::new(&hold.core, &hold.line, grant, hold.lease);
     let (serial, token) = reader.next_turn(None).expect("a grant has at least one turn");
     reader.activate();
-    retire(&hold, guard);
-    Ok(Guard::new(reader, serial, token))
-}
-
-/// Ends the writer's hold without telling the store, because its claim now belongs to the reader. The hold must not
-/// pass to a waiting local writer either, which a `keep_for` prevents.
-fn retire(hold: &Arc<Hold>, guard: Guard) {
-    let serial = guard.into_serial();
-    if let Returned::Send(parting) = give_back(hold, serial, Some(Duration::ZERO)) {
-        parting.forget();
-    }
+    // The claim belongs to the reader now. If the writer was lost meanwhile, so was the reader.
+    let ended = forget(guard);
+    let reader = Guard::new(reader, serial, token);
+    ended.map(|()| reader)
 }

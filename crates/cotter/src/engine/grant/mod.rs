@@ -6,10 +6,12 @@
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
 //! | `release` | release, and hand-over inside the process |
 //! | `downgrade` | from writer to reader |
+//! | `ticket` | tickets: taking over their locks, extending and releasing them |
 //! | `undo` | unknown outcomes, undone in the background until they are settled |
 
 pub(crate) mod downgrade;
 pub(crate) mod hold;
 pub(crate) mod release;
 pub(crate) mod renew;
+pub(crate) mod ticket;
 pub(crate) mod undo;

@@ -11,7 +11,7 @@ use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
 use crate::engine::timing::release_backoff;
-use crate::{Error, ErrorKind, Guard, LossCause, Moment, Released, Result};
+use crate::{Error, ErrorKind, Guard, LossCause, Lost, Moment, Released, Result};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -130,6 +130,18 @@ fn send_in_background(hold: &Arc<Hold>) {
     in_background(&hold.core, async move { drop(call.await) });
 }
 
+/// Ends a hold here without telling the store, because its claim belongs to somebody else from now on. The hold must not
+/// pass to a waiting local task either, which a `keep_for` prevents.
+pub(crate) fn forget(guard: Guard) -> Result<()> {
+    let (hold, token) = (guard.hold().clone(), guard.token());
+    match give_back(&hold, guard.into_serial(), Some(Duration::ZERO)) {
+        Returned::Send(call) => call.forget(),
+        Returned::AlreadyLost(cause) => return Err(Lost::new(hold.name().clone(), token, cause).into()),
+        Returned::StillHeld(_) | Returned::Passed => {}
+    }
+    Ok(())
+}
+
 enum CallState {
     Unsent(ReleaseWork),
     Sent(Arc<Core>, PendingRelease),
@@ -154,7 +166,7 @@ impl ReleaseCall {
     }
 
     /// Discards the release because the store has learned of it in another way.
-    pub(crate) fn forget(mut self) {
+    fn forget(mut self) {
         if let Some(CallState::Unsent(work)) = self.state.take() {
             work.answered();
         }

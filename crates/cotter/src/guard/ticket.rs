@@ -1,0 +1,47 @@
+//! Turning a guard into a ticket.
+
+use super::Guard;
+use super::extend::ask_to_extend;
+use crate::backend::Feature;
+use crate::engine::forget;
+use crate::lease::check_ttl;
+use crate::{Error, ErrorKind, Op, Result, Ticket};
+use std::time::Duration;
+
+impl Guard {
+    /// Ends this guard and keeps the lock: the lease is extended to at least `ttl` a last time, and whoever has the
+    /// [`Ticket`] can [resume](crate::Client::resume) the lock, once, in this process or another one.
+    ///
+    /// Signals of the guard complete with the cause [`Released`](crate::LossCause::Released), and nobody renews the lease any
+    /// more.
+    ///
+    /// Cancel safety: if the call is dropped, the lock is released.
+    ///
+    /// # Errors
+    /// The lock is released, unless it was lost.
+    /// [`ErrorKind::Unsupported`] where grants live with the process or a session, [`ErrorKind::Lost`] if the lock is not
+    /// held any more, [`ErrorKind::Misuse`] while the same owner holds it more than once, [`ErrorKind::InvalidInput`] for a
+    /// ttl outside the store's limits, [`ErrorKind::Unavailable`] if the store did not answer.
+    pub fn into_ticket(self, ttl: Duration) -> Op<Ticket> {
+        let engine = self.engine();
+        Op::new(&engine, self.write_ticket(ttl))
+    }
+
+    async fn write_ticket(self, ttl: Duration) -> Result<Ticket> {
+        let (hold, token) = (self.hold().clone(), self.token);
+        let info = hold.core.backend.info();
+        hold.core.usable()?;
+        info.require(Feature::Tickets).map_err(|e| e.with_name(hold.name()))?;
+        check_ttl(ttl, info.capabilities.min_ttl)?;
+        if hold.count() > 1 {
+            let why = "a lock that its owner has entered more than once cannot become a ticket";
+            return Err(Error::new(ErrorKind::Misuse, why).with_name(hold.name()));
+        }
+        hold.check(token)?;
+        ask_to_extend(&hold, ttl).await?;
+        hold.check(token)?;
+        let ticket = Ticket::new(&hold.grant, token);
+        forget(self)?;
+        Ok(ticket)
+    }
+}

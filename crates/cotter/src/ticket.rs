@@ -1,0 +1,176 @@
+//! Locks on their way from one process to another.
+
+use crate::backend::{Claim, ClaimId, Grant, Mode};
+use crate::{Error, ErrorKind, FencingToken, Moment, Name, Result};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A lock that no process holds at the moment, as text that can be passed on.
+///
+/// [`Guard::into_ticket`](crate::Guard::into_ticket) makes one, and [`Client::resume`](crate::Client::resume) turns it into a guard
+/// again, once, in any process that uses the same store: a worker that takes over from the process that accepted a job,
+/// a web hook that continues where a request has ended. Until then nobody renews the lease, so the lock is lost when the
+/// `ttl` of the ticket has passed. [`Client::extend_ticket`](crate::Client::extend_ticket) gives it more time, and
+/// [`Client::release_ticket`](crate::Client::release_ticket) frees the lock.
+///
+/// Whoever has the text can use it, so treat it like a password: `Debug` shows the name and the token only. The text
+/// contains no blanks, quotes or other characters that a shell would change.
+///
+/// ```
+/// # use std::time::Duration;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = cotter::Client::connect("memory:").wait()?;
+/// let guard = client.mutex("report:7").lock().wait()?;
+/// let text = guard.into_ticket(Duration::from_secs(60)).wait()?.to_string();
+/// // In another process:
+/// let ticket: cotter::Ticket = text.parse()?;
+/// let guard = client.resume(&ticket).wait()?;
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
+#[must_use = "nobody can free the lock of a lost ticket before its time is over"]
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ticket {
+    name: Name,
+    id: ClaimId,
+    mode: Mode,
+    /// The first token of the block that was granted, by which the store knows the grant.
+    number: u64,
+    token: FencingToken,
+}
+
+/// The version of the text.
+const VERSION: &str = "ct1";
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':').remove(b'/');
+
+impl Ticket {
+    pub(crate) fn new(grant: &Grant, token: FencingToken) -> Self {
+        let Claim { name, id, mode, .. } = &grant.claim;
+        Self { name: name.clone(), id: *id, mode: *mode, number: grant.number, token }
+    }
+
+    /// The name of the lock.
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// The fencing token of the guard that became this ticket. The next guard has the same one or a larger one.
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// The way in which the name is held.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The claim that the store knows.
+    pub(crate) fn claim(&self) -> Claim {
+        Claim { id: self.id, ..Claim::new(self.name.clone(), self.mode, Duration::ZERO) }
+    }
+
+    /// The grant that the store knows.
+    pub(crate) fn grant(&self, as_of: Moment) -> Grant {
+        Grant::new(self.claim(), self.number, as_of)
+    }
+}
+
+/// `ct1.<claim>.<first token>.<token>.<mode>.<name>`
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{VERSION}.{}.{}.{}.", self.id, self.number, self.token)?;
+        match self.mode {
+            Mode::Exclusive => f.write_str("x")?,
+            Mode::Shared => f.write_str("s")?,
+            Mode::Permits { take, of } => write!(f, "p{take}-{of}")?,
+        }
+        write!(f, ".{}", utf8_percent_encode(&self.name, ESCAPED))
+    }
+}
+
+impl FromStr for Ticket {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        parse(text).ok_or_else(|| {
+            let why = "this is no ticket: it must be the whole text that made the lock a ticket";
+            Error::new(ErrorKind::InvalidInput, why)
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Ticket> {
+    let mut fields = text.trim().splitn(6, '.');
+    if fields.next()? != VERSION {
+        return None;
+    }
+    let id = ClaimId::parse(fields.next()?)?;
+    let (number, token) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let mode = mode(fields.next()?)?;
+    let name = percent_decode_str(fields.next()?).decode_utf8().ok()?;
+    Some(Ticket { name: Name::new(name).ok()?, id, mode, number, token })
+}
+
+fn mode(text: &str) -> Option<Mode> {
+    match text {
+        "x" => Some(Mode::Exclusive),
+        "s" => Some(Mode::Shared),
+        _ => {
+            let (take, of) = text.strip_prefix('p')?.split_once('-')?;
+            Some(Mode::Permits { take: take.parse().ok()?, of: of.parse().ok()? })
+        }
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("name", &self.name).field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(name: &str, mode: Mode) -> Ticket {
+        let claim = Claim::new(Name::new(name).unwrap(), mode, Duration::from_secs(1));
+        Ticket::new(&Grant::new(claim, 41, Moment::ZERO), FencingToken::from(43))
+    }
+
+    #[test]
+    fn the_text_is_read_back_and_needs_no_quotes() {
+        for mode in [Mode::Exclusive, Mode::Shared, Mode::Permits { take: 3, of: 10 }] {
+            for name in
+                ["a", "orders:7/x", "two words", "it's \"$(quoted)\"; rm -rf", "a.b.c", "日本語", "100%"]
+            {
+                let ticket = ticket(name, mode);
+                let text = ticket.to_string();
+                assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:/%".contains(&b)), "{text}");
+                assert_eq!(text.parse::<Ticket>().unwrap(), ticket);
+                assert_eq!(
+                    format!("{text}\n").parse::<Ticket>().unwrap(),
+                    ticket,
+                    "with the end of its line"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_ticket_is_refused_and_not_repeated() {
+        let whole = ticket("orders", Mode::Exclusive).to_string();
+        for bad in ["", "ct1", "ct2.x", &whole[..40], &whole.replace(".x.", ".y."), "ct1....."] {
+            let error = bad.parse::<Ticket>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(bad.is_empty() || !error.to_string().contains(bad), "{error}");
+        }
+    }
+
+    #[test]
+    fn debug_output_does_not_contain_the_claim() {
+        let ticket = ticket("orders", Mode::Exclusive);
+        assert!(!format!("{ticket:?}").contains(&ticket.id.to_string()));
+    }
+}
