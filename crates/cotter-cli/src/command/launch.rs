@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// This program, even if the file at its path was replaced.
 const OURSELVES: &str = "/proc/self/exe";
@@ -33,10 +34,30 @@ pub(crate) struct Launch {
     pub(crate) without: &'static [&'static str],
     /// The working directory, if not that of this process.
     pub(crate) cwd: Option<PathBuf>,
+    /// Where its output goes, if not where that of this process goes.
+    pub(crate) output: Option<Streams>,
     /// Whether it inherits the standard input of this process; otherwise its input is empty.
     pub(crate) has_input: bool,
     /// Whether it may read from the terminal of this process.
     pub(crate) has_terminal: bool,
+}
+
+/// The standard output and standard error of a command.
+#[derive(Debug, Clone)]
+pub(crate) struct Streams {
+    stdout: Arc<OwnedFd>,
+    stderr: Arc<OwnedFd>,
+}
+
+impl Streams {
+    pub(crate) fn new(stdout: OwnedFd, stderr: OwnedFd) -> Self {
+        Self { stdout: stdout.into(), stderr: stderr.into() }
+    }
+
+    fn of(&self, command: &mut Command) -> io::Result<()> {
+        command.stdout(self.stdout.try_clone()?).stderr(self.stderr.try_clone()?);
+        Ok(())
+    }
 }
 
 impl Launch {
@@ -65,6 +86,9 @@ impl Launch {
             .env("COTTER_TOKEN", self.token.unwrap_or(guard.token()).to_string());
         for key in self.without {
             command.env_remove(key);
+        }
+        if let Some(output) = &self.output {
+            output.of(&mut command).map_err(|e| cannot("pass on the output", &e))?;
         }
         if let Some(cwd) = &self.cwd {
             check_directory(cwd)?;

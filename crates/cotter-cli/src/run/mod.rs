@@ -140,7 +140,16 @@ fn launch(args: &Run, store: &Chosen, held: &Held) -> Launch {
     };
     let mut env = store.environment();
     env.push((held::KEY.to_owned(), held.text()));
-    Launch { argv: words, env, token: None, without: &[], cwd: None, has_input: true, has_terminal: true }
+    Launch {
+        argv: words,
+        env,
+        token: None,
+        without: &[],
+        cwd: None,
+        output: None,
+        has_input: true,
+        has_terminal: true,
+    }
 }
 
 /// Waits until the command has ended or has to be stopped, with job control.

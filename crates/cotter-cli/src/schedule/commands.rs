@@ -1,9 +1,10 @@
 //! One run: a command under the lock of its job.
 
-use super::event_log::EventLog;
+use super::event_log::{EventLog, Origin};
 use super::file::Spec;
+use super::output::Reading;
 use super::systemd;
-use crate::command::{Child, Launch, Outcome, Step, Watch, restore_lease, stop};
+use crate::command::{Child, Launch, Outcome, Step, Streams, Watch, restore_lease, stop};
 use crate::exit::Exit;
 use crate::run::held::{self, Held};
 use crate::store::Chosen;
@@ -55,17 +56,26 @@ impl Commands {
         let _ = self.kill.subscribe().wait_for(|kill| *kill).await;
     }
 
-    /// Runs the command. The error is the reason of a failure.
+    /// Runs the command, and passes on what it prints. The error is the reason of a failure.
     async fn run(&self, spec: &Spec, run: &Run) -> Result<(), String> {
+        let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot() });
+        let reading = Reading::start(&origin, &self.log);
+        let (reading, streams) = reading.map_err(|error| format!("cannot make a pipe: {error}"))?;
+        let result = self.run_with(spec, run, streams).await;
+        reading.finish().await;
+        result
+    }
+
+    async fn run_with(&self, spec: &Spec, run: &Run, output: Streams) -> Result<(), String> {
         let (guard, grace) = (run.guard(), spec.grace);
-        let launch = Launch {
-            without: systemd::VARIABLES,
-            token: Some(run.token()),
-            ..spec.launch(self.environment(run)?)
-        };
+        let base = spec.launch(self.environment(run)?);
+        let launch =
+            Launch { without: systemd::VARIABLES, token: Some(run.token()), output: Some(output), ..base };
         restore_lease(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
         let mut watch = Watch::new(guard, grace, None);
         let mut child = Child::spawn(&launch, &watch).await.map_err(|failure| failure.message)?;
+        // The output ends when no other process has these descriptors.
+        drop(launch);
         let end = loop {
             tokio::select! {
                 biased;

@@ -1,20 +1,25 @@
-//! Events as lines: on standard error, or with `--json` as objects on standard output.
+//! Events, and what commands print, as lines: with the name of the job, or with `--json` as objects on standard output.
 //!
 //! A separate thread writes them, so that a stopped terminal or a full pipe does not delay jobs.
 
 use crate::duration::{millis, words};
 use crate::jobs::short;
-use crate::output::Console;
+use crate::output::{Console, clean};
 use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The timeout for writing the last lines.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The maximum number of lines of commands that are not written yet.
+const MAX_OUTPUT_LINES: usize = 256;
 
 /// Writes events.
 pub(super) struct EventLog {
@@ -22,6 +27,17 @@ pub(super) struct EventLog {
     json: bool,
     /// The exit code of the last command of each job, until it is reported.
     codes: Mutex<HashMap<String, u8>>,
+    /// The length of the longest name of a job.
+    width: AtomicUsize,
+    /// Room for lines of commands that are not written yet. If there is none the commands have to wait, as they would if they
+    /// wrote by themselves.
+    room: Arc<Semaphore>,
+}
+
+/// The run that a line of a command belongs to.
+pub(super) struct Origin {
+    pub(super) job: String,
+    pub(super) slot: UnixTime,
 }
 
 enum Line {
@@ -29,8 +45,26 @@ enum Line {
     Warning(String),
     Problem(String),
     Object(Value),
+    /// A line of a command, with its place in the room.
+    Output(Output, OwnedSemaphorePermit),
     /// A request to confirm that all earlier lines were written.
     Last(Sender<()>),
+}
+
+enum Output {
+    Text { is_error: bool, line: Vec<u8> },
+    Object(Value),
+}
+
+impl Output {
+    fn write(&self, console: &Console) -> io::Result<()> {
+        match self {
+            Self::Object(object) => writeln!(console.out(), "{object}"),
+            // Colours and other bytes are passed on as they are.
+            Self::Text { is_error: false, line } => io::stdout().write_all(line),
+            Self::Text { is_error: true, line } => io::stderr().write_all(line),
+        }
+    }
 }
 
 impl EventLog {
@@ -38,7 +72,8 @@ impl EventLog {
         let (lines, receiver) = channel();
         let (json, console) = (console.json, *console);
         std::thread::spawn(move || write(&receiver, &console));
-        Self { lines, json, codes: Mutex::default() }
+        let room = Arc::new(Semaphore::new(MAX_OUTPUT_LINES));
+        Self { lines, json, codes: Mutex::default(), width: AtomicUsize::new(0), room }
     }
 
     /// Sets the exit code of a job's command, which is reported with the end of the run.
@@ -59,6 +94,32 @@ impl EventLog {
             (false, true) => Line::Warning(text),
             (false, false) => Line::Remark(text),
         });
+    }
+
+    /// Sets the names that begin lines, which are padded to the same length.
+    pub(super) fn names<'a>(&self, names: impl Iterator<Item = &'a str>) {
+        let longest = names.map(|name| clean(name).chars().count()).max();
+        self.width.store(longest.unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// Writes a line of a command as soon as there is room.
+    pub(super) async fn output(&self, origin: &Origin, is_error: bool, line: Vec<u8>) {
+        let Ok(place) = self.room.clone().acquire_owned().await else { return };
+        let output = match self.json {
+            true => Output::Object(stamped(json!({
+                "event": "output",
+                "job": origin.job,
+                "slot": origin.slot.to_string(),
+                "stream": if is_error { "stderr" } else { "stdout" },
+                "line": String::from_utf8_lossy(&line),
+            }))),
+            false => {
+                let (job, width) = (clean(&origin.job), self.width.load(Ordering::Relaxed));
+                let line = [format!("{job:width$} | ").as_bytes(), &line, b"\n"].concat();
+                Output::Text { is_error, line }
+            }
+        };
+        self.send(Line::Output(output, place));
     }
 
     pub(super) fn warning(&self, job: Option<&str>, text: &str) {
@@ -106,6 +167,10 @@ fn write(lines: &Receiver<Line>, console: &Console) {
             Line::Warning(text) => console.warning(&text),
             Line::Problem(text) => console.problem(&text),
             Line::Object(object) => drop(writeln!(console.out(), "{object}")),
+            Line::Output(output, place) => {
+                let _ = output.write(console);
+                drop(place);
+            }
             Line::Last(done) => drop(done.send(())),
         }
     }

@@ -7,6 +7,7 @@
 //! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
 //! | `commands` | one run: a command under the lock of its job |
+//! | `output` | the output of a command, line by line |
 //! | `event_log` | events as lines |
 //! | `systemd` | notifications to the service manager |
 
@@ -15,6 +16,7 @@ mod connect;
 mod event_log;
 pub(crate) mod file;
 mod next;
+mod output;
 mod serve;
 mod systemd;
 
@@ -35,7 +37,8 @@ use std::path::{Path, PathBuf};
 ///
 /// On TERM or INT it waits for running commands, stops those that are left after the `grace` period of the file, and
 /// exits; a second signal kills them. On HUP it reads the file again: running commands continue, and if the file has
-/// mistakes nothing changes. Events are printed as lines, with --json as one object per line on standard output.
+/// mistakes nothing changes. Events and what commands print are lines that begin with the name of the job, or with --json
+/// objects, one per line on standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Schedule {
     /// The job file; see docs/jobs.md

@@ -156,5 +156,6 @@ impl Service {
 }
 
 fn jobs(file: &File, commands: &Arc<Commands>) -> Vec<Job> {
+    commands.log.names(file.jobs.iter().map(|spec| spec.name.as_str()));
     file.jobs.iter().map(|spec| commands.job(spec)).collect()
 }

@@ -113,6 +113,7 @@ impl Spec {
             argv: words,
             env,
             token: None,
+            output: None,
             without: &[],
             cwd: self.cwd.clone(),
             has_input: false,

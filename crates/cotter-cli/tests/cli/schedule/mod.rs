@@ -34,25 +34,26 @@ fn once(name: &str, script: &str) -> String {
     )
 }
 
-/// The next event of this kind, whatever commands print in between.
+/// The next event of this kind.
 #[track_caller]
 fn event(run: &mut Running, kind: &str) -> serde_json::Value {
     loop {
         let line = run.line();
-        let Ok(event) = serde_json::from_str::<serde_json::Value>(&line) else { continue };
+        let event: serde_json::Value =
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
         if event["event"] == kind {
             return event;
         }
     }
 }
 
-/// The next line that is no event.
+/// The next line that a command prints on its standard output.
 #[track_caller]
 fn printed(run: &mut Running) -> String {
     loop {
-        let line = run.line();
-        if !line.starts_with('{') {
-            return line;
+        let output = event(run, "output");
+        if output["stream"] == "stdout" {
+            return output["line"].as_str().expect("a line").to_owned();
         }
     }
 }

@@ -68,6 +68,64 @@ fn for_people_there_is_a_line_for_each_event() {
 }
 
 #[test]
+fn what_commands_print_is_told_by_line_as_objects() {
+    let env = TestEnv::new();
+    let long = "head -c 20000 /dev/zero | tr '\\0' x; echo";
+    let script = format!("echo a; echo b >&2; printf 'c\\377\\033[1m'; printf '\\n\\n'; {long}; printf end");
+    let mut run = env.schedule(&once("a", &script));
+    event(&mut run, "started");
+    let mut lines = [Vec::new(), Vec::new()];
+    let ended = loop {
+        let event: serde_json::Value = serde_json::from_str(&run.line()).unwrap();
+        if event["event"] != "output" {
+            break event;
+        }
+        assert_eq!((&event["job"], &event["slot"]), (&"a".into(), &"2020-01-01T00:00:00Z".into()));
+        lines[usize::from(event["stream"] == "stderr")].push(event["line"].as_str().unwrap().to_owned());
+    };
+    assert_eq!(ended["event"], "ended", "after all that was printed");
+    let [out, err] = &lines;
+    assert_eq!(err[..], ["b"]);
+    assert_eq!(out[..3], ["a", "c\u{fffd}\u{1b}[1m", ""]);
+    assert_eq!(out[3..5].iter().map(String::len).collect::<Vec<_>>(), [16 * 1024, 20_000 - 16 * 1024]);
+    assert_eq!(out[5..], ["end"], "without a line break");
+    run.signal(Signal::TERM);
+    run.end().code(0).silent();
+}
+
+#[test]
+fn for_people_each_line_of_a_command_has_the_name_of_its_job() {
+    let env = TestEnv::new();
+    let path =
+        env.jobs(&[once("a", "echo one; printf two; echo three >&2"), once("long", "echo four")].concat());
+    let mut run = env.start(["-q", "schedule", path.to_str().unwrap()]);
+    let mut lines = [run.line(), run.line(), run.line()];
+    lines.sort();
+    assert_eq!(lines, ["a    | one", "a    | two", "long | four"]);
+    assert_eq!(run.error_line(), "a    | three");
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
+fn a_pipe_that_somebody_else_keeps_open_does_not_keep_the_run() {
+    let env = TestEnv::new();
+    let (path, pid) = (env.path("pipe"), env.path("pid"));
+    // A process of the test opens the output of the command.
+    let script =
+        format!("echo $$ > {}; while [ ! -e {} ]; do sleep 0.02; done", pid.display(), path.display());
+    let mut run = env.schedule(&once("a", &script));
+    let read = || fs::read_to_string(&pid).ok()?.trim().parse::<u32>().ok();
+    until("it runs", || read().is_some());
+    let kept = fs::OpenOptions::new().write(true).open(format!("/proc/{}/fd/1", read().unwrap())).unwrap();
+    fs::write(&path, "").unwrap();
+    assert_eq!(event(&mut run, "ended")["outcome"], "ok");
+    drop(kept);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
 fn with_quiet_only_failures_are_told() {
     let env = TestEnv::new();
     let path = env.jobs(&[once("a", "exit 3"), once("b", "true")].concat());
@@ -139,7 +197,7 @@ fn a_run_of_its_own_lock_inside_a_job_is_refused() {
     assert_eq!(printed(&mut run), "code=64");
     run.signal(Signal::TERM);
     let output = run.end().code(0);
-    assert!(output.stderr.contains("would be a deadlock"), "{output:?}");
+    assert!(output.stdout.contains("would be a deadlock"), "{output:?}");
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn what_runs_may_end_and_nothing_new_starts() {
     run.signal(Signal::TERM);
     let output = run.end().code(0).silent();
     let (before, after) = output.stdout.split_once("stopping: no more runs").expect("it is told");
-    assert!(after.contains("\ndone\n") && !before.contains("\ndone\n"), "{output:?}");
+    let done = "\"line\":\"done\"";
+    assert!(after.contains(done) && !before.contains(done), "{output:?}");
     assert!(!after.contains("\"event\":\"started\""), "{output:?}");
 }
 

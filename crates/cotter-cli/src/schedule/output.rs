@@ -1,0 +1,71 @@
+//! The output of a command, line by line.
+//!
+//! A run ends when its output has been read, so that no line of it follows the end of the run in the log.
+
+use super::event_log::{EventLog, Origin};
+use crate::command::Streams;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::unix::pipe::Receiver;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Longer lines are divided.
+const MAX_LINE: usize = 16 * 1024;
+/// How long the end of a run waits for the rest of the output: a process elsewhere may have been given the pipe, or whoever
+/// reads the log does not.
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// Reads what a command prints.
+pub(super) struct Reading(JoinSet<()>);
+
+impl Reading {
+    /// Makes the streams for a command, and reads them.
+    pub(super) fn start(origin: &Arc<Origin>, log: &Arc<EventLog>) -> io::Result<(Self, Streams)> {
+        let (out, stdout) = pipe()?;
+        let (err, stderr) = pipe()?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(read(out, origin.clone(), false, log.clone()));
+        tasks.spawn(read(err, origin.clone(), true, log.clone()));
+        Ok((Self(tasks), Streams::new(stdout, stderr)))
+    }
+
+    /// Waits until all is read, but not for long; what is left is read later.
+    pub(super) async fn finish(mut self) {
+        let all = async { while self.0.join_next().await.is_some() {} };
+        if timeout(MAX_WAIT, all).await.is_err() {
+            self.0.detach_all();
+        }
+    }
+}
+
+fn pipe() -> io::Result<(Receiver, OwnedFd)> {
+    let (ours, theirs) = io::pipe()?;
+    Ok((Receiver::from_owned_fd(ours.into())?, theirs.into()))
+}
+
+async fn read(stream: Receiver, origin: Arc<Origin>, is_error: bool, log: Arc<EventLog>) {
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        let Ok(bytes) = stream.fill_buf().await else { return };
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let is_over = bytes.is_empty();
+        let taken = end.map_or(bytes.len(), |at| at + 1).min(MAX_LINE - line.len());
+        line.extend_from_slice(&bytes[..taken]);
+        stream.consume(taken);
+        let is_whole = line.last() == Some(&b'\n');
+        if is_whole {
+            line.pop();
+        }
+        if is_whole || line.len() == MAX_LINE || is_over && !line.is_empty() {
+            log.output(&origin, is_error, std::mem::take(&mut line)).await;
+        }
+        if is_over {
+            return;
+        }
+    }
+}
