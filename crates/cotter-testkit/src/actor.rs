@@ -81,6 +81,20 @@ impl Actor {
         self.ask(name, true, |m: Mutex| m.try_lock_for(wait)).await
     }
 
+    /// Campaigns, and announces its token as the leader.
+    ///
+    /// # Errors
+    /// As [`cotter::Election::campaign`].
+    pub async fn campaign(&self, name: &str) -> Result<Played> {
+        let election = self.client.election(name);
+        let asking = self.ask(name, true, |_| async move {
+            let leadership = election.campaign().await?;
+            leadership.announce(leadership.token().to_string()).await?;
+            Ok(Some(Guard::from(leadership)))
+        });
+        Ok(asking.await?.expect("a wait without end ends with a guard"))
+    }
+
     async fn ask<F>(&self, name: &str, patient: bool, how: impl FnOnce(Mutex) -> F) -> Result<Option<Played>>
     where
         F: Future<Output = Result<Option<Guard>>>,

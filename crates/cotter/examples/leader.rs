@@ -1,35 +1,50 @@
-//! A leader that publishes its address in a note, and observers that tell a current leader from one that is gone.
+//! A candidate that leads, announces its address, and campaigns again when its leadership is lost; and an observer that
+//! follows whoever leads.
 //!
-//! The note outlives the lock, so its address alone proves nothing. It carries the token of its writer: the leader is the
-//! holder with that token.
+//! Start it several times, and kill the one that leads.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use cotter::{Client, Result};
+use cotter::{Client, Election, Leadership, Lease, Result};
 use std::time::Duration;
 
-const NAME: &str = "example:leader";
+/// What a leader does, until its leadership is lost.
+async fn lead(leadership: &Leadership, rounds: u32) {
+    for round in 1..=rounds {
+        println!("term {}: round {round}", leadership.token());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
 
-/// The address of the current leader, if there is one.
-async fn leader(client: &Client) -> Result<Option<String>> {
-    let (Some(note), Some(record)) = (client.note(NAME).await?, client.holder(NAME).await?) else {
-        return Ok(None);
-    };
-    let leads = record.holders.iter().any(|holder| holder.token == note.token);
-    Ok(leads.then(|| String::from_utf8_lossy(&note.bytes).into_owned()))
+async fn follow(election: Election) -> Result<()> {
+    let mut observer = election.observe();
+    loop {
+        match observer.next().await? {
+            Some(leader) => {
+                let address = leader.announcement.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                println!("led by {address:?} in term {}", leader.token);
+            }
+            None => println!("led by nobody"),
+        }
+    }
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let url = std::env::args().nth(1).unwrap_or_else(|| "file:".to_owned());
     let client = Client::connect(url).await?;
-    let guard = client.mutex(NAME).lock().await?;
-    let seen = client.note(NAME).await?.map_or(0, |note| note.revision);
-    guard.put_note(format!("10.0.0.7:{}", std::process::id())).await?;
-    // An observer is woken by the change.
-    let changed = client.note_changed(NAME, "", seen, Duration::from_secs(1)).await?;
-    println!("told of {:?}", changed.map(|note| note.token));
-    println!("led by {:?}", leader(&client).await?);
-    guard.finish().await?;
-    println!("led by {:?}", leader(&client).await?);
+    let election = client.election("example:leader").lease(Lease::renewed(Duration::from_secs(5)));
+    let following = tokio::spawn(follow(election.clone()));
+    loop {
+        let leadership = election.campaign().await?;
+        leadership.announce(format!("10.0.0.7:{}", std::process::id())).await?;
+        match leadership.scope(lead(&leadership, 5)).await {
+            Ok(()) => {
+                leadership.resign().await?;
+                break;
+            }
+            Err(lost) => println!("{lost}; once more"),
+        }
+    }
+    following.abort();
     client.close(Duration::from_secs(5)).await
 }

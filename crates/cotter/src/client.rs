@@ -4,8 +4,8 @@ use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
 use crate::listing::Records;
 use crate::{
-    Builder, Clock, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, Record, Released, RwLock,
-    Semaphore, Ticket,
+    Builder, Clock, Election, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, Record, Released,
+    RwLock, Semaphore, Ticket,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +87,11 @@ impl Client {
     /// The count-down latch of this name; it has nothing to do with a lock of the same name.
     pub fn latch(&self, name: impl AsRef<str>) -> Latch {
         Latch::new(self.0.clone(), name.as_ref())
+    }
+
+    /// The election of this name, whose leader holds the lock of the same name.
+    pub fn election(&self, name: impl AsRef<str>) -> Election {
+        Election::new(self.0.clone(), name.as_ref())
     }
 
     /// The store, its level and its capabilities.

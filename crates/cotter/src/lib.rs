@@ -22,6 +22,7 @@
 //! | many readers or one writer | [`RwLock`] |
 //! | at most so many at a time | [`Semaphore`] |
 //! | start when others have finished | [`Latch`] |
+//! | one leader, known to all | [`Election`] |
 //! | choose how long a lock is held without news of its holder | [`Lease`] |
 //! | stop when the lock is lost | [`Guard::scope`], [`Guard::check`], [`Guard::lost`], [`Guard::expiring`] |
 //! | be sure at the end that the lock was held all the time | [`Guard::finish`] |
@@ -75,6 +76,7 @@
 
 mod builder;
 mod client;
+mod election;
 mod engine;
 mod error;
 mod fence;
@@ -122,6 +124,7 @@ pub use backend::{EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mo
 pub use builder::Builder;
 pub use client::Client;
 pub use clock::ManualClock;
+pub use election::{Election, Leader, Leadership, Observer};
 pub use error::{Error, ErrorKind, Result};
 pub use fence::{Fence, Stale};
 pub use guard::{Guard, Released};

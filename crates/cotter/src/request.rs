@@ -12,13 +12,15 @@ pub(crate) struct LockRequest {
     name: Result<Name>,
     pub(crate) lease: Lease,
     pub(crate) owner: Option<Owner>,
+    /// Every acquisition gets a grant of its own: no turns, no re-entry.
+    pub(crate) alone: bool,
     line: Handle,
 }
 
 impl LockRequest {
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
         let lease = core.settings.lease;
-        Self { core, name: Name::new(name), lease, owner: None, line: Handle::default() }
+        Self { core, name: Name::new(name), lease, owner: None, alone: false, line: Handle::default() }
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {
@@ -49,8 +51,9 @@ impl LockRequest {
     /// The parts that an acquisition needs.
     fn parts(&self, mode: Mode, wait: Wait) -> (Arc<Core>, Handle, Result<Request>) {
         // Permits are never re-entered, so a permit that was lost bars nobody either.
-        let owner = self.owner.clone().or_else(Owner::current).filter(|_| !mode.is_permits());
-        let request = self.name.clone().map(|name| Request { name, mode, lease: self.lease, owner, wait });
+        let owner = self.owner.clone().or_else(Owner::current).filter(|_| !mode.is_permits() && !self.alone);
+        let (lease, alone) = (self.lease, self.alone);
+        let request = self.name.clone().map(|name| Request { name, mode, lease, owner, wait, alone });
         (self.core.clone(), self.line.clone(), request)
     }
 

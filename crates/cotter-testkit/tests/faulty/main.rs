@@ -8,7 +8,7 @@
 //! | `tokens`, `waiters` | tokens and the queue, where nothing fails |
 //! | `sleepers` | tasks that stop polling, and stores that stop answering |
 //! | `sessions` | stores whose grants live with a session |
-//! | `latches` | latches whose answers are lost |
+//! | `latches`, `elections` | latches whose answers are lost; leaders that are cut off |
 //! | `cancel` | every public future, dropped after every poll |
 //! | `file_faults`, `redis_rules` | the rules of one store, each provoked |
 //!
@@ -16,6 +16,7 @@
 
 mod cancel;
 mod checker;
+mod elections;
 mod faults;
 mod file_faults;
 mod latches;

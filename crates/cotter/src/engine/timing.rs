@@ -73,6 +73,13 @@ pub(crate) const fn swap_backoff() -> Backoff {
 /// Whoever waits for a latch loads its note at least this often, in case it was deleted in the store.
 pub(crate) const LATCH_POLL: Duration = Duration::from_secs(5);
 
+/// Whoever follows an election looks at least this often: a leadership can end without a change of its note.
+pub(crate) const LEADER_POLL: Duration = Duration::from_secs(5);
+/// The same while the leader lives as long as its process or session, whose end has no date.
+pub(crate) const LEADER_POLL_WITHOUT_LEASE: Duration = SECOND;
+/// The shortest interval, at the end of a lease that is not renewed.
+pub(crate) const LEADER_POLL_MIN: Duration = Duration::from_millis(20);
+
 // The end of a client.
 
 /// Releases get this long at the end of `close`, however short its grace.

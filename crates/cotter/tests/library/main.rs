@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `conformance` | every store against the contract, case by case |
 //! | `mutex`, `rwlock`, `semaphore` | what leases, owners and guards mean, on a clock that the test moves |
-//! | `latch` | parties that count down at once |
+//! | `latch`, `election` | parties that count down at once; leaders and those who follow |
 //! | `tickets` | locks that pass from one process to another |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
@@ -19,6 +19,7 @@
 
 #[cfg(feature = "conformance")]
 mod conformance;
+mod election;
 #[cfg(feature = "file")]
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]

@@ -32,12 +32,19 @@ pub(crate) struct Request {
     pub(crate) lease: Lease,
     pub(crate) owner: Option<Owner>,
     pub(crate) wait: Wait,
+    /// Whether it needs a grant of its own, whose token the store knows: no turns.
+    pub(crate) alone: bool,
 }
 
 impl Request {
+    /// Returns true if a grant for this request may pass from task to task.
+    pub(crate) fn takes_turns(&self) -> bool {
+        !self.alone && self.mode.is_exclusive()
+    }
+
     /// Returns true if one claim can serve both requests.
     pub(crate) fn shares_with(&self, other: &Self) -> bool {
-        self.mode == other.mode && self.lease == other.lease
+        self.mode == other.mode && self.lease == other.lease && self.alone == other.alone
     }
 
     pub(crate) fn claim(&self, core: &Core, turns: u16) -> Claim {
@@ -328,7 +335,7 @@ mod tests {
 
     async fn ask(client: &Client, mode: Mode, owner: &Owner, wait: Wait) -> Result<Option<Guard>> {
         let (name, lease) = (Name::new("a").unwrap(), Lease::default());
-        let request = Request { name, mode, lease, owner: Some(owner.clone()), wait };
+        let request = Request { name, mode, lease, owner: Some(owner.clone()), wait, alone: false };
         acquire(client.core().clone(), request, Handle::default()).await
     }
 

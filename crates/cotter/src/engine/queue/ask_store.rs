@@ -158,7 +158,7 @@ impl Server {
             self.core.lines.retire(&self.line);
             return None;
         };
-        let turns = if state.waiters.len() > 1 && head.request.mode.is_exclusive() { TURNS } else { 1 };
+        let turns = if state.waiters.len() > 1 && head.request.takes_turns() { TURNS } else { 1 };
         drop(state);
         let claim = joined.and_then(|joined| joined.serves(&head.request));
         Some(Round { claim: claim.unwrap_or_else(|| head.request.claim(&self.core, turns)), head })

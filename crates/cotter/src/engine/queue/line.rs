@@ -243,7 +243,7 @@ impl Drop for LineHandle {
 
 /// Returns true if a guard can pass from a holder to a waiter without asking the store.
 pub(crate) fn can_pass(hold: &Hold, to: &Request, now: Moment) -> bool {
-    to.mode == Mode::Exclusive
+    to.takes_turns()
         && hold.grant.claim.mode == Mode::Exclusive
         && to.lease == hold.lease
         && hold.lease.max_hold.is_none()

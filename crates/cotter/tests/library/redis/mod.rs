@@ -3,6 +3,7 @@
 mod answers;
 mod contention;
 mod doctor;
+mod election;
 mod faults;
 mod interop;
 mod latch;

@@ -1,0 +1,62 @@
+//! Being the leader.
+
+use super::announcement::{Announcement, KEY};
+use crate::{Guard, Op};
+use std::ops::Deref;
+
+/// The leadership of a term, which lasts until it is resigned, dropped or lost. Dereferences to [`Guard`]: it is
+/// checked, watched and scoped like any lock, and its [`token`](Guard::token) is the number of the term.
+///
+/// A leader that was lost may not know it yet: pass the token to whatever it commands ([`Fence`](crate::Fence)).
+#[must_use = "a leadership that is dropped at once is given up at once"]
+#[derive(Debug)]
+pub struct Leadership(Guard);
+
+impl Leadership {
+    pub(super) fn new(guard: Guard) -> Self {
+        Self(guard)
+    }
+
+    /// Announces something to those who follow: an address, for example. Replaces what this leader has announced before.
+    ///
+    /// Cancel safety: if the call is dropped, it may or may not have been announced. Announcements of one leader keep
+    /// their order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if this is not the leader any more,
+    /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for more than
+    /// [`Election::MAX_ANNOUNCEMENT`](crate::Election::MAX_ANNOUNCEMENT) bytes,
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer.
+    pub fn announce(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
+        self.0.put_note_at(KEY, Announcement::Made(bytes.into()).bytes())
+    }
+
+    /// Gives up the leadership, so that observers learn of it at once. Dropping it does the same, but observers learn of
+    /// that only when they look the next time, or when there is another leader.
+    ///
+    /// Cancel safety: the leadership is given up even if the call is dropped or never polled.
+    ///
+    /// # Errors
+    /// As [`Guard::finish`]: [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the leadership was lost before.
+    pub fn resign(self) -> Op<()> {
+        let engine = self.0.engine();
+        Op::new(&engine, async move {
+            // Observers find out without it.
+            let _ = self.0.put_note_at(KEY, Announcement::Resigned.bytes()).await;
+            self.0.finish().await
+        })
+    }
+}
+
+impl Deref for Leadership {
+    type Target = Guard;
+    fn deref(&self) -> &Guard {
+        &self.0
+    }
+}
+
+impl From<Leadership> for Guard {
+    fn from(leadership: Leadership) -> Self {
+        leadership.0
+    }
+}

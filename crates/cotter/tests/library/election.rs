@@ -1,0 +1,181 @@
+//! Elections: who leads, and what those who follow are told.
+
+use cotter::{Client, ErrorKind, Leader, Lease, LossCause, ManualClock, Observer, Owner, memory};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+const S: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(20);
+
+fn pair() -> (ManualClock, Client, Client) {
+    let (clock, store) = (ManualClock::new(), memory::Store::new());
+    let connect = || {
+        let client = Client::builder().backend(store.clone()).clock(clock.clone());
+        client.lease(Lease::fixed(10 * S)).connect().wait().unwrap()
+    };
+    (clock.clone(), connect(), connect())
+}
+
+/// Follows on a thread of its own.
+fn follow(mut observer: Observer) -> Receiver<Option<Leader>> {
+    let (tell, told) = channel();
+    std::thread::spawn(move || while tell.send(observer.blocking_next().unwrap()).is_ok() {});
+    told
+}
+
+fn said(leader: Option<Leader>) -> Option<(u64, Option<String>)> {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    leader.map(|leader| (leader.token.get(), leader.announcement.map(text)))
+}
+
+/// What the observer is told next, moving the time until it is told something.
+fn next(told: &Receiver<Option<Leader>>, clock: &ManualClock) -> Option<(u64, Option<String>)> {
+    let start = std::time::Instant::now();
+    loop {
+        if let Ok(leader) = told.recv_timeout(Duration::from_millis(2)) {
+            return said(leader);
+        }
+        clock.advance(Duration::from_millis(20));
+        assert!(start.elapsed() < SOON, "the observer is told nothing");
+    }
+}
+
+#[test]
+fn an_observer_sees_each_leader_and_that_there_is_none() {
+    let (_, one, other) = pair();
+    let told = follow(other.election("a").observe());
+    let told = || said(told.recv_timeout(SOON).expect("it is told"));
+    assert_eq!(told(), None);
+    let election = one.election("a");
+    for address in ["x:1", "y:2"] {
+        let leadership = election.campaign().wait().unwrap();
+        let token = leadership.token().get();
+        assert_eq!(told(), Some((token, None)));
+        leadership.announce(address).wait().unwrap();
+        assert_eq!(told(), Some((token, Some(address.to_owned()))));
+        assert_eq!(said(other.election("a").leader().wait().unwrap()), Some((token, Some(address.into()))));
+        leadership.resign().wait().unwrap();
+        assert_eq!(told(), None);
+    }
+}
+
+#[test]
+fn the_announcement_of_a_dead_leader_is_not_the_next_ones() {
+    let (clock, one, other) = pair();
+    let dead = one.election("a").campaign().wait().unwrap();
+    dead.announce("dead").wait().unwrap();
+    let told = follow(other.election("a").observe());
+    assert_eq!(next(&told, &clock), Some((dead.token().get(), Some("dead".to_owned()))));
+    // A holder that announces nothing, not even that it was elected.
+    let waiting = other.mutex("a").lease(Lease::fixed(30 * S)).lock();
+    let waiting = std::thread::spawn(move || waiting.wait().unwrap());
+    clock.advance(10 * S);
+    let successor = waiting.join().unwrap();
+    let seen = loop {
+        match next(&told, &clock) {
+            None => {}
+            Some(leader) => break leader,
+        }
+    };
+    let right = (successor.token().get(), None);
+    assert_eq!(seen, right, "violation[dead-leader]: the successor has announced nothing");
+    let leader = said(one.election("a").leader().wait().unwrap());
+    assert_eq!(leader, Some(right), "violation[dead-leader]: the successor has announced nothing");
+    let error = dead.announce("still here").wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Lost);
+}
+
+#[test]
+fn an_observer_is_told_when_a_lease_ends_and_when_a_leader_is_evicted() {
+    let (clock, one, other) = pair();
+    let told = follow(other.election("a").observe());
+    assert_eq!(next(&told, &clock), None);
+    for evicted in [false, true] {
+        let leadership = one.election("a").campaign().wait().unwrap();
+        assert_eq!(next(&told, &clock), Some((leadership.token().get(), None)));
+        let before = cotter::clock::Clock::now(&clock);
+        if evicted {
+            let _ = other.evict_with("a", cotter::EvictOrder::new().at_once()).wait().unwrap();
+        }
+        assert_eq!(next(&told, &clock), None);
+        let took = cotter::clock::Clock::now(&clock).since(before);
+        assert!(took <= if evicted { 6 * S } else { 11 * S }, "it took {took:?}");
+        drop(leadership);
+    }
+}
+
+#[test]
+fn candidates_of_one_process_each_have_a_term_of_their_own() {
+    let (_, one, other) = pair();
+    let election = one.election("a");
+    let first = election.campaign().wait().unwrap();
+    let candidates: Vec<_> = (0..4)
+        .map(|n| {
+            let (election, client) = (election.clone(), other.clone());
+            std::thread::spawn(move || {
+                let leadership = election.campaign().wait().unwrap();
+                leadership.announce(format!("candidate {n}")).wait().unwrap();
+                let leader = client.election("a").leader().wait().unwrap();
+                let mine = (leadership.token().get(), Some(format!("candidate {n}")));
+                assert_eq!(said(leader), Some(mine));
+                drop(leadership);
+            })
+        })
+        .collect();
+    drop(first);
+    candidates.into_iter().for_each(|c| c.join().unwrap());
+    // Nor is a leadership re-entered.
+    let me = Owner::new();
+    let held = one.mutex("b").owner(&me).lock().wait().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let again = runtime.block_on(me.scope(async { one.election("b").campaign_for(Duration::ZERO).await }));
+    assert!(again.unwrap().is_none());
+    drop(held);
+}
+
+#[test]
+fn a_dropped_campaign_leaves_nothing_behind() {
+    let (clock, one, other) = pair();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for polls in 0..6 {
+        runtime.block_on(async {
+            let mut campaign = std::pin::pin!(one.election("a").campaign());
+            for _ in 0..polls {
+                let once = std::future::poll_fn(|cx| std::task::Poll::Ready(campaign.as_mut().poll(cx)));
+                if once.await.is_ready() {
+                    break;
+                }
+            }
+        });
+        clock.advance(Duration::from_millis(50));
+        let won = other.election("a").campaign_for(Duration::ZERO).wait().unwrap();
+        assert!(won.is_some(), "after {polls} polls");
+        won.unwrap().resign().wait().unwrap();
+    }
+}
+
+#[test]
+fn a_leader_that_resigned_learns_that_it_does_not_lead() {
+    let (_, one, _) = pair();
+    let leadership = one.election("a").campaign().wait().unwrap();
+    let lost = leadership.lost();
+    drop(leadership.resign()); // not even polled
+    assert_eq!(lost.wait_for(SOON).expect("it is told").cause, LossCause::Released);
+    assert!(one.election("").campaign().wait().unwrap_err().kind() == ErrorKind::InvalidName);
+    let long = vec![0; cotter::Election::MAX_ANNOUNCEMENT + 100];
+    let leadership = one.election("a").campaign().wait().unwrap();
+    assert_eq!(leadership.announce(long).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[cfg(all(feature = "file", unix))]
+#[test]
+fn a_store_without_notes_has_no_elections() {
+    let directory = tempfile::tempdir().unwrap();
+    let client = Client::connect(format!("flock:{}/lock", directory.path().display())).wait().unwrap();
+    let election = client.election("a");
+    assert_eq!(election.campaign().wait().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(election.leader().wait().unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(election.observe().blocking_next().unwrap_err().kind(), ErrorKind::Unsupported);
+    // Refused before the lock was taken.
+    assert!(client.mutex("a").try_lock().wait().unwrap().is_some());
+}
