@@ -87,6 +87,19 @@ impl Mode {
         }
     }
 
+    /// Returns the error for a name that is in use in another way.
+    pub(crate) fn mismatch(self, in_use: Self) -> Error {
+        let why = format!("the name is in use as {}, not as {}", in_use.describe(), self.describe());
+        Error::new(ErrorKind::LimitMismatch, why)
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::Exclusive | Self::Shared => "a lock".into(),
+            Self::Permits { of, .. } => format!("a semaphore of {of}"),
+        }
+    }
+
     pub(crate) const fn is_exclusive(self) -> bool {
         matches!(self, Self::Exclusive)
     }

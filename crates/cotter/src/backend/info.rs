@@ -108,7 +108,7 @@ impl Feature {
         match self {
             Self::SharedLocks => ("shared locks", "memory: or file:"),
             Self::Downgrade => ("a downgrade from exclusive to shared", "memory: or file:"),
-            Self::Permits => ("semaphores", "memory:"),
+            Self::Permits => ("semaphores", "memory: or file:"),
             Self::Tickets => ("tickets", "memory: or redis:"),
             Self::Notes => ("notes", "memory:, file: or redis:"),
             Self::Swap => ("compare-and-set on notes", "memory:, file: or redis:"),

@@ -11,7 +11,7 @@ pub(super) fn short(backend: &Arc<dyn Backend>) -> Duration {
 }
 
 /// Waits until such a lease has ended, at the latest.
-async fn its_end(backend: &Arc<dyn Backend>) {
+pub(super) async fn its_end(backend: &Arc<dyn Backend>) {
     tokio::time::sleep(short(backend) + backend.info().capabilities.ttl_step + WHILE).await;
 }
 

@@ -12,7 +12,8 @@
 // | file | concept |
 // |---|---|
 // | `fixture` | a store under test, and steps that many cases share |
-// | `exclusion`, `queue`, `leases`, `modes` | one holder; waiting; time; shared locks and permits |
+// | `exclusion`, `queue`, `leases` | one holder; waiting; time |
+// | `modes`, `permits` | shared locks; semaphores |
 // | `answers`, `sessions` | answers and notifications after a lock has gone |
 // | `tickets` | grants that pass from one claim to another |
 // | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; inspection; hostile names |
@@ -25,6 +26,7 @@ mod leases;
 mod modes;
 mod names;
 mod notes;
+mod permits;
 mod queue;
 mod sessions;
 mod tickets;
@@ -131,11 +133,25 @@ cases! {
         a_writer_excludes_readers
         a_waiting_writer_stops_new_readers
         downgrade_lets_readers_in
-        downgrade_gives_no_token_back
+        downgrade_gives_no_token_back;
+    permits:
         permits_up_to_the_limit
+        several_permits_are_granted_all_or_none
+        contention_never_exceeds_the_limit
+        permits_have_tokens_of_their_own
+        permits_are_given_back_once
+        permits_of_an_ended_lease_come_back
+        waiters_for_permits_keep_their_order
+        a_waiter_that_wants_many_is_not_overtaken
+        a_dropped_wait_for_permits_takes_none
         another_limit_is_an_error
         the_limit_can_be_set
-        a_lock_is_not_a_semaphore;
+        a_smaller_limit_interrupts_nobody
+        a_wait_for_more_than_a_smaller_limit_fails
+        the_limit_of_a_free_name_is_not_set
+        a_lock_is_not_a_semaphore
+        a_semaphore_is_not_a_lock
+        every_holder_of_permits_is_shown;
     tickets:
         a_grant_changes_hands_once
         an_adopted_block_ends_with_its_last_token

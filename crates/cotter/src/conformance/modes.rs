@@ -1,16 +1,11 @@
-//! Shared locks and permits, for stores that support them.
+//! Shared locks, for stores that support them.
 
 use super::fixture::{Fixture, give, is_busy, refused, settle, take, wait_in_task};
-use crate::ErrorKind;
 use crate::backend::{Backend, Mode, Until};
 use std::sync::Arc;
 
-const fn permits(take: u32, of: u32) -> Mode {
-    Mode::Permits { take, of }
-}
-
 /// Returns false if the store does not support the mode, after checking that it refuses it.
-async fn supports(f: &Fixture, backend: &Arc<dyn Backend>, mode: Mode) -> bool {
+pub(super) async fn supports(f: &Fixture, backend: &Arc<dyn Backend>, mode: Mode) -> bool {
     let capabilities = &backend.info().capabilities;
     let can = match mode {
         Mode::Exclusive => true,
@@ -89,61 +84,4 @@ pub(super) async fn downgrade_gives_no_token_back(f: &Fixture) {
     give(&backend, &writer).await;
     let next = take(&backend, &f.claim("a")).await;
     assert!(next.number > last, "{} was reserved for the writer", next.number);
-}
-
-pub(super) async fn permits_up_to_the_limit(f: &Fixture) {
-    let (one, other) = (f.connect().await, f.connect().await);
-    if !supports(f, &one, permits(1, 3)).await {
-        return;
-    }
-    let two = f.claim_as("a", permits(2, 3));
-    take(&one, &two).await;
-    is_busy(&other, &f.claim_as("a", permits(2, 3))).await;
-    take(&other, &f.claim_as("a", permits(1, 3))).await;
-    is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
-    give(&one, &two).await;
-    take(&other, &f.claim_as("a", permits(2, 3))).await;
-}
-
-pub(super) async fn another_limit_is_an_error(f: &Fixture) {
-    let backend = f.connect().await;
-    if !supports(f, &backend, permits(1, 3)).await {
-        return;
-    }
-    let claim = f.claim_as("a", permits(1, 3));
-    take(&backend, &claim).await;
-    let error =
-        backend.acquire(&f.claim_as("a", permits(1, 4)), Until::Now).await.expect_err("another limit");
-    assert_eq!(error.kind(), ErrorKind::LimitMismatch);
-    give(&backend, &claim).await;
-    take(&backend, &f.claim_as("a", permits(1, 4))).await;
-}
-
-pub(super) async fn the_limit_can_be_set(f: &Fixture) {
-    let (one, other) = (f.connect().await, f.connect().await);
-    let first = f.claim_as("a", permits(2, 2));
-    if !supports(f, &one, permits(1, 3)).await {
-        return refused(one.set_limit(&first.name, 3).await);
-    }
-    take(&one, &first).await;
-    let waiting = wait_in_task(&other, &f.claim_as("a", permits(1, 2)), f.soon());
-    settle().await;
-    other.set_limit(&first.name, 3).await.expect("answers");
-    assert!(waiting.await.expect("no panic").is_some(), "there is one more now");
-    is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
-    let old =
-        one.acquire(&f.claim_as("a", permits(1, 2)), Until::Now).await.expect_err("the limit of before");
-    assert_eq!(old.kind(), ErrorKind::LimitMismatch);
-    give(&one, &first).await;
-    take(&one, &f.claim_as("a", permits(2, 3))).await;
-}
-
-pub(super) async fn a_lock_is_not_a_semaphore(f: &Fixture) {
-    let backend = f.connect().await;
-    if !supports(f, &backend, permits(1, 3)).await {
-        return;
-    }
-    take(&backend, &f.claim("a")).await;
-    let error = backend.acquire(&f.claim_as("a", permits(1, 3)), Until::Now).await.expect_err("a lock");
-    assert_eq!(error.kind(), ErrorKind::LimitMismatch);
 }

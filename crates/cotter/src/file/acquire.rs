@@ -2,7 +2,7 @@
 
 use super::backend::Files;
 use super::count_gate;
-use super::errors::{fault, foreign};
+use super::errors::fault;
 use super::held::{Held, HeldAs};
 use super::holds::Hold;
 use super::lock::{LockFile, LockKind};
@@ -24,7 +24,7 @@ pub(super) enum Try {
 }
 
 /// A lock file is not replaced this often by chance.
-const MAX_RESTARTS: usize = 20;
+pub(super) const MAX_RESTARTS: usize = 20;
 /// How often to try when the lock is taken though no holder is recorded, and in which of these tries with a pause before
 /// the next: a holder that is coming or going, or an abandoned thread, takes microseconds.
 const TRIES: Range<usize> = 20..30;
@@ -40,16 +40,17 @@ impl Files {
                 Try::Again => {}
             }
         }
-        let why = format!("{} is replaced again and again", paths.lock.display());
-        Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME).with_name(&claim.name))
+        Err(replaced(paths).with_name(&claim.name))
     }
 
     fn take_once(&self, claim: &Claim, paths: &LockPaths, queued: bool) -> Result<Try> {
         let as_of = self.clock.now();
         self.check_directory(as_of)?;
         if !queued && paths.queue.is_awaited()? {
+            let opened = LockFile::open(&paths.lock, &self.directory.access)?;
+            self.refuse_semaphore(claim, paths, &State::of(opened.fd(), &paths.lock, &claim.name)?)?;
             // The lock is free and nobody who waits takes it: perhaps none of them listens.
-            if self.could_be_had(paths, LockKind::of(claim))? {
+            if opened.could_be_had(LockKind::of(claim)) {
                 paths.queue.ask(None)?;
             }
             return Ok(Try::Busy);
@@ -94,7 +95,7 @@ impl Files {
         };
         let Some(held) = held else { return Ok(Try::Busy) };
         let grant = held.grant(as_of);
-        self.keep(held, queued, grant)
+        Ok(self.keep(held, queued, grant)?.map_or(Try::Again, Try::Granted))
     }
 
     /// Reserves the tokens of a writer and records it as the holder.
@@ -111,12 +112,11 @@ impl Files {
         paths: &LockPaths,
         locked: &LockFile,
     ) -> Result<(State, u16)> {
-        let mut state = match State::read(locked.fd(), &paths.lock)? {
-            Some(state) if !state.name.is_empty() && state.name != claim.name.as_str() => {
-                return Err(foreign(&paths.lock, &format!("belongs to the lock {:?}", state.name)));
-            }
-            state => state.unwrap_or_default(),
-        };
+        let mut state = State::of(locked.fd(), &paths.lock, &claim.name)?;
+        self.refuse_semaphore(claim, paths, &state)?;
+        if state.limit != 0 {
+            paths.permits.clear();
+        }
         if state.shared && claim.mode.is_exclusive() {
             paths.readers.clear();
         }
@@ -125,22 +125,27 @@ impl Files {
         Ok((state, turns))
     }
 
-    /// Enters the grant first and looks at the file afterwards: in the other order, nobody would hear of a file that
-    /// goes between the two.
-    fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Try> {
+    /// Enters the grant first and looks at its files afterwards: in the other order, nobody would hear of a file that goes
+    /// between the two. `None` when one has gone.
+    pub(super) fn keep(&self, held: Held, queued: bool, grant: Grant) -> Result<Option<Grant>> {
         let id = held.claim.id;
-        let (file, path) = (held.file.id, held.paths.lock.clone());
         if let Some(held) = self.holds.insert(id, held, queued) {
             held.release(0);
             return Err(Error::not_ours(id));
         }
-        if file.is_at(&path) {
+        // One that was released meanwhile is not looked at any more.
+        if self.holds.with(id, Held::is_linked).unwrap_or(true) {
             self.rechecks.begin();
-            return Ok(Try::Granted(grant));
+            return Ok(Some(grant));
         }
         drop(self.holds.remove(id));
-        Ok(Try::Again)
+        Ok(None)
     }
+}
+
+pub(super) fn replaced(paths: &LockPaths) -> Error {
+    let why = format!("{} is replaced again and again", paths.lock.display());
+    Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME)
 }
 
 /// Tries to lock the file. A queued claim is going to wait for the lock anyway; any other one is told that the lock is busy
@@ -217,7 +222,7 @@ mod tests {
         let held = scene.files.write(&scene.claim, &scene.paths, scene.locked()).unwrap();
         std::fs::remove_file(&scene.paths.lock).unwrap();
         let grant = held.grant(scene.files.clock.now());
-        assert!(matches!(scene.files.keep(held, false, grant), Ok(Try::Again)));
+        assert!(scene.files.keep(held, false, grant).unwrap().is_none());
         assert!(scene.files.granted_before(&scene.claim).is_none());
     }
 }

@@ -12,7 +12,7 @@ use crate::backend::{Admin, Cursor, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::sys::FileId;
 use crate::sys::holders::{self, KernelLock};
-use crate::{Eviction, Mode, Name, Result};
+use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use rustix::fs::{OFlags, fstat, open};
 use rustix::io::Errno;
@@ -38,7 +38,7 @@ impl Admin for Files {
         let meant = holders.iter().find(|holder| order.token.is_none_or(|t| holder.has(t.get())));
         let Some(State { pid, .. }) = meant else { return Ok(Eviction::NotHeld) };
         // The user is going to end this process, so it has to be the right one.
-        let is_it = holders::has(*pid, found.file).unwrap_or(true);
+        let is_it = found.state.limit != 0 || holders::has(*pid, found.file).unwrap_or(true);
         let pid = if is_it { *pid } else { holders::heir(found.file, *pid) };
         Ok(Eviction::HolderMustExit { pid })
     }
@@ -105,6 +105,12 @@ impl Found {
 
     /// The holders, according to the kernel.
     fn holders(&self, paths: &LockPaths, locks: Option<&[KernelLock]>) -> Vec<State> {
+        if self.state.limit != 0 {
+            let mut holders = paths.permits.now(locks);
+            // Each record has the limit of its time.
+            holders.iter_mut().for_each(|holder| holder.limit = self.state.limit);
+            return holders;
+        }
         if !self.may_be_locked {
             return Vec::new();
         }
@@ -132,8 +138,7 @@ impl Found {
 }
 
 fn holder(state: &State) -> Holder {
-    let mode = if state.shared { Mode::Shared } else { Mode::Exclusive };
-    let mut holder = Holder::new(&*state.label, mode, state.first);
+    let mut holder = Holder::new(&*state.label, state.mode(), state.first);
     holder.pid = Some(state.pid);
     holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(state.since));
     holder

@@ -48,6 +48,7 @@ impl Files {
             records: true,
             shared: true,
             downgrade: true,
+            permits: true,
             notes: true,
             swap: true,
             immediate: true,
@@ -98,12 +99,17 @@ impl Backend for Files {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        self.info.supports(claim.mode)?;
+        self.info.supports(claim.mode).and(claim.mode.check())?;
         if let Some(grant) = self.granted_before(claim) {
             return Ok(Acquired::Granted(grant));
         }
         if until == Until::Now {
-            return self.take(claim, &self.paths(&claim.name), false).map(Acquired::from);
+            let paths = self.paths(&claim.name);
+            let granted = match claim.mode.is_permits() {
+                true => self.take_permits(claim, &paths, None)?.ok(),
+                false => self.take(claim, &paths, false)?,
+            };
+            return Ok(granted.into());
         }
         poll::until(&*self.clock, until, &mut Waiter::new(self, claim)).await.map(Acquired::from)
     }
@@ -118,6 +124,10 @@ impl Backend for Files {
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
         self.become_reader(grant).await
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.change_limit(name, of).map_err(|e| e.with_name(name))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -5,7 +5,8 @@ use super::errors::{fault, foreign};
 use crate::Result;
 use crate::backend::Claim;
 use crate::sys::FileId;
-use rustix::fs::{FileType, FlockOperation, OFlags, Timespec, Timestamps, flock, fstat, futimens};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{flock, fstat, futimens, utimensat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -83,6 +84,11 @@ impl LockFile {
         unlock(&self.fd);
     }
 
+    /// Gives back permits, whose file this is.
+    pub(super) fn end(self) {
+        super::peer::end(&self.fd);
+    }
+
     /// Whether the lock could be had now. A lock that was got is given back at once.
     pub(super) fn could_be_had(self, kind: LockKind) -> bool {
         let free = self.attempt(kind).is_ok_and(|free| free);
@@ -94,9 +100,8 @@ impl LockFile {
 
     /// Marks the file as used, for programs that delete old files.
     pub(super) fn touch(&self) {
-        let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         // It fails for a file of another user, of which only the lock is ours.
-        let _ = futimens(&self.fd, &Timestamps { last_access: now, last_modification: now });
+        let _ = futimens(&self.fd, &NOW);
     }
 
     /// Another descriptor of the same open file.
@@ -104,6 +109,16 @@ impl LockFile {
         self.fd.try_clone()
     }
 }
+
+/// Marks a file that is not open as used.
+pub(super) fn touch(path: &Path) {
+    let _ = utimensat(CWD, path, &NOW, AtFlags::SYMLINK_NOFOLLOW);
+}
+
+const NOW: Timestamps = {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    Timestamps { last_access: now, last_modification: now }
+};
 
 /// Unlocks explicitly. Closing would not do: a child that was forked a moment ago, and has not called `exec` yet, has the
 /// descriptor as well.

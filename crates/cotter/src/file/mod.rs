@@ -8,6 +8,8 @@
 //! - `NAME.lock`, one for each name that was ever used. Cotter never deletes it, because another process may wait for it.
 //! - `NAME.queue/`, one ticket for each process that waits. It exists only while somebody waits.
 //! - `NAME.readers/`, one record for each reader. The next writer removes those of readers that were killed.
+//! - `NAME.permits/`, for each grant of permits a file that its holder keeps locked, and a record. The next user of the name
+//!   removes those of holders that were killed.
 //! - `notes/NAME/KEY`, the notes.
 //!
 //! # Tokens
@@ -45,6 +47,7 @@
 // | `wake_ups` | the events that wake a waiter |
 // | `tickets` | the queue of a name, and our own ticket in it |
 // | `rival` | the ticket of another waiter |
+// | `peer` | a file that its owner keeps locked: a ticket, or permits |
 // | `kernel_queue` | waiting in the kernel's queue, by threads |
 // | `lock` | an open lock file and the kernel's lock on it |
 // | `state` | the content of a lock file |
@@ -52,6 +55,8 @@
 // | `holds` | the table of what a client holds and waits for |
 // | `recheck` | a periodic look at the files of what is held |
 // | `readers` | the records of readers |
+// | `permits` | the permits that are taken: a file for each grant |
+// | `semaphore` | taking permits, and their limit |
 // | `share` | the tokens of readers, and downgrades |
 // | `count_gate` | one at a time, among those who share the lock |
 // | `notes` | notes |
@@ -82,9 +87,12 @@ mod lock;
 mod names;
 mod notes;
 mod paths;
+mod peer;
+mod permits;
 mod readers;
 mod recheck;
 mod rival;
+mod semaphore;
 mod share;
 mod state;
 mod tickets;

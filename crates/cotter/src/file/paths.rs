@@ -2,6 +2,7 @@
 
 use super::directory::Directory;
 use super::names::encode;
+use super::permits::Permits;
 use super::readers::Readers;
 use super::tickets::Queue;
 use crate::Name;
@@ -13,6 +14,8 @@ pub(super) const LOCK: &str = ".lock";
 pub(super) const QUEUE: &str = ".queue";
 /// The suffix of directories with records of readers.
 const READERS: &str = ".readers";
+/// The suffix of directories with permits.
+const PERMITS: &str = ".permits";
 
 /// The paths of the files of one name.
 #[derive(Debug, Clone)]
@@ -20,6 +23,7 @@ pub(super) struct LockPaths {
     pub(super) lock: PathBuf,
     pub(super) queue: Queue,
     pub(super) readers: Readers,
+    pub(super) permits: Permits,
 }
 
 impl LockPaths {
@@ -33,8 +37,10 @@ impl LockPaths {
         let lock = directory.path.join(format!("{file}{LOCK}"));
         let queue = directory.path.join(format!("{file}{QUEUE}"));
         let readers = directory.path.join(format!("{file}{READERS}"));
+        let permits = directory.path.join(format!("{file}{PERMITS}"));
         let access = directory.access;
         let queue = Queue { directory: queue, access };
-        Self { lock, queue, readers: Readers { directory: readers, access } }
+        let readers = Readers { directory: readers, access };
+        Self { lock, queue, readers, permits: Permits { directory: permits, access } }
     }
 }

@@ -74,6 +74,9 @@ impl Held {
         let path = &self.paths.lock;
         match self.access {
             HeldAs::Reader(_) => return Ok(true),
+            HeldAs::Permits(..) => {
+                return Err(Error::new(ErrorKind::Misuse, "permits are not a lock that could be shared"));
+            }
             HeldAs::Writer => match count_gate::close(self.file.fd(), &self.paths)? {
                 None => return Ok(false),
                 Some(closed) => self.access = HeldAs::Between(closed),

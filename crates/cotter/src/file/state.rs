@@ -5,9 +5,9 @@
 
 use super::errors::{fault, foreign};
 use super::lock::SAFE;
-use crate::Result;
-use crate::backend::{Claim, ClaimId, tokens};
-use rustix::fs::{Mode, OFlags, open};
+use crate::backend::{Claim, ClaimId, Mode, tokens};
+use crate::{Name, Result};
+use rustix::fs::{self, OFlags};
 use rustix::io::{Errno, pread, pwrite};
 use std::fmt::Write;
 use std::os::fd::BorrowedFd;
@@ -30,6 +30,10 @@ pub(super) struct State {
     pub(super) held: bool,
     /// Held by readers; the record is that of the last that came.
     pub(super) shared: bool,
+    /// The number of permits, of a semaphore; 0 for a lock.
+    pub(super) limit: u32,
+    /// The number of permits that the last holder took.
+    pub(super) take: u32,
     /// The first token of the holder's block.
     pub(super) first: u64,
     pub(super) claim: Option<ClaimId>,
@@ -44,14 +48,18 @@ pub(super) struct State {
 impl State {
     /// Reserves the next tokens for a claim.
     pub(super) fn grant(&mut self, claim: &Claim, micros: u64) -> u16 {
-        self.shared = !claim.mode.is_exclusive();
-        // A reader cannot return unused tokens, because another reader may have come since.
-        let wanted = if self.shared { 1 } else { claim.turns };
+        (self.take, self.limit) = match claim.mode {
+            Mode::Permits { take, of } => (take, of),
+            _ => (0, 0),
+        };
+        self.shared = claim.mode == Mode::Shared;
+        // A reader cannot return unused tokens, because another reader may have come since. So it is with permits.
+        let wanted = if claim.mode.is_exclusive() { claim.turns } else { 1 };
         let (first, turns) = tokens::reserve(self.last, micros, wanted);
         self.first = first;
         self.last = self.first + u64::from(turns) - 1;
         self.name = claim.name.as_str().to_owned();
-        self.held = true;
+        self.held = !claim.mode.is_permits();
         self.claim = Some(claim.id);
         self.pid = std::process::id();
         self.since = micros;
@@ -61,9 +69,18 @@ impl State {
 
     /// Whether the holder has this token.
     pub(super) fn has(&self, token: u64) -> bool {
-        // Tokens after the first belong to other readers.
-        let last = if self.shared { self.first } else { self.last };
+        // Tokens after the first belong to others.
+        let last = if self.shared || self.limit != 0 { self.first } else { self.last };
         (self.first..=last).contains(&token)
+    }
+
+    /// The way in which the name is or was used.
+    pub(super) fn mode(&self) -> Mode {
+        match self.limit {
+            0 if self.shared => Mode::Shared,
+            0 => Mode::Exclusive,
+            of => Mode::Permits { take: self.take, of },
+        }
     }
 
     /// The same record with another process as the holder.
@@ -77,6 +94,16 @@ impl State {
         self.last = self.last.min((self.first + u64::from(used)).saturating_sub(1));
     }
 
+    /// The state of this name; a new one when there is none.
+    pub(super) fn of(file: BorrowedFd<'_>, path: &Path, name: &Name) -> Result<Self> {
+        match Self::read(file, path)? {
+            Some(state) if !state.name.is_empty() && state.name != name.as_str() => {
+                Err(foreign(path, &format!("belongs to the lock {:?}", state.name)))
+            }
+            state => Ok(state.unwrap_or_default()),
+        }
+    }
+
     /// Reads the file; `None` when it was never written, or a crash spoiled it.
     pub(super) fn read(file: BorrowedFd<'_>, path: &Path) -> Result<Option<Self>> {
         let mut bytes = [0; MAX_RECORD_SIZE];
@@ -86,7 +113,7 @@ impl State {
 
     /// Whether cotter wrote this file.
     pub(super) fn is_in(path: &Path) -> bool {
-        let Ok(file) = open(path, SAFE | OFlags::RDONLY, Mode::empty()) else { return false };
+        let Ok(file) = fs::open(path, SAFE | OFlags::RDONLY, fs::Mode::empty()) else { return false };
         let mut start = [0; HEADER.len()];
         pread(&file, &mut start, 0).is_ok_and(|n| n == start.len()) && start == HEADER.as_bytes()
     }
@@ -109,6 +136,7 @@ impl State {
         let mut text = String::with_capacity(self.name.len() + self.label.len() + 192);
         let Self { name, last, first, pid, since, label, .. } = self;
         let state = match (self.held, self.shared) {
+            _ if self.limit != 0 => &*format!("semaphore\ntake={}\nlimit={}", self.take, self.limit),
             (false, _) => "free",
             (true, false) => "held",
             (true, true) => "shared",
@@ -153,6 +181,8 @@ impl State {
                 "state" => {
                     (state.held, state.shared) = (matches!(value, "held" | "shared"), value == "shared")
                 }
+                "take" => state.take = value.parse().unwrap_or_default(),
+                "limit" => state.limit = value.parse().unwrap_or_default(),
                 "first" => state.first = value.parse().unwrap_or_default(),
                 "claim" => state.claim = ClaimId::parse(value),
                 "pid" => state.pid = value.parse().unwrap_or_default(),
@@ -174,8 +204,6 @@ fn one_line(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Name;
-    use crate::backend::Mode;
     use std::time::Duration;
 
     fn claim(turns: u16) -> Claim {

@@ -7,11 +7,11 @@
 
 use super::access::Access;
 use super::errors::{errno, fault};
-use super::lock::unlock;
+use super::peer;
 use super::rival::{self, Rival};
 use crate::{Error, ErrorKind, Result};
 use rustix::fs::{rename, rmdir, stat, unlink};
-use rustix::io::{Errno, write};
+use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -102,7 +102,7 @@ impl Queue {
         let name = rival::name_of(number);
         let unseen = self.directory.join(format!(".{name}"));
         let path = self.directory.join(&name);
-        let shown = match rival::make(&unseen, &self.access) {
+        let shown = match peer::make(&unseen, &self.access) {
             Ok(Some(file)) => rename(&unseen, &path).map(|()| file),
             Ok(None) | Err(Errno::NOENT) => return self.is_there().map(|()| None),
             Err(e) => Err(e),
@@ -200,10 +200,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let _ = unlink(self.queue.directory.join(&self.name));
-        // Explicitly: a child that was forked a moment ago has the descriptor as well, and keeps the pipe from ending until
-        // its `exec`.
-        unlock(&self.file);
-        let _ = write(&self.file, b"!");
+        peer::end(&self.file);
         let _ = rmdir(&self.queue.directory);
     }
 }

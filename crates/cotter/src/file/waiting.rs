@@ -3,6 +3,8 @@
 //! The owner of the first ticket waits in the kernel's queue for the lock, by a thread. Each of the others waits for the end
 //! of the ticket before its own. Every waiter is thus woken by what it waits for. Once a second it also looks by itself:
 //! whether the files are still at their paths, and whether the lock is free and the waiter before it does not take it.
+//!
+//! The owner of the first ticket of a semaphore waits for the end of permits instead.
 
 use super::acquire::Try;
 use super::backend::Files;
@@ -10,11 +12,12 @@ use super::errors::{errno, fault};
 use super::kernel_queue::QueuedWait;
 use super::lock::{LockFile, LockKind};
 use super::paths::LockPaths;
+use super::peer::Peer;
 use super::rival::Rival;
 use super::tickets::{Rank, Ticket, arrival};
 use super::wake_ups::WakeUps;
 use crate::backend::poll::Attempt;
-use crate::backend::{Claim, Grant};
+use crate::backend::{Claim, Grant, Mode};
 use crate::sys::ticket::{LOOK_PERIOD, Listener};
 use crate::{Error, Result};
 use std::os::fd::OwnedFd;
@@ -25,6 +28,8 @@ use std::time::Duration;
 
 /// How often to try where no thread could be had to wait in the kernel's queue.
 const POLL_PERIOD: Duration = Duration::from_millis(50);
+/// The number of grants whose end a waiter listens for: each takes a descriptor.
+const MAX_LISTENERS: usize = 64;
 /// How soon to try again after the lock was there but could not be kept.
 const RETRY_PERIOD: Duration = Duration::from_millis(1);
 
@@ -34,6 +39,8 @@ pub(super) struct Waiter<'a> {
     claim: &'a Claim,
     paths: LockPaths,
     kind: LockKind,
+    /// The limit of the semaphore when this claim came.
+    limit: u32,
     ticket: Option<Ticket>,
     stage: Stage,
     wake_ups: Arc<WakeUps>,
@@ -47,6 +54,8 @@ enum Stage {
     Behind(Rival),
     /// The lock, in the kernel's queue. `passing`: there is a ticket before ours whose owner did not listen.
     InKernelQueue { wait: QueuedWait, passing: bool },
+    /// The end of permits.
+    ForPermits(Duration),
     /// The lock, by trying again and again.
     Polling(Duration),
 }
@@ -55,7 +64,8 @@ impl<'a> Waiter<'a> {
     pub(super) fn new(files: &'a Files, claim: &'a Claim) -> Self {
         files.holds.wait(claim.id);
         let (paths, kind) = (files.paths(&claim.name), LockKind::of(claim));
-        Self { files, claim, paths, kind, ticket: None, stage: Stage::Unranked, wake_ups: Arc::default() }
+        let (ticket, stage, wake_ups) = (None, Stage::Unranked, Arc::default());
+        Self { files, claim, paths, kind, limit: 0, ticket, stage, wake_ups }
     }
 
     /// Tries to get the lock if it is our turn.
@@ -68,9 +78,9 @@ impl<'a> Waiter<'a> {
         match &self.stage {
             Stage::Behind(rival) if rival.lives() => {
                 // While the lock is held, it does not matter what those before us do.
-                let is_free = self.files.could_be_had(&self.paths, LockKind::Exclusive)?;
+                let is_free = self.is_free()?;
                 let is_shared = || self.files.could_be_had(&self.paths, LockKind::Shared);
-                let would_do = is_free || (self.kind == LockKind::Shared && is_shared()?);
+                let would_do = is_free || (self.claim.mode == Mode::Shared && is_shared()?);
                 if !would_do {
                     return Ok(None);
                 }
@@ -96,9 +106,22 @@ impl<'a> Waiter<'a> {
         }
     }
 
+    /// Whether whoever is first could take it now.
+    fn is_free(&self) -> Result<bool> {
+        match self.claim.mode.is_permits() {
+            true => self.files.has_permits(self.claim, &self.paths),
+            false => self.files.could_be_had(&self.paths, LockKind::Exclusive),
+        }
+    }
+
     /// The first look: tries like a claim that does not want to wait, and queues if that fails.
     fn arrive(&mut self) -> Result<Option<Grant>> {
-        let granted = self.files.take(self.claim, &self.paths, false)?;
+        let granted = if self.claim.mode.is_permits() {
+            let tried = self.files.take_permits(self.claim, &self.paths, None)?;
+            tried.map_err(|busy| self.limit = busy.limit).ok()
+        } else {
+            self.files.take(self.claim, &self.paths, false)?
+        };
         if granted.is_some() {
             return Ok(granted);
         }
@@ -133,7 +156,7 @@ impl<'a> Waiter<'a> {
 
     /// False when the rival left before it could be waited for.
     fn stay_behind(&mut self, rival: Rival) -> Result<bool> {
-        self.wake_ups.set_before(Some(listener(rival.duplicate(), rival.path())?));
+        self.wake_ups.set_before(vec![listener(rival.duplicate(), rival.path())?]);
         let stays = rival.is_listening();
         if stays {
             self.stage = Stage::Behind(rival);
@@ -142,7 +165,10 @@ impl<'a> Waiter<'a> {
     }
 
     fn try_lock(&mut self, passing: bool) -> Result<Option<Grant>> {
-        self.wake_ups.set_before(None);
+        self.wake_ups.set_before(Vec::new());
+        if self.claim.mode.is_permits() {
+            return self.try_permits();
+        }
         let granted = self.files.take(self.claim, &self.paths, true)?;
         if granted.is_none() {
             let opened = LockFile::open(&self.paths.lock, &self.files.directory.access)?;
@@ -153,6 +179,20 @@ impl<'a> Waiter<'a> {
             };
         }
         Ok(granted)
+    }
+
+    /// Takes the permits, or listens for the end of those that are taken.
+    fn try_permits(&mut self) -> Result<Option<Grant>> {
+        let taken = match self.files.take_permits(self.claim, &self.paths, Some(self.limit))? {
+            Ok(grant) => return Ok(Some(grant)),
+            Err(busy) => busy.taken,
+        };
+        let holders = taken.iter().take(MAX_LISTENERS).map(|taken| &taken.holder);
+        let listen = |holder: &Peer| listener(holder.duplicate(), holder.path());
+        self.wake_ups.set_before(holders.map(listen).collect::<Result<_>>()?);
+        let hears_all = !taken.is_empty() && taken.len() <= MAX_LISTENERS;
+        self.stage = Stage::ForPermits(if hears_all { LOOK_PERIOD } else { POLL_PERIOD });
+        Ok(None)
     }
 
     /// Makes a grant of the lock that the kernel has given us.
@@ -197,7 +237,7 @@ impl Attempt for Waiter<'_> {
 
     fn period(&self) -> Duration {
         match self.stage {
-            Stage::Polling(period) => period,
+            Stage::Polling(period) | Stage::ForPermits(period) => period,
             Stage::Unranked | Stage::Behind(_) | Stage::InKernelQueue { .. } => LOOK_PERIOD,
         }
     }

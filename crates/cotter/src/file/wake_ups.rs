@@ -1,8 +1,10 @@
-//! The events that wake a waiter: its thread has the lock, the ticket before its own has ended, or another process asks
-//! whether it listens.
+//! The events that wake a waiter: its thread has the lock, the ticket before its own or somebody's permits have ended, or
+//! another process asks whether it listens.
 
 use crate::sys::ticket::Listener;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Poll;
 use tokio::sync::Notify;
 
 /// The events that wake one waiter.
@@ -16,8 +18,8 @@ pub(super) struct WakeUps {
 struct Listeners {
     /// Hears the questions of other processes.
     own: Option<Listener>,
-    /// Hears the end of the ticket before ours.
-    before: Option<Listener>,
+    /// Hear the end of the ticket before ours, or of permits.
+    before: Vec<Listener>,
 }
 
 impl WakeUps {
@@ -30,7 +32,7 @@ impl WakeUps {
         self.lock().own = Some(own);
     }
 
-    pub(super) fn set_before(&self, before: Option<Listener>) {
+    pub(super) fn set_before(&self, before: Vec<Listener>) {
         self.lock().before = before;
     }
 
@@ -43,7 +45,7 @@ impl WakeUps {
         tokio::select! {
             () = self.woken.notified() => {}
             () = heard(own) => {}
-            () = heard(before) => {}
+            () = any_heard(before) => {}
         }
     }
 
@@ -64,4 +66,13 @@ async fn heard(listener: Option<Listener>) {
         Some(listener) => listener.heard().await,
         None => std::future::pending().await,
     }
+}
+
+async fn any_heard(listeners: Vec<Listener>) {
+    let mut all: Vec<_> = listeners.into_iter().map(|listener| Box::pin(listener.heard())).collect();
+    poll_fn(|cx| match all.iter_mut().any(|heard| heard.as_mut().poll(cx).is_ready()) {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
+    })
+    .await;
 }

@@ -2,7 +2,7 @@
 
 use super::Now;
 use crate::backend::{Claim, ClaimId, Leave, Mode, Release, tokens};
-use crate::{Error, ErrorKind, LossCause, Moment, Result};
+use crate::{LossCause, Moment, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,8 +114,7 @@ impl Lock {
                 _ => true,
             };
             if !fits {
-                let why = format!("the name is in use as {}, not as {}", describe(other), describe(mode));
-                return Err(Error::new(ErrorKind::LimitMismatch, why));
+                return Err(mode.mismatch(other));
             }
         }
         mode.check()
@@ -265,12 +264,5 @@ fn permits(mode: Mode) -> u32 {
     match mode {
         Mode::Permits { take, .. } => take,
         Mode::Exclusive | Mode::Shared => 0,
-    }
-}
-
-fn describe(mode: Mode) -> String {
-    match mode {
-        Mode::Exclusive | Mode::Shared => "a lock".into(),
-        Mode::Permits { of, .. } => format!("a semaphore of {of}"),
     }
 }

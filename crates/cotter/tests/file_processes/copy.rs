@@ -60,6 +60,7 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
         "write" => lock.write().wait().map(|guard| Some(guard.into())),
         "try read" => lock.try_read().wait().map(|guard| guard.map(Into::into)),
         "try write" => lock.try_write().wait().map(|guard| guard.map(Into::into)),
+        order if order.contains(" permits ") => permits(client, order),
         "saturate with reads" => saturate(|| lock.read().wait().unwrap().into()),
         "saturate with writes" => saturate(|| lock.write().wait().unwrap().into()),
         "contend" => return contend(client),
@@ -71,6 +72,17 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
         Ok(Some(guard)) => held.insert(guard).token().to_string(),
         Ok(None) => "busy".into(),
         Err(e) => format!("{:?} {e}", e.kind()),
+    }
+}
+
+/// `take 2 permits of 3`, or `try 2 permits of 3`.
+fn permits(client: &Client, order: &str) -> cotter::Result<Option<Guard>> {
+    let words: Vec<&str> = order.split(' ').collect();
+    let (take, of) = (words[1].parse().unwrap(), words[4].parse().unwrap());
+    let semaphore = client.semaphore("a", of).take(take);
+    match words[0] {
+        "try" => semaphore.try_acquire().wait().map(|permit| permit.map(Into::into)),
+        _ => semaphore.acquire().wait().map(|permit| Some(permit.into())),
     }
 }
 

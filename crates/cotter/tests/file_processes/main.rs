@@ -8,4 +8,5 @@ mod exclusive;
 mod group;
 mod migration;
 mod namespaces;
+mod permits;
 mod readers;

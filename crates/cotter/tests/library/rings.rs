@@ -28,6 +28,7 @@ const TIMED: &[&str] = &[
     // The kernel's queue, and looking again at what is held.
     "file/acquire.rs",
     "file/count_gate.rs",
+    "file/semaphore.rs",
     "file/flock/backend.rs",
     "file/kernel_queue.rs",
     "file/recheck.rs",

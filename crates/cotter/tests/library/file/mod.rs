@@ -2,5 +2,6 @@
 
 mod api;
 mod loss;
+mod permits;
 mod place;
 mod readers;

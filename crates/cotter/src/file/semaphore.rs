@@ -1,0 +1,191 @@
+//! Taking permits, and their limit.
+//!
+//! Whoever takes permits, or changes their limit, has the exclusive lock on the lock file meanwhile: the gate. It is not kept.
+//! The limit is in the lock file, and counts while permits are taken.
+
+use super::acquire::{MAX_RESTARTS, replaced};
+use super::backend::Files;
+use super::errors::fault;
+use super::held::{Held, HeldAs};
+use super::lock::{LockFile, LockKind};
+use super::paths::LockPaths;
+use super::permits::Taken;
+use super::state::State;
+use crate::backend::{Claim, Grant, Mode, Session};
+use crate::clock::unix_micros;
+use crate::{Error, ErrorKind, Moment, Name, Result};
+use std::thread;
+use std::time::Duration;
+
+/// The outcome of one try for permits.
+pub(super) enum PermitTry {
+    Granted(Grant),
+    /// Too few are free, or others wait for them.
+    Busy(Busy),
+    /// The lock file was replaced meanwhile.
+    Again,
+}
+
+/// The reason why there are no permits for a claim.
+#[derive(Default)]
+pub(super) struct Busy {
+    /// The limit at that time.
+    pub(super) limit: u32,
+    /// The permits whose return is to be waited for; none where the gate was closed all the time.
+    pub(super) taken: Vec<Taken>,
+}
+
+/// The state of the gate, after trying to close it behind the caller.
+enum Gate {
+    Closed(LockFile),
+    /// The name is in use as a lock.
+    Locked(Mode),
+    /// A process stays behind it for longer than any should.
+    Stuck,
+}
+
+/// A process behind the gate makes some dozens of system calls. One that finds it closed tries this often without a pause,
+/// and then this often with one.
+const SPINS: usize = 20;
+const NAPS: usize = 50;
+const NAP: Duration = Duration::from_micros(100);
+
+impl Files {
+    /// Tries to take permits. `seen` is the limit that a queued claim saw when it came; any other claim does not overtake
+    /// those who wait.
+    pub(super) fn take_permits(
+        &self,
+        claim: &Claim,
+        paths: &LockPaths,
+        seen: Option<u32>,
+    ) -> Result<Result<Grant, Busy>> {
+        for _ in 0..MAX_RESTARTS {
+            match self.take_permits_once(claim, paths, seen).map_err(|e| e.with_name(&claim.name))? {
+                PermitTry::Granted(grant) => return Ok(Ok(grant)),
+                PermitTry::Busy(busy) => return Ok(Err(busy)),
+                PermitTry::Again => {}
+            }
+        }
+        Err(replaced(paths).with_name(&claim.name))
+    }
+
+    fn take_permits_once(&self, claim: &Claim, paths: &LockPaths, seen: Option<u32>) -> Result<PermitTry> {
+        let as_of = self.clock.now();
+        self.check_directory(as_of)?;
+        match self.close_gate(paths)? {
+            Gate::Closed(gate) => {
+                let tried = self.behind_gate(claim, paths, seen, &gate, as_of);
+                gate.free();
+                tried
+            }
+            Gate::Locked(mode) => Err(claim.mode.mismatch(mode)),
+            Gate::Stuck => Ok(PermitTry::Busy(Busy::default())),
+        }
+    }
+
+    fn close_gate(&self, paths: &LockPaths) -> Result<Gate> {
+        let opened = LockFile::open(&paths.lock, &self.directory.access)?;
+        for round in 0..SPINS + NAPS {
+            if opened.attempt(LockKind::Exclusive).map_err(|e| fault("locking", &paths.lock, e))? {
+                return Ok(Gate::Closed(opened));
+            }
+            if round < SPINS { thread::yield_now() } else { thread::sleep(NAP) }
+        }
+        // Only now: the record of a holder that was killed stays until the next one writes its own.
+        let state = State::read(opened.fd(), &paths.lock)?.filter(|state| state.held);
+        Ok(state.map_or(Gate::Stuck, |state| Gate::Locked(state.mode())))
+    }
+
+    fn behind_gate(
+        &self,
+        claim: &Claim,
+        paths: &LockPaths,
+        seen: Option<u32>,
+        gate: &LockFile,
+        as_of: Moment,
+    ) -> Result<PermitTry> {
+        let mut state = State::of(gate.fd(), &paths.lock, &claim.name)?;
+        let taken = paths.permits.clean()?;
+        let (take, limit) = limit_for(claim.mode, &state, !taken.is_empty(), seen)?;
+        let has_room = u64::from(take) + count(&taken) <= u64::from(limit);
+        if seen.is_none() && paths.queue.is_awaited()? {
+            if has_room {
+                // Nobody who waits takes them: perhaps none of them listens.
+                paths.queue.ask(None)?;
+            }
+            return Ok(PermitTry::Busy(Busy { limit, taken }));
+        }
+        if !has_room {
+            return Ok(PermitTry::Busy(Busy { limit, taken }));
+        }
+        let claim = Claim { mode: Mode::Permits { take, of: limit }, ..claim.clone() };
+        if state.shared {
+            paths.readers.clear();
+        }
+        let turns = state.grant(&claim, unix_micros(self.clock.wall()));
+        state.write(gate.fd(), &paths.lock)?;
+        let (own, file) = paths.permits.enter(&state)?;
+        let (paths, session) = (paths.clone(), Session::new());
+        let held = Held { claim, paths, file, access: HeldAs::Permits(own, gate.id), state, turns, session };
+        let grant = held.grant(as_of);
+        Ok(self.keep(held, seen.is_some(), grant)?.map_or(PermitTry::Again, PermitTry::Granted))
+    }
+
+    /// Whether there are permits for this claim now, as far as that can be seen from outside the gate.
+    pub(super) fn has_permits(&self, claim: &Claim, paths: &LockPaths) -> Result<bool> {
+        let opened = LockFile::open(&paths.lock, &self.directory.access)?;
+        let state = State::of(opened.fd(), &paths.lock, &claim.name)?;
+        let Mode::Permits { take, of } = claim.mode else { return Ok(false) };
+        let limit = if state.limit == 0 { of } else { state.limit };
+        Ok(u64::from(take) + count(&paths.permits.taken()?) <= u64::from(limit))
+    }
+
+    /// Changes the limit of a name that is in use as a semaphore, and wakes those who wait.
+    pub(super) fn change_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let paths = self.paths(name);
+        if rustix::fs::stat(&paths.lock).is_err() {
+            return Ok(());
+        }
+        let gate = match self.close_gate(&paths)? {
+            Gate::Closed(gate) => gate,
+            Gate::Locked(_) => return Ok(()),
+            Gate::Stuck => {
+                let why = format!("another process that uses {} does not go on", paths.lock.display());
+                return Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME));
+            }
+        };
+        let mut state = State::of(gate.fd(), &paths.lock, name)?;
+        let is_used = !paths.permits.taken()?.is_empty() || paths.queue.is_awaited()?;
+        if state.limit != 0 && is_used {
+            state.limit = of;
+            state.write(gate.fd(), &paths.lock)?;
+        }
+        gate.free();
+        paths.queue.ask(None)
+    }
+
+    /// Refuses a lock on a name whose permits are taken.
+    pub(super) fn refuse_semaphore(&self, claim: &Claim, paths: &LockPaths, state: &State) -> Result<()> {
+        if state.limit != 0 && !paths.permits.taken()?.is_empty() {
+            return Err(claim.mode.mismatch(state.mode()));
+        }
+        Ok(())
+    }
+}
+
+fn count(taken: &[Taken]) -> u64 {
+    taken.iter().map(|taken| u64::from(taken.count)).sum()
+}
+
+/// The number of permits that a claim takes, and the limit that counts for it. A queued claim accepts a limit that was set
+/// while it waited.
+fn limit_for(mode: Mode, state: &State, in_use: bool, seen: Option<u32>) -> Result<(u32, u32)> {
+    let Mode::Permits { take, of } = mode else { unreachable!("only permits are taken here") };
+    let was_set = seen.is_some_and(|seen| seen != 0 && state.limit != 0 && seen != state.limit);
+    let limit = if was_set { state.limit } else { of };
+    let differs = in_use && state.limit != 0 && state.limit != limit;
+    if differs || take > limit {
+        return Err(mode.mismatch(state.mode()));
+    }
+    Ok((take, limit))
+}
