@@ -21,6 +21,7 @@
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
 //! | at most so many at a time | [`Semaphore`] |
+//! | several at once, all or none | [`multi`] |
 //! | start when others have finished | [`Latch`] |
 //! | one leader, known to all | [`Election`] |
 //! | choose how long a lock is held without news of its holder | [`Lease`] |
@@ -81,10 +82,12 @@ mod engine;
 mod error;
 mod fence;
 mod guard;
+mod join;
 mod latch;
 mod lease;
 mod listing;
 mod loss;
+mod multi;
 mod mutex;
 mod name;
 mod notes;
@@ -132,6 +135,7 @@ pub use latch::{Latch, LatchEnd, LatchState};
 pub use lease::Lease;
 pub use listing::Records;
 pub use loss::{LossCause, Lost};
+pub use multi::{Multi, MultiGuard, multi};
 pub use mutex::Mutex;
 pub use name::Name;
 pub use op::Op;

@@ -31,6 +31,10 @@ impl Mutex {
         Self(LockRequest::new(core, name))
     }
 
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        self.0.core()
+    }
+
     /// The name of the lock.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(shared: Arc<Shared>, clock: Arc<dyn Clock>) -> Self {
-        let mut info = Info::new("memory", "memory of this process");
+        let mut info = Info::new("memory", format!("memory of this process (store {})", shared.number));
         info.capabilities = Capabilities {
             leases: true,
             ordered: true,

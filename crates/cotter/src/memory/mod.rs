@@ -19,6 +19,7 @@ use async_trait::async_trait;
 use notes::NoteTable;
 use state::Lock;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, SystemTime};
 
@@ -50,7 +51,10 @@ impl Default for Store {
 impl Store {
     /// An empty store.
     pub fn new() -> Self {
-        Self(Arc::new(Shared { time: OnceLock::new(), locks: Mutex::default(), notes: Arc::default() }))
+        static STORES: AtomicU64 = AtomicU64::new(1);
+        let number = STORES.fetch_add(1, Ordering::Relaxed);
+        let (time, locks, notes) = (OnceLock::new(), Mutex::default(), Arc::default());
+        Self(Arc::new(Shared { number, time, locks, notes }))
     }
 }
 
@@ -66,6 +70,8 @@ impl Connect for Store {
 /// The state that all clients of one store share.
 #[derive(Debug)]
 struct Shared {
+    /// Tells it from the other stores of this process.
+    number: u64,
     time: OnceLock<Time>,
     locks: Mutex<HashMap<Name, Lock>>,
     notes: Arc<NoteTable>,

@@ -6,6 +6,7 @@
 //! | `mutex`, `rwlock`, `semaphore` | what leases, owners and guards mean, on a clock that the test moves |
 //! | `latch`, `election` | parties that count down at once; leaders and those who follow |
 //! | `tickets` | locks that pass from one process to another |
+//! | `multi` | several locks at once |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
@@ -26,6 +27,7 @@ mod file;
 mod flock;
 mod handles;
 mod latch;
+mod multi;
 mod mutex;
 mod placement;
 #[cfg(feature = "redis")]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What the lower ring is made of, besides the stores.
 const LOWER: &[&str] =
-    &["backend", "clock", "error", "loss", "name", "random", "serialize", "sync", "sys", "token"];
+    &["backend", "clock", "error", "join", "loss", "name", "random", "serialize", "sync", "sys", "token"];
 const STORES: &[&str] = &["memory", "file", "redis"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.

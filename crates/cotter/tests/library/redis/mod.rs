@@ -10,6 +10,7 @@ mod latch;
 mod lost;
 mod many;
 mod missing;
+mod multi;
 mod older;
 mod oracle;
 mod outages;

@@ -1,0 +1,127 @@
+//! Several locks that are held together.
+
+use crate::join::{First, all};
+use crate::{Error, Expiring, Guard, Lost, Op, Released, Result};
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+/// Several locks that are held together, as one: a loss of one is a loss of all. Dropping it releases them in the
+/// background.
+///
+/// When one is lost, [`check`](Self::check), [`lost`](Self::lost) and [`scope`](Self::scope) say so. The others stay locked
+/// until this is dropped or released, so that nobody else starts beside work that has not stopped yet.
+///
+/// Each lock has a [token](Guard::token) of its own; give a resource the one of the lock that protects it.
+#[must_use = "a guard that is dropped at once frees the locks at once"]
+pub struct MultiGuard(Vec<Guard>);
+
+impl MultiGuard {
+    pub(super) fn new(guards: Vec<Guard>) -> Self {
+        Self(guards)
+    }
+
+    /// The guard of each lock, with its name and token, in the order in which they were locked.
+    pub fn guards(&self) -> &[Guard] {
+        &self.0
+    }
+
+    /// Whether all are still held as far as this process can know. Looks at the clock and asks nobody.
+    pub fn is_valid(&self) -> bool {
+        self.0.iter().all(Guard::is_valid)
+    }
+
+    /// How long all of them stay valid without another renewal: the shortest time. Zero once one is lost; `None` if all live
+    /// with the process or a session.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.0.iter().filter_map(Guard::remaining).min()
+    }
+
+    /// `Ok` while all are held. Looks at the clock first, so that a process that was paused finds out here.
+    ///
+    /// # Errors
+    /// [`Lost`] names the lock, and says why.
+    pub fn check(&self) -> Result<(), Lost> {
+        self.0.iter().try_for_each(Guard::check)
+    }
+
+    /// Completes when the first of them is lost, at its deadline at the latest. After a release it completes once the store
+    /// has answered that.
+    pub fn lost(&self) -> impl Future<Output = Lost> + Clone + Send + Unpin + use<> {
+        First(self.0.iter().map(Guard::lost).collect())
+    }
+
+    /// Completes `margin` before the first deadline, while all are still held; see [`Guard::expiring`].
+    pub fn expiring(
+        &self,
+        margin: Duration,
+    ) -> impl Future<Output = Result<Expiring, Lost>> + Clone + Send + Unpin + use<> {
+        First(self.0.iter().map(|guard| guard.expiring(margin)).collect())
+    }
+
+    /// Runs `work` until it is done or one of the locks is lost, whichever comes first. `Ok` means that all were still valid
+    /// when `work` returned.
+    ///
+    /// Cancel safety: as far as `work` is cancel safe; the locks stay held. A `work` that never yields is never stopped.
+    ///
+    /// # Errors
+    /// [`Lost`]; `work` was dropped at the point that it had reached.
+    pub async fn scope<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
+        let mut work = pin!(work);
+        let done = tokio::select! {
+            biased;
+            lost = self.lost() => return Err(lost),
+            done = &mut work => done,
+        };
+        self.check().map(|()| done)
+    }
+
+    /// Gives all of them back, at once. The answer is [`Released::AlreadyLost`] if one of them was lost before.
+    ///
+    /// Cancel safety: the release is carried out even if the call is dropped or never polled.
+    ///
+    /// # Errors
+    /// As [`Guard::release`], of the first lock that was not given back; the others are given back all the same.
+    pub fn release(self) -> Op<Released> {
+        self.part(Guard::release, |answers| {
+            let held = answers.iter().copied().max_by_key(|answer| match answer {
+                Released::Yes => 0,
+                Released::StillHeld(n) => *n,
+                Released::AlreadyLost => usize::MAX,
+            });
+            held.unwrap_or(Released::Yes)
+        })
+    }
+
+    /// The same at the end of work that needed the locks: `Ok` means that all were held until now.
+    ///
+    /// Cancel safety: as for [`release`](Self::release).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if one of them was lost before; otherwise as [`release`](Self::release).
+    pub fn finish(self) -> Op<()> {
+        self.part(Guard::finish, |_| ())
+    }
+
+    fn part<T: Send + 'static, A>(self, how: fn(Guard) -> Op<T>, sum: fn(Vec<T>) -> A) -> Op<A>
+    where
+        A: Send + 'static,
+    {
+        let engine = self.0.first().map(Guard::engine);
+        let parting = async move {
+            let answers = all(self.0.into_iter().map(how)).await;
+            answers.into_iter().collect::<Result<Vec<T>, Error>>().map(sum)
+        };
+        match engine {
+            Some(engine) => Op::new(&engine, parting),
+            None => Op::detached(parting),
+        }
+    }
+}
+
+impl fmt::Debug for MultiGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MultiGuard").field(&self.0).finish()
+    }
+}

@@ -1,0 +1,55 @@
+//! Locks of a real server together with those of another store.
+
+use crate::multi::sixteen_tasks_in_both_orders;
+use cotter::{Client, ErrorKind, memory, multi};
+use cotter_testkit::servers::{Proxy, Redis};
+use std::time::Duration;
+
+#[test]
+#[ignore = "needs redis-server"]
+fn sixteen_tasks_lock_a_server_and_the_memory_in_both_orders() {
+    let (server, store) = (Redis::start(), memory::Store::new());
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let memory = Client::builder().backend(store.clone()).connect().wait().unwrap();
+            [Client::connect(server.url("")).wait().unwrap(), memory]
+        })
+        .collect();
+    sixteen_tasks_in_both_orders(|task| {
+        let [redis, memory] = &clients[task % clients.len()];
+        vec![redis.mutex("a"), memory.mutex("a"), redis.mutex("b")]
+    });
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn none_is_held_when_a_server_is_down() {
+    let (server, store) = (Redis::start(), memory::Store::new());
+    let proxy = Proxy::start(server.port());
+    let give_up = Duration::from_millis(500);
+    let redis = Client::builder().url(proxy.redis_url("")).give_up(give_up).connect().wait().unwrap();
+    let connect = || Client::builder().backend(store.clone()).connect().wait().unwrap();
+    let (memory, other) = (connect(), connect());
+    proxy.refuse(true);
+    proxy.cut();
+    let all = multi([&redis.mutex("a"), &memory.mutex("a"), &memory.mutex("b")]);
+    for error in [
+        all.try_lock().wait().unwrap_err(),
+        all.try_lock_for(give_up).wait().unwrap_err(),
+        all.lock().wait().unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        for name in ["a", "b"] {
+            let held = other.mutex(name).try_lock().wait().unwrap();
+            assert!(held.is_some(), "violation[left-behind]: {name:?} is held");
+        }
+    }
+    proxy.refuse(false);
+    all.try_lock_for(Duration::from_secs(20))
+        .wait()
+        .unwrap()
+        .expect("it is up again")
+        .finish()
+        .wait()
+        .unwrap();
+}
