@@ -123,7 +123,7 @@ fn doctor_promises_no_more_than_what_it_has_found() {
 #[test]
 #[ignore = "needs redis-server"]
 fn older_modes_show_and_evict_one_lock() {
-    let redis = Redis::start();
+    let redis = Redis::restricted();
     let env = TestEnv::new();
     let cotter = |options: &str, args: &[&str]| {
         Running::start(env.cotter(args).env("COTTER_URL", redis.url(options))).end()

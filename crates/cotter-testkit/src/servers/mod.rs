@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
+//! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
 //! | `proxy` | the proxy |
@@ -12,6 +13,7 @@
 //! Each kind of server is a file here. Its `start` panics where the program is missing: tests that need it are ignored with
 //! its name, and `scripts/servers` installs it.
 
+mod acl;
 mod fault_rates;
 mod kept;
 mod proxy;
@@ -19,6 +21,7 @@ mod redis;
 mod skew;
 mod wire;
 
+pub use acl::acl_rule;
 pub use fault_rates::FaultRates;
 pub use kept::Kept;
 pub use proxy::{Loss, Proxy};

@@ -1,6 +1,6 @@
 //! A real `redis-server`.
 
-use super::{Wire, free_port, skew};
+use super::{Wire, acl, free_port, skew};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 pub struct RedisBuilder {
     args: Vec<String>,
     skewed: bool,
+    restricted: bool,
 }
 
 /// A running `redis-server`, without persistence unless asked for; ends when it is dropped.
@@ -47,6 +48,14 @@ impl RedisBuilder {
         self
     }
 
+    /// With the users of `docs/stores.md`: the [URLs](Redis::url) name the one for their mode.
+    #[must_use]
+    pub fn restricted(mut self) -> Self {
+        self.restricted = true;
+        self.args.extend(acl::settings());
+        self
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
@@ -74,6 +83,14 @@ impl Redis {
     /// As [`RedisBuilder::start`].
     pub fn start() -> Self {
         RedisBuilder::default().start()
+    }
+
+    /// A server with defaults and the users of `docs/stores.md`, see [`RedisBuilder::restricted`].
+    ///
+    /// # Panics
+    /// As [`RedisBuilder::start`].
+    pub fn restricted() -> Self {
+        Self::builder().restricted().start()
     }
 
     /// Settings before the start.
@@ -189,7 +206,8 @@ impl Redis {
 
     /// A URL with these options: `""` or `"mode=plain&retry=5ms"`.
     pub fn url(&self, options: &str) -> String {
-        format!("redis://127.0.0.1:{}?{options}", self.port)
+        let credentials = if self.builder.restricted { acl::credentials(options) } else { String::new() };
+        format!("redis://{credentials}127.0.0.1:{}?{options}", self.port)
     }
 
     /// Sends one command on a connection of its own; the answer as it stands on the wire, without type signs.

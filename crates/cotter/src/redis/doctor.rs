@@ -23,7 +23,7 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     }
     match link.query(&redis::cmd("INFO")).await {
         Ok((value, _)) => from_info(&text(value), options, &mut findings),
-        Err(e) => findings.push(unknown("server", "INFO", &e)?),
+        Err(e) => findings.push(unknown("version, role, replicas, memory", "INFO", &e)?),
     }
     for (setting, judge) in SETTINGS {
         let ask = redis::cmd("CONFIG").arg("GET").arg(*setting).to_owned();

@@ -6,9 +6,9 @@ use cotter::redis::Store;
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
 
-/// A store on a server of its own.
+/// A store on a server of its own, as the user of docs/stores.md for the mode.
 fn fixture(options: &str) -> Fixture {
-    let server = Arc::new(Redis::start());
+    let server = Arc::new(Redis::restricted());
     let store = Store::from_url(server.url(options)).expect("a good URL");
     let native = !options.contains("mode=");
     let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };

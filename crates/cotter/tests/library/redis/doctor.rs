@@ -1,8 +1,8 @@
 //! What the doctor says of a server, and the rights that it needs.
 
-use super::setup::{client, eventually, queued};
+use super::setup::{client, eventually};
 use cotter::{Client, Filter, Finding, Level, Released, Severity};
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, acl_rule};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(20);
@@ -97,47 +97,77 @@ async fn older_modes_are_judged_by_what_they_are() {
     }
 }
 
-/// The line of the documentation, word by word.
-fn documented_rights() -> Vec<String> {
-    let page = include_str!("../../../../../docs/stores.md");
-    let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).expect("a rule in the page");
-    line.split_whitespace().map(str::to_owned).collect()
+const MODES: [(&str, &str); 3] = [("native", ""), ("plain", "mode=plain"), ("getset", "mode=getset")];
+
+/// Conformance and many other tests run as the users of the documentation; here is what these must not do.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_rules_of_the_documentation_deny_everything_else() {
+    let server = Redis::start();
+    for (mode, _) in MODES {
+        let rule = acl_rule(mode);
+        assert_eq!(server.command(&rule), "OK", "{mode}");
+        let (user, password) = (rule[2], rule.iter().find_map(|word| word.strip_prefix('>')).unwrap());
+        let mut wire = server.wire();
+        assert_eq!(wire.command(&["AUTH", user, password]).unwrap(), "OK");
+        for words in [
+            &["CONFIG", "GET", "dir"][..],
+            &["CONFIG", "SET", "appendonly", "no"],
+            &["KEYS", "*"],
+            &["FLUSHALL"],
+            &["FLUSHDB"],
+            &["SHUTDOWN"],
+            &["ACL", "LIST"],
+            &["CLIENT", "KILL", "TYPE", "normal"],
+            &["SCRIPT", "FLUSH"],
+            &["GET", "another:key"],
+            &["SET", "another:key", "value"],
+            &["EVAL", "return redis.call('GET', 'another:key')", "0"],
+            &["PUBLISH", "another:channel", "text"],
+            &["SUBSCRIBE", "another:channel"],
+        ] {
+            let answer = wire.command(words).unwrap();
+            let denied = ["NOPERM", "can't access"].iter().any(|code| answer.contains(code));
+            assert!(denied, "{mode} {words:?}: {answer}");
+        }
+    }
 }
 
 #[tokio::test]
 #[ignore = "needs redis-server"]
-async fn the_rights_of_the_documentation_are_enough() {
-    let server = Redis::start();
-    let rule = documented_rights();
-    let rule: Vec<&str> = rule.iter().map(String::as_str).collect();
-    assert_eq!(server.command(&rule), "OK");
-    let user = rule[2];
-    let password = rule.iter().find_map(|word| word.strip_prefix('>')).expect("a password");
-    let url = format!("redis://{user}:{password}@127.0.0.1:{}", server.port());
-    let (one, other) = (client(&url, Duration::from_millis(900)).await, Client::connect(&url).await.unwrap());
+async fn the_doctor_says_what_it_is_not_allowed_to_read() {
+    let server = Redis::restricted();
+    for (mode, options) in MODES {
+        for subject in
+            ["version, role, replicas, memory", "maxmemory-policy", "min-replicas-to-write", "persistence"]
+        {
+            let said = finding(&server, options, subject).await;
+            assert!(said.severity == Severity::Warning, "{mode}: {said}");
+            assert!(said.message.contains("not allowed here"), "{mode}: {said}");
+        }
+    }
+    assert_eq!(finding(&server, "", "permissions").await.severity, Severity::Ok);
+    for (mode, options) in MODES {
+        let words = ["ACL", "SETUSER", acl_rule(mode)[2], "+info", "+config|get"];
+        assert_eq!(server.command(&words), "OK");
+        let findings = client(&server.url(options), TTL).await.diagnose().await.unwrap();
+        assert!(findings.iter().all(|f| !f.message.contains("not allowed")), "{mode}: {findings:?}");
+    }
+}
+
+/// What other tests under the rule do not do: another database, listing and keeping through the engine.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_native_rule_is_enough_for_a_client() {
+    let server = Redis::restricted();
+    assert_eq!(server.command(&["ACL", "SETUSER", acl_rule("native")[2], "+select"]), "OK");
+    let url = server.url("").replace("?", "/3?");
+    let (one, other) = (client(&url, TTL).await, Client::connect(&url).await.unwrap());
     let guard = one.mutex("a").lock().await.unwrap();
-    guard.put_note("text").await.unwrap();
-    assert_eq!(other.note("a").await.unwrap().unwrap().bytes, b"text");
-    other.swap_note("a", "key", 0, "text").await.unwrap().expect("there was none");
-    tokio::time::sleep(Duration::from_millis(1500)).await;
-    guard.extend(TTL).await.unwrap();
-    let waiting = tokio::spawn(other.mutex("a").lock());
-    eventually("it waits", || queued(&server, "a") == 1).await;
     assert_eq!(other.list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
     assert!(other.holder("a").await.unwrap().is_some());
-    guard.finish().await.unwrap();
-    let second =
-        tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("woken").unwrap().unwrap();
-    assert_eq!(second.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
-    let third = one.mutex("a").lock().await.unwrap();
-    drop(other.evict("a").await.unwrap());
-    drop(third);
-    let findings = other.diagnose().await.unwrap();
-    assert!(findings.iter().all(|f| !f.message.contains("forbidden")), "{findings:?}");
-    assert!(
-        findings.iter().any(|f| f.subject == "permissions" && f.severity == Severity::Ok),
-        "{findings:?}"
-    );
+    assert_eq!(guard.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
+    one.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }
 
 /// What is missing is named, instead of "permissions ok".

@@ -1,0 +1,44 @@
+//! The ACL rules of `docs/stores.md`: for each mode a user who has the permissions that the page lists and no others.
+
+/// The page, which is tested word by word.
+const PAGE: &str = include_str!("../../../../docs/stores.md");
+
+const MODES: [&str; 3] = ["native", "plain", "getset"];
+
+/// The rule of a mode as the page prints it, word by word: `ACL SETUSER`, the name of the user, and its permissions.
+///
+/// # Panics
+/// When the page has no such rule.
+pub fn acl_rule(mode: &str) -> Vec<&'static str> {
+    let user = user(mode);
+    let rules = PAGE.lines().filter(|line| line.starts_with("ACL SETUSER ")).map(str::split_whitespace);
+    let mut rules = rules.map(Iterator::collect::<Vec<_>>).filter(|rule| rule[2] == user);
+    rules.next().unwrap_or_else(|| panic!("docs/stores.md has no rule for {user}"))
+}
+
+/// The user of the page for a mode.
+fn user(mode: &str) -> String {
+    if mode == "native" { "cotter".into() } else { format!("cotter-{mode}") }
+}
+
+/// The settings of a server that has these users. The keys of the older modes are the names of the locks, for which the page
+/// has an example; here they are all keys.
+pub(super) fn settings() -> Vec<String> {
+    let setting = |mode| {
+        let permission = |word: &&'static str| match word.starts_with('~') && mode != "native" {
+            true => "~*",
+            false => *word,
+        };
+        let words = acl_rule(mode).iter().skip(2).map(permission).map(str::to_owned).collect::<Vec<_>>();
+        [vec!["--user".to_owned()], words].concat()
+    };
+    MODES.iter().copied().flat_map(setting).collect()
+}
+
+/// User name and password for a URL with these options, with the sign behind them.
+pub(super) fn credentials(options: &str) -> String {
+    let mode = options.split('&').find_map(|option| option.strip_prefix("mode=")).unwrap_or("native");
+    let rule = acl_rule(mode);
+    let password = rule.iter().find_map(|word| word.strip_prefix('>')).expect("a password");
+    format!("{}:{password}@", rule[2])
+}
