@@ -11,6 +11,7 @@ use crate::list::List;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::show::Show;
+use crate::ticket::{Acquire, Release, Renew};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
 
 /// The maximum width of help texts.
@@ -92,6 +93,9 @@ pub(crate) enum Command {
     Show(Show),
     #[command(visible_alias = "break")]
     Evict(Evict),
+    Acquire(Acquire),
+    Renew(Renew),
+    Release(Release),
     Doctor(Doctor),
     Schedule(Schedule),
     Jobs(Jobs),

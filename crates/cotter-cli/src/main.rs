@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `args`, `global`, `usage`, `generate` | the command line; global options; usage errors and help; completions and manual pages |
 //! | `run/`, `command/` | `cotter run`; a command under a guard, in its shim |
+//! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `bench/`, `demo/` | measurements; demonstrations |
@@ -39,6 +40,7 @@ mod status_line;
 mod stop_signals;
 mod store;
 mod table;
+mod ticket;
 mod usage;
 
 use args::{Cli, Command};
@@ -52,7 +54,13 @@ fn main() -> ExitCode {
     }
     let cli = match args::read() {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error).into(),
+        Err(error) => {
+            let exit = usage::answer(&error);
+            if std::env::args_os().any(|word| word == "acquire") {
+                ticket::fail_in_shell(exit);
+            }
+            return exit.into();
+        }
     };
     let global = &cli.global;
     let console = Console::new(global.color, global.quiet, global.verbose, global.json);
@@ -60,7 +68,10 @@ fn main() -> ExitCode {
         console.failure(&failure);
         failure.exit
     });
-    if matches!(cli.command, Command::Run(_)) {
+    if matches!(cli.command, Command::Acquire(_)) {
+        ticket::fail_in_shell(exit);
+    }
+    if matches!(cli.command, Command::Run(_) | Command::Acquire(_)) {
         raise::if_parent_expects_it(exit);
     }
     exit.into()
@@ -87,6 +98,9 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         let store = store::choose(&cli.global, None, |key| std::env::var_os(key))?;
         match &cli.command {
             Command::Run(args) => run::run(args, &store, console).await,
+            Command::Acquire(args) => ticket::acquire(args, &store, console).await,
+            Command::Renew(args) => ticket::renew(args, &store, console).await,
+            Command::Release(args) => ticket::release(args, &store, console).await,
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,

@@ -21,6 +21,7 @@ mod sink;
 mod wait;
 
 pub(crate) use args::Run;
+pub(crate) use monitor::{WaitMonitor, busy_message};
 
 use crate::command::signals::Signals;
 use crate::command::{Child, Grace, Launch, Outcome, Step, Watch, reap_as_init, restore_lease, stop};

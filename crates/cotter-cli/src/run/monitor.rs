@@ -1,6 +1,5 @@
 //! The waiting line: who holds the lock, and whether the store answers.
 
-use super::args::Run;
 use super::held::{inside, is_held_above};
 use crate::duration::{since, words};
 use crate::output::{Console, Failure, clean};
@@ -24,7 +23,7 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// On a terminal it shows the holder in a status line, with `--verbose` it prints the line once, and otherwise nothing: a
 /// wait is not worth a mail from cron.
-pub(super) struct WaitMonitor<'a> {
+pub(crate) struct WaitMonitor<'a> {
     client: &'a Client,
     name: &'a Name,
     console: &'a Console,
@@ -77,7 +76,7 @@ fn ordinal(n: u32) -> String {
 }
 
 impl<'a> WaitMonitor<'a> {
-    pub(super) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
+    pub(crate) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
         let live = StatusLine::new(!console.quiet);
         let is_printed = !console.verbose;
         Self {
@@ -93,7 +92,7 @@ impl<'a> WaitMonitor<'a> {
     }
 
     /// Returns only if waiting is of no use.
-    pub(super) async fn watch(mut self) -> Failure {
+    pub(crate) async fn watch(mut self) -> Failure {
         sleep(FIRST_LINE_AFTER).await;
         loop {
             let begin = Instant::now();
@@ -144,9 +143,9 @@ impl<'a> WaitMonitor<'a> {
 }
 
 /// The message about giving up.
-pub(super) fn busy_message(args: &Run, name: &Name, record: Option<&Record>) -> String {
+pub(crate) fn busy_message(wait: Option<Duration>, name: &Name, record: Option<&Record>) -> String {
     let held = record.and_then(held_by).map_or_else(|| "is busy".to_owned(), |by| format!("is held by {by}"));
-    match args.wait {
+    match wait {
         Some(wait) => format!("{name} {held}; gave up after {}", words(wait)),
         None => format!("{name} {held}; gave up"),
     }

@@ -47,7 +47,7 @@ pub(super) async fn acquire(
         Acquired::Busy => {
             let record =
                 timeout(HOLDER_TIMEOUT, client.holder(name)).await.ok().and_then(Result::ok).flatten();
-            console.remark(&busy_message(args, name, record.as_ref()));
+            console.remark(&busy_message(args.wait, name, record.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),

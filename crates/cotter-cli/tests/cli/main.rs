@@ -28,5 +28,6 @@ mod shared;
 mod shim;
 mod signals;
 mod terminal;
+mod tickets;
 mod usage;
 mod waiting;

@@ -1,0 +1,135 @@
+//! `cotter acquire`: takes a lock and leaves it to a ticket.
+
+use super::keeper;
+use super::text::TicketText;
+use super::wait::{Waited, wait};
+use crate::duration::{parse, parse_positive};
+use crate::exit::Exit;
+use crate::output::{Console, Failure};
+use crate::run::held::Held;
+use crate::store::Chosen;
+use clap::Args;
+use cotter::{Client, FencingToken, Lease, Name};
+use serde_json::json;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Acquire a lock for a script that cannot run under `cotter run`
+///
+/// Prints shell code that sets and exports COTTER_TICKET and COTTER_TOKEN; if the lock was not acquired, shell code that
+/// fails. `cotter renew` and `cotter release` take the ticket from the environment:
+///
+///   eval "$(cotter acquire nightly --wait 1m --pid $$)" || exit
+///   pg_dump shop > dump.sql
+///   cotter release
+///
+/// With --pid, a process in the background renews the lock and releases it when process PID has ended, however it ended.
+/// Without --pid nobody renews it: it is lost after --ttl, unless `cotter renew` is called in time. Nothing stops the script
+/// when the lock is lost; prefer `cotter run` wherever it is possible.
+///
+/// Whoever has the ticket can release the lock: treat it like a password.
+#[derive(Debug, Args)]
+pub(crate) struct Acquire {
+    /// Keep the lock until this process ends, usually the shell itself: $$
+    #[arg(long, value_name = "PID")]
+    pub(super) pid: Option<u32>,
+    /// How long the lock lasts without a renewal; with --pid: how long it outlives a keeper that is dead or disconnected
+    /// [default with --pid: 30s]
+    #[arg(long, value_name = "DUR", required_unless_present = "pid", allow_hyphen_values = true, value_parser = parse_positive)]
+    ttl: Option<Duration>,
+    /// Take a shared lock, which several holders can have at once
+    #[arg(short, long)]
+    pub(super) shared: bool,
+    /// Give up immediately if the lock is held
+    #[arg(short, long, conflicts_with = "wait")]
+    pub(super) no_wait: bool,
+    /// Give up after this time, for example 5s or 1m30s [default: wait forever]
+    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
+    pub(super) wait: Option<Duration>,
+    /// The exit code if the lock was not acquired
+    #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
+    pub(super) busy_code: u8,
+    /// A label of the holder, shown to others in addition to host and process
+    #[arg(long, value_name = "TEXT")]
+    pub(super) label: Option<String>,
+    /// This process is the keeper
+    #[arg(long, hide = true, requires = "pid")]
+    keeper: bool,
+    /// The name of the lock: 1 to 512 bytes, no control characters
+    pub(super) name: String,
+}
+
+/// The ttl of a lock that is renewed by a keeper.
+const KEPT_TTL: Duration = Duration::from_secs(30);
+
+impl Acquire {
+    pub(super) fn ttl(&self) -> Duration {
+        self.ttl.unwrap_or(KEPT_TTL)
+    }
+}
+
+/// What `acquire` has got.
+pub(super) struct Acquired {
+    pub(super) ticket: TicketText,
+    pub(super) token: FencingToken,
+}
+
+/// Takes the lock and prints the ticket.
+pub(crate) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    match args.pid {
+        _ if args.keeper => keeper::run(args, store, console).await,
+        Some(_) => keeper::start(args, store, console).await,
+        None => take(args, store, console).await,
+    }
+}
+
+/// Prints shell code that fails like this process, however early it failed: in `eval`, the exit code of a command
+/// substitution is lost.
+pub(crate) fn fail_in_shell(exit: Exit) {
+    let is_json = std::env::args_os().any(|word| word == "--json");
+    if exit.code() != 0 && !is_json {
+        let _ = writeln!(io::stdout(), "(exit {})", exit.code());
+    }
+}
+
+async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let name = Name::new(&args.name)?;
+    let mut builder = Client::builder().lease(Lease::fixed(args.ttl()));
+    if let Some(label) = &args.label {
+        builder = builder.label(label);
+    }
+    let client = store.connect(builder, console).await?;
+    let info = client.info();
+    if !info.capabilities.tickets || info.scheme == "memory" {
+        return Err(Failure::usage(format!(
+            "{}: a lock lives with a process here: add --pid $$ to keep it until the shell ends, or use cotter run",
+            info.variant
+        )));
+    }
+    Held::above(|key| std::env::var_os(key))?.refuse(&client, &name)?;
+    let guard = match wait(args, &client, &name, console).await? {
+        Waited::Held(guard) => guard,
+        Waited::Ended(exit) => return Ok(exit),
+    };
+    let ticket = guard.into_ticket(args.ttl()).await?;
+    let acquired = Acquired { token: ticket.token(), ticket: TicketText::Leased(ticket.clone()) };
+    if let Err(failure) = print(&name, &acquired, console) {
+        // Nobody has the ticket.
+        let _ = client.release_ticket(&ticket).await;
+        return Err(failure.into());
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn print(name: &Name, acquired: &Acquired, console: &Console) -> io::Result<()> {
+    let Acquired { ticket, token } = acquired;
+    let mut out = console.out();
+    if console.json {
+        let object =
+            json!({ "name": name.as_str(), "token": token.to_string(), "ticket": ticket.to_string() });
+        writeln!(out, "{object}")?;
+    } else {
+        writeln!(out, "export COTTER_TICKET={ticket} COTTER_TOKEN={token}")?;
+    }
+    out.flush()
+}
