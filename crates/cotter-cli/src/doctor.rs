@@ -89,10 +89,11 @@ fn lifetime(capabilities: Capabilities) -> &'static str {
 }
 
 /// The capabilities that commands make use of: the key for programs, the text for people, and whether the store has it.
-fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 3] {
+fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 4] {
     [
         ("leases", "leases", capabilities.leases),
         ("shared_locks", "shared locks", capabilities.shared),
+        ("permits", "semaphores", capabilities.permits),
         ("keep_for", "keeping a lock without a process", capabilities.keep_for),
     ]
 }

@@ -7,13 +7,14 @@ use crate::show;
 use crate::store::Chosen;
 use crate::table;
 use clap::Args;
-use cotter::{Client, Filter, Record};
+use cotter::{Client, Filter, Name, Record};
 use std::collections::BTreeMap;
 use std::io::Write;
 
 /// List the locks that are held
 ///
-/// Sorted by name, with one line per holder; a shared lock can have several.
+/// Sorted by name, with one line per holder; a shared lock and a semaphore can have several. PERMITS is the number of permits
+/// taken and their limit.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// List only names that begin with this
@@ -42,6 +43,15 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
         }
         return Ok(Exit::Done);
     }
+    print(&records, args, &client, console)
+}
+
+fn print(
+    records: &BTreeMap<Name, Record>,
+    args: &List,
+    client: &Client,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let rows: Vec<_> = records.values().flat_map(lines).collect();
     if rows.is_empty() {
         let (whose, which) = (clean(&client.info().instance), beginning(args));
@@ -50,8 +60,29 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
             false => format!("no lock{which} is held in {whose}"),
         });
     }
-    table::print(["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING"], rows, console)?;
+    let head = ["NAME", "HELD BY", "MODE", "HELD FOR", "LEFT", "TOKEN", "WAITING"];
+    // Most listings have no semaphores.
+    if records.values().all(|record| show::permits(record).is_none()) {
+        table::print(head, rows, console)?;
+    } else {
+        let taken = records.values().flat_map(taken);
+        let rows = rows.into_iter().zip(taken).map(|(row, taken)| with(row, taken));
+        table::print(with(head, "PERMITS"), rows, console)?;
+    }
     Ok(Exit::Done)
+}
+
+/// A row with one more column.
+fn with<T>(row: [T; 7], last: T) -> [T; 8] {
+    let [a, b, c, d, e, f, g] = row;
+    [a, b, c, d, e, f, g, last]
+}
+
+/// The permits taken and their limit, for each line of a name.
+fn taken(record: &Record) -> Vec<String> {
+    let first = show::permits(record).map_or_else(|| "-".to_owned(), |p| format!("{}/{}", p.taken, p.limit));
+    let others = record.holders.iter().skip(1).map(|_| String::new());
+    std::iter::once(first).chain(others).collect()
 }
 
 fn beginning(args: &List) -> String {
@@ -72,7 +103,7 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
         [
             first(&name),
             clean(&holder.label),
-            show::mode(holder.mode).0.to_owned(),
+            show::mode(holder.mode),
             holder.since.map_or_else(none, |then| words(since(then))),
             holder.remaining.map_or_else(none, words),
             show::token(holder).unwrap_or_else(none),

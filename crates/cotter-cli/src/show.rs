@@ -44,12 +44,15 @@ fn text(record: &Record) -> String {
         lines.push(("held by", "nobody".into()));
         lines.extend(record.last_token.map(|t| ("last token", t.to_string())));
     }
+    if let Some(Permits { taken, limit }) = permits(record) {
+        lines.push(("permits", format!("{taken} of {limit} taken")));
+    }
     for (i, holder) in record.holders.iter().enumerate() {
         if i > 0 {
             lines.push(("", String::new()));
         }
         lines.push(("held by", clean(&holder.label)));
-        lines.push(("mode", mode(holder.mode).0.into()));
+        lines.push(("mode", mode(holder.mode)));
         lines.extend(token(holder).map(|token| ("token", token)));
         lines.extend(holder.pid.map(|pid| ("process", pid.to_string())));
         lines.extend(holder.since.map(|t| ("since", format!("{} ({} ago)", stamp(t), words(since(t))))));
@@ -64,6 +67,7 @@ pub(crate) fn json(record: &Record) -> String {
     let lock = Lock {
         name: &record.name,
         held: !record.holders.is_empty(),
+        permits: permits(record),
         holders: record.holders.iter().map(HolderJson::from).collect(),
         waiters: record.waiters,
         last_token: record.last_token.map(|t| t.to_string()),
@@ -75,6 +79,9 @@ pub(crate) fn json(record: &Record) -> String {
 struct Lock<'a> {
     name: &'a str,
     held: bool,
+    /// Absent for a lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permits: Option<Permits>,
     holders: Vec<HolderJson<'a>>,
     waiters: Option<u32>,
     last_token: Option<String>,
@@ -84,9 +91,9 @@ struct Lock<'a> {
 struct HolderJson<'a> {
     label: &'a str,
     mode: &'static str,
-    /// The number of permits taken, and the total; absent for a lock.
+    /// The number of permits that it holds; absent for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
-    permits: Option<(u32, u32)>,
+    permits: Option<u32>,
     /// Absent if the store has no tokens.
     token: Option<String>,
     pid: Option<u32>,
@@ -96,10 +103,13 @@ struct HolderJson<'a> {
 
 impl<'a> From<&'a Holder> for HolderJson<'a> {
     fn from(holder: &'a Holder) -> Self {
-        let (mode, permits) = mode(holder.mode);
+        let permits = match holder.mode {
+            Mode::Permits { take, .. } => Some(take),
+            _ => None,
+        };
         Self {
             label: &holder.label,
-            mode,
+            mode: word(holder.mode),
             permits,
             token: token(holder),
             pid: holder.pid,
@@ -114,13 +124,39 @@ pub(crate) fn token(holder: &Holder) -> Option<String> {
     (holder.token.get() > 0).then(|| holder.token.to_string())
 }
 
-/// The mode as a word, and the number of permits taken and in total.
-pub(crate) fn mode(mode: Mode) -> (&'static str, Option<(u32, u32)>) {
+/// The permits of a semaphore that is in use.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Permits {
+    /// More than the limit, for a while, after that was lowered.
+    pub(crate) taken: u64,
+    pub(crate) limit: u32,
+}
+
+/// The permits of this name; `None` for a lock.
+pub(crate) fn permits(record: &Record) -> Option<Permits> {
+    let each = record.holders.iter().filter_map(|holder| match holder.mode {
+        Mode::Permits { take, of } => Some((u64::from(take), of)),
+        _ => None,
+    });
+    let (taken, limits): (Vec<_>, Vec<_>) = each.unzip();
+    Some(Permits { taken: taken.iter().sum(), limit: *limits.first()? })
+}
+
+/// The mode, with the number of permits, for people.
+pub(crate) fn mode(mode: Mode) -> String {
     match mode {
-        Mode::Exclusive => ("exclusive", None),
-        Mode::Shared => ("shared", None),
-        Mode::Permits { take, of } => ("permits", Some((take, of))),
-        _ => ("unknown", None),
+        Mode::Permits { take: 1, .. } => "1 permit".to_owned(),
+        Mode::Permits { take, .. } => format!("{take} permits"),
+        other => word(other).to_owned(),
+    }
+}
+
+fn word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Exclusive => "exclusive",
+        Mode::Shared => "shared",
+        Mode::Permits { .. } => "permits",
+        _ => "unknown",
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Waits for the lock NAME, runs CMD while holding it, releases it, and exits with the exit code of CMD.
 ///
 /// CMD runs in its own process group, with COTTER_NAME, COTTER_TOKEN and COTTER_URL in its environment. The token is
-/// larger with every holder: have whatever CMD writes to reject smaller ones. TERM, INT, HUP, QUIT, USR1 and USR2 are
+/// larger with every holder: have whatever CMD writes to reject smaller ones (not with --limit). TERM, INT, HUP, QUIT, USR1 and USR2 are
 /// forwarded to the group. When CMD has ended, processes that it left running, including daemons, are stopped before the
 /// lock is released.
 ///
@@ -31,6 +31,15 @@ pub(crate) struct Run {
     /// starves. Stores without shared locks refuse this option.
     #[arg(short, long)]
     pub(crate) shared: bool,
+    /// Take a permit: at most N runs with this name at the same time
+    ///
+    /// All runs that use NAME at the same time have to say the same N; one that says another number exits with 65, as does one
+    /// that uses NAME as a lock. Permits are granted in order of arrival. Stores without permits refuse this option.
+    #[arg(long, value_name = "N", conflicts_with_all = ["shared", "slot"], value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Take K of the N permits, all at once [default: 1]
+    #[arg(long, value_name = "K", requires = "limit", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) take: Option<u32>,
     /// Give up immediately if the lock is held
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,

@@ -3,6 +3,7 @@
 use super::held::{inside, is_held_above};
 use crate::duration::{since, words};
 use crate::output::{Console, Failure, clean};
+use crate::show::{self, Permits};
 use crate::status_line::StatusLine;
 use cotter::{Client, ErrorKind, Name, Record};
 use std::future::pending;
@@ -118,8 +119,9 @@ impl<'a> WaitMonitor<'a> {
 
     fn show(&mut self, record: Option<&Record>) {
         self.queue.update(record.and_then(|record| record.waiters), Instant::now());
+        let taken = record.and_then(permits).map(|taken| format!(", {taken}")).unwrap_or_default();
         let held = record.and_then(held_by).map(|by| format!(", held by {by}")).unwrap_or_default();
-        let text = format!("waiting for {}{held}{}", clean(self.name), self.queue.text());
+        let text = format!("waiting for {}{taken}{held}{}", clean(self.name), self.queue.text());
         if self.live.is_on() {
             self.live.say(&text);
         } else if !self.is_printed {
@@ -145,10 +147,16 @@ impl<'a> WaitMonitor<'a> {
 /// The message about giving up.
 pub(crate) fn busy_message(wait: Option<Duration>, name: &Name, record: Option<&Record>) -> String {
     let held = record.and_then(held_by).map_or_else(|| "is busy".to_owned(), |by| format!("is held by {by}"));
+    let held = record.and_then(permits).map(|taken| format!("{held} ({taken})")).unwrap_or(held);
     match wait {
         Some(wait) => format!("{name} {held}; gave up after {}", words(wait)),
         None => format!("{name} {held}; gave up"),
     }
+}
+
+/// How many permits are taken; `None` for a lock.
+fn permits(record: &Record) -> Option<String> {
+    show::permits(record).map(|Permits { taken, limit }| format!("{taken} of {limit} permits taken"))
 }
 
 fn held_by(record: &Record) -> Option<String> {

@@ -4,7 +4,7 @@ use super::args::Run;
 use super::monitor::{WaitMonitor, busy_message};
 use crate::command::signals::Signals;
 use crate::output::{Console, Failure};
-use cotter::{Client, Guard, Name, ReadGuard};
+use cotter::{Client, Guard, Name, Permit, ReadGuard};
 use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -58,6 +58,9 @@ async fn ask(args: &Run, client: &Client, name: &Name) -> Result<Option<Guard>, 
     if args.shared {
         return share(args, client, name).await.map(|guard| guard.map(Guard::from));
     }
+    if let Some(limit) = args.limit {
+        return permits(args, client, name, limit).await.map(|permit| permit.map(Guard::from));
+    }
     let mutex = client.mutex(name);
     match args.wait {
         _ if args.no_wait => mutex.try_lock().await,
@@ -72,6 +75,20 @@ async fn share(args: &Run, client: &Client, name: &Name) -> Result<Option<ReadGu
         _ if args.no_wait => lock.try_read().await,
         Some(wait) => lock.try_read_for(wait).await,
         None => lock.read().await.map(Some),
+    }
+}
+
+async fn permits(
+    args: &Run,
+    client: &Client,
+    name: &Name,
+    limit: u32,
+) -> Result<Option<Permit>, cotter::Error> {
+    let semaphore = client.semaphore(name, limit).take(args.take.unwrap_or(1));
+    match args.wait {
+        _ if args.no_wait => semaphore.try_acquire().await,
+        Some(wait) => semaphore.try_acquire_for(wait).await,
+        None => semaphore.acquire().await.map(Some),
     }
 }
 

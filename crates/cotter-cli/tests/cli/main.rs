@@ -24,6 +24,7 @@ mod schedule;
 mod scripts;
 mod seckill;
 mod secrets;
+mod semaphore;
 mod shared;
 mod shim;
 mod signals;
