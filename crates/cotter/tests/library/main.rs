@@ -11,6 +11,7 @@
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `which_store` | the tables of docs/which-store.md |
 //! | `rings` | the shape of the source |
 //! | `file`, `flock`, `redis` | what is particular to one store |
 //!
@@ -38,3 +39,4 @@ mod semaphore;
 mod slow_subscriber;
 mod tickets;
 mod values;
+mod which_store;

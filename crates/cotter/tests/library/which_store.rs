@@ -1,0 +1,107 @@
+//! The tables of docs/which-store.md against the code.
+
+use cotter::backend::Capabilities;
+use cotter::{Client, Level, Owner};
+#[cfg(feature = "redis")]
+use cotter_testkit::servers::Redis;
+
+const PAGE: &str = include_str!("../../../../docs/which-store.md");
+
+/// The text in the row of a store and the column of this title. Each of the tables has one row per store.
+fn cell(store: &str, column: &str) -> &'static str {
+    let cells = |line: &'static str| line.split('|').map(str::trim).collect::<Vec<_>>();
+    let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
+    let with_column = |table: &'static str| {
+        let at = cells(table.lines().next()?).iter().position(|title| title.starts_with(column))?;
+        Some((table, at))
+    };
+    let (table, at) = tables.filter_map(with_column).next().unwrap_or_else(|| panic!("no column {column}"));
+    let mut rows = table.lines().map(cells).filter(|row| row[1] == store);
+    let row = rows.next().unwrap_or_else(|| panic!("no row for {store} in the table with {column}"));
+    assert!(rows.next().is_none(), "{store} has two rows in the table with {column}");
+    row[at]
+}
+
+/// Fails if the cell of a column does not begin as it should.
+fn assert_says(store: &str, column: &str, expected: &str) {
+    let said = cell(store, column);
+    assert!(
+        said.starts_with(expected),
+        "docs/which-store.md, row {store}, column {column}: {said:?}; the code says {expected:?}"
+    );
+}
+
+fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
+}
+
+async fn assert_true(store: &str, url: &str) {
+    let connect = async || Client::connect(url).await.expect("the store can be reached");
+    let (one, other) = (connect().await, connect().await);
+    let info = one.info();
+    let Capabilities { leases, ordered, shared, permits, tickets, notes, swap, records, .. } =
+        info.capabilities;
+    for (column, is) in [
+        ("mutex", true),
+        ("rwlock", shared),
+        ("semaphore", permits),
+        ("latch", swap),
+        ("election", notes && records),
+        ("tickets", tickets),
+        ("notes", notes),
+        ("loss signal", true),
+    ] {
+        assert_says(store, column, yes(is));
+    }
+    assert_says(store, "exclusive", if info.level == Level::BestEffort { "L0" } else { "L1" });
+    assert_says(store, "the holder dies", if leases { "free when its lease ends" } else { "free at once" });
+    assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
+    let older = info.variant.contains("mode=");
+    assert_says(store, "waiting", if older { "polls" } else { "woken" });
+
+    let owner = Owner::new();
+    let mutex = one.mutex("which-store").owner(&owner);
+    let (first, second) = (mutex.lock().await.unwrap(), mutex.lock().await.unwrap());
+    assert_says(store, "re-entrant", "by owner");
+    let is_seen = other.mutex("which-store").try_lock().await.unwrap().is_none();
+    assert_eq!(cell(store, "visible to") != "one process", is_seen, "{store}");
+    second.finish().await.unwrap();
+    first.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_rows_of_the_embedded_stores_are_true() {
+    assert_true("`memory:`", "memory:").await;
+    #[cfg(feature = "file")]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        assert_true("`file:`", &format!("file://{}", dir.path().join("locks").display())).await;
+        let tokens = dir.path().join("locks").display().to_string();
+        let url = format!("flock:{}?tokens={tokens}", dir.path().join("lock").display());
+        assert_true("`flock:`", &url).await;
+    }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_rows_of_redis_are_true() {
+    let server = Redis::restricted();
+    for (store, options) in
+        [("`redis:`", ""), ("`redis:` `mode=plain`", "mode=plain"), ("`redis:` `mode=getset`", "mode=getset")]
+    {
+        assert_true(store, &server.url(options)).await;
+    }
+}
+
+/// A row that no test compares could be wrong.
+#[test]
+fn every_row_is_compared() {
+    const STORES: [&str; 6] =
+        ["`memory:`", "`file:`", "`flock:`", "`redis:`", "`redis:` `mode=plain`", "`redis:` `mode=getset`"];
+    let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
+    for table in tables {
+        let rows = table.lines().skip(2).map(|row| row.split('|').nth(1).unwrap().trim());
+        assert_eq!(rows.collect::<Vec<_>>(), STORES, "{table}");
+    }
+}
