@@ -41,6 +41,13 @@ impl RedisBuilder {
         self
     }
 
+    /// Without this command, as behind a proxy that does not know it.
+    #[must_use]
+    pub fn without(mut self, command: &str) -> Self {
+        self.args.extend(["--rename-command", command, ""].map(str::to_owned));
+        self
+    }
+
     /// With a clock that [`step_clock`](Redis::step_clock) moves.
     #[must_use]
     pub fn skewed(mut self) -> Self {

@@ -102,6 +102,11 @@ pub(super) fn is_no_script(e: &RedisError) -> bool {
     e.kind() == redis::ErrorKind::Server(ServerErrorKind::NoScript)
 }
 
+/// Whether the command is unknown: there are proxies without EVALSHA.
+pub(super) fn is_unknown_command(e: &RedisError) -> bool {
+    e.detail().is_some_and(|said| said.starts_with("unknown command"))
+}
+
 /// Whether the server is no longer the master. A new connection may find the one that is.
 pub(super) fn is_demoted(e: &RedisError) -> bool {
     matches!(e.code(), Some("READONLY" | "MASTERDOWN"))

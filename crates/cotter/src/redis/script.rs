@@ -1,6 +1,6 @@
 //! The Lua scripts, one file in `lua/` for each. They are run by hash, and sent in full if the server has forgotten them.
 
-use super::errors::is_no_script;
+use super::errors::{is_no_script, is_unknown_command};
 use super::live::Live;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
@@ -92,11 +92,12 @@ impl Script {
         if legacy { &self.bare } else { &self.flagged }
     }
 
-    /// Runs the script by its hash, and in full if the server does not know the hash. No other error is retried.
+    /// Runs the script by its hash, and in full if the server does not know the hash, or a proxy not the command. No other
+    /// error is retried.
     pub(super) async fn run(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
         let text = self.text(on.legacy);
         match on.query(&command("EVALSHA", &text.hash, keys, args)).await {
-            Err(e) if is_no_script(&e) => {
+            Err(e) if is_no_script(&e) || is_unknown_command(&e) => {
                 let full = command("EVAL", &text.body, keys, args);
                 Box::pin(on.query(&full)).await
             }

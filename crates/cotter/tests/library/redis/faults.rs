@@ -193,3 +193,20 @@ async fn the_doctor_sees_eviction() {
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));
 }
+
+/// Some proxies know neither EVALSHA nor SCRIPT nor SUBSCRIBE.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn evalsha_script_and_subscribe_are_not_needed() {
+    let server = Redis::builder().without("EVALSHA").without("SCRIPT").without("SUBSCRIBE").start();
+    assert!(server.command(&["EVALSHA", "x", "0"]).contains("unknown command"));
+    for options in ["", "mode=plain", "mode=getset"] {
+        let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
+        let guard = one.mutex("a").lock().await.unwrap();
+        assert!(other.mutex("a").try_lock().await.unwrap().is_none(), "{options}");
+        let waiting = tokio::spawn(other.mutex("a").lock());
+        guard.extend(TTL).await.unwrap();
+        guard.finish().await.unwrap();
+        waiting.await.unwrap().unwrap().finish().await.unwrap();
+    }
+}
