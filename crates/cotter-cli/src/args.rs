@@ -4,9 +4,11 @@ use crate::bench::Bench;
 use crate::cron::Cron;
 use crate::demo::Demo;
 use crate::doctor::Doctor;
+use crate::elect::Elect;
 use crate::evict::Evict;
 use crate::global::Global;
 use crate::jobs::Jobs;
+use crate::latch::Latch;
 use crate::list::List;
 use crate::run::Run;
 use crate::schedule::Schedule;
@@ -88,6 +90,8 @@ fn with(command: clap::Command, globals: &[Arg], list: &str) -> clap::Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Run),
+    Elect(Elect),
+    Latch(Latch),
     #[command(visible_alias = "ls")]
     List(List),
     Show(Show),

@@ -23,7 +23,7 @@ pub(crate) fn man(args: &Man, console: &Console) -> Result<Exit, Failure> {
     cotter.build();
     let page = match &args.command {
         None => page(cotter, true)?,
-        Some(name) => page(subcommand(&cotter, name)?, name == "run")?,
+        Some(name) => page(subcommand(&cotter, name)?, name == "run" || name == "elect")?,
     };
     console.out().write_all(&page)?;
     Ok(Exit::Done)

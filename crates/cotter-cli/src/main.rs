@@ -5,6 +5,7 @@
 //! | `args`, `global`, `usage`, `generate` | the command line; global options; usage errors and help; completions and manual pages |
 //! | `run/`, `command/` | `cotter run`; a command under a guard, in its shim |
 //! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
+//! | `elect/`, `latch` | `cotter elect`: a command under a leadership; `cotter latch` |
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `bench/`, `demo/` | measurements; demonstrations |
@@ -22,11 +23,13 @@ mod cron;
 mod demo;
 mod doctor;
 mod duration;
+mod elect;
 mod evict;
 mod exit;
 mod generate;
 mod global;
 mod jobs;
+mod latch;
 mod list;
 mod nearest;
 mod output;
@@ -71,7 +74,7 @@ fn main() -> ExitCode {
     if matches!(cli.command, Command::Acquire(_)) {
         ticket::fail_in_shell(exit);
     }
-    if matches!(cli.command, Command::Run(_) | Command::Acquire(_)) {
+    if matches!(cli.command, Command::Run(_) | Command::Elect(_) | Command::Acquire(_)) {
         raise::if_parent_expects_it(exit);
     }
     exit.into()
@@ -101,6 +104,8 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Acquire(args) => ticket::acquire(args, &store, console).await,
             Command::Renew(args) => ticket::renew(args, &store, console).await,
             Command::Release(args) => ticket::release(args, &store, console).await,
+            Command::Elect(args) => elect::run(args, &store, console).await,
+            Command::Latch(args) => latch::run(args, &store, console).await,
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,

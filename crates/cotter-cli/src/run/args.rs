@@ -87,6 +87,9 @@ pub(crate) struct Run {
     /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by blanks, form a shell script
     #[arg(long)]
     pub(crate) shell: bool,
+    /// For `cotter elect`.
+    #[arg(skip)]
+    pub(crate) leading: Option<super::Leading>,
     /// The name of the lock: 1 to 512 bytes, no control characters
     pub(crate) name: String,
     /// The command and its arguments

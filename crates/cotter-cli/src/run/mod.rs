@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `args` | the arguments |
+//! | `leading` | the run of a leader |
 //! | `wait`, `monitor` | waiting for the lock; the waiting line |
 //! | `job_control` | Ctrl-Z and `fg` |
 //! | `held`, `ancestors` | locks held by ancestors of a nested run; the ancestors |
@@ -14,6 +15,7 @@ mod args;
 pub(crate) mod held;
 mod job_control;
 mod keep_for;
+mod leading;
 mod monitor;
 mod once;
 mod report;
@@ -21,6 +23,7 @@ mod sink;
 mod wait;
 
 pub(crate) use args::Run;
+pub(crate) use leading::Leading;
 pub(crate) use monitor::{WaitMonitor, busy_message};
 
 use crate::command::signals::Signals;
@@ -116,15 +119,21 @@ async fn attempt(
 
 fn check(args: &Run, console: &Console) -> Result<Name, Failure> {
     if console.json {
-        return Err(Failure::usage("--json has no effect on `cotter run`: leave it out"));
+        let why = format!("--json has no effect on `{}`: leave it out", command(args));
+        return Err(Failure::usage(why));
     }
     if is_after_the_dashes(args) {
         let name = clean(&args.name);
         return Err(Failure::usage(format!(
-            "the name of the lock comes before the --, but {name:?} comes after it: cotter run NAME -- CMD"
+            "the name of the lock comes before the --, but {name:?} comes after it: {} NAME -- CMD",
+            command(args)
         )));
     }
     Ok(Name::new(&args.name)?)
+}
+
+fn command(args: &Run) -> &'static str {
+    if args.leading.is_some() { "cotter elect" } else { "cotter run" }
 }
 
 /// Whether the name comes after the `--`. Then it was most likely forgotten, and this is the command. A name that begins with

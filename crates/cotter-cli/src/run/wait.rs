@@ -55,6 +55,9 @@ pub(super) async fn acquire(
 }
 
 async fn ask(args: &Run, client: &Client, name: &Name) -> Result<Option<Guard>, cotter::Error> {
+    if let Some(leading) = &args.leading {
+        return leading.campaign(args, client, name).await;
+    }
     if args.shared {
         return share(args, client, name).await.map(|guard| guard.map(Guard::from));
     }

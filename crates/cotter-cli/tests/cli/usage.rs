@@ -40,7 +40,7 @@ fn wrong_usage_is_64_and_one_line() {
         ),
         (&["--color", "blue", "list"], &["'blue'", "auto, always, never"]),
         (&["completions", "cmd"], &["'cmd'", "bash"]),
-        (&["man", "nothing"], &["\"nothing\"", "run, list, show"]),
+        (&["man", "nothing"], &["\"nothing\"", "run, elect, latch, list, show"]),
         (&["man", "--json"], &["--json has no effect"]),
     ];
     for (args, says) in cases {

@@ -1,0 +1,131 @@
+//! `cotter elect`: runs a command while leading, and follows who leads.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `observe` | printing each change of the leader |
+
+mod observe;
+
+use crate::command::signals::Signals;
+use crate::duration::{parse, parse_positive};
+use crate::exit::{self, Exit};
+use crate::output::{Console, Failure};
+use crate::run::{self, Leading, Run};
+use crate::store::Chosen;
+use clap::{Args, Parser};
+use std::ffi::OsString;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// The pause before the next campaign when the store does not answer.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Run a command while leading an election
+///
+/// Campaigns until this candidate leads, announces TEXT to those who follow, and runs CMD as `cotter run` does: CMD is
+/// stopped before the leadership is lost, and none of its processes outlives it. When CMD ends, the leadership is given up,
+/// and cotter exits with the exit code of CMD.
+///
+/// When the leadership is lost, cotter exits with 74, so that a supervisor can start it again; with --again it campaigns again
+/// itself. Start CMD under a name of its own on as many hosts as you like: one of them runs it.
+///
+/// With --observe, prints who leads now, and then each change, until it is interrupted. Followers hear of a new leader at
+/// once, of one that died when its lease ends, and of one that gave up without a successor within 5 s.
+#[derive(Debug, Args)]
+#[command(after_long_help = exit::table())]
+pub(crate) struct Elect {
+    /// Print who leads, and each change; with --json one object per line
+    #[arg(long, conflicts_with_all = ["announce", "again", "no_wait", "wait", "busy_code", "ttl", "grace", "label", "shell", "command"])]
+    observe: bool,
+    /// What to announce as the leader, for example an address
+    #[arg(long, value_name = "TEXT")]
+    announce: Option<String>,
+    /// Campaign again after a loss, instead of exiting with 74
+    #[arg(long)]
+    again: bool,
+    /// Give up immediately if another candidate leads
+    #[arg(short, long, conflicts_with = "wait")]
+    no_wait: bool,
+    /// Give up after this time, for example 5s or 1m30s [default: campaign forever]
+    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
+    wait: Option<Duration>,
+    /// The exit code if another candidate led all that time
+    #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
+    busy_code: u8,
+    /// How long a leadership outlives a cotter process that is dead or disconnected; see `cotter run --help`
+    #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = parse_positive)]
+    ttl: Duration,
+    /// The time between TERM and KILL [default: a quarter of the ttl, at least 100ms, at most 5s]
+    #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
+    grace: Option<Duration>,
+    /// A label of the candidate, shown to others in addition to host and process
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by blanks, form a shell script
+    #[arg(long)]
+    shell: bool,
+    /// The name of the election: 1 to 512 bytes, no control characters
+    name: String,
+    /// The command and its arguments
+    #[arg(required_unless_present = "observe", trailing_var_arg = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// `cotter run` with nothing but its defaults.
+#[derive(Parser)]
+struct Defaults {
+    #[command(flatten)]
+    run: Run,
+}
+
+impl Elect {
+    fn as_run(&self) -> Run {
+        Run {
+            leading: Some(Leading { announcement: self.announce.clone() }),
+            no_wait: self.no_wait,
+            wait: self.wait,
+            busy_code: self.busy_code,
+            ttl: self.ttl,
+            grace: self.grace,
+            label: self.label.clone(),
+            shell: self.shell,
+            name: self.name.clone(),
+            command: self.command.clone(),
+            ..Defaults::parse_from(["run", "NAME", "CMD"]).run
+        }
+    }
+}
+
+/// Runs a command while leading, or follows who leads.
+pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    if args.observe {
+        return observe::run(&args.name, store, console).await;
+    }
+    let term = args.as_run();
+    let mut has_led = false;
+    loop {
+        let failure = match run::run(&term, store, console).await {
+            Err(failure) if args.again && may_lead_again(&failure, has_led) => failure,
+            ended => return ended,
+        };
+        console.warning(&format!("{}; campaigning again", failure.message));
+        has_led = true;
+        if let Some(signal) = pause().await? {
+            return Ok(Exit::Interrupted(signal));
+        }
+    }
+}
+
+/// After a first term, a store that does not answer is most likely the reason for its end.
+fn may_lead_again(failure: &Failure, has_led: bool) -> bool {
+    matches!(failure.exit, Exit::Lost) || has_led && matches!(failure.exit, Exit::Unreachable)
+}
+
+async fn pause() -> Result<Option<u8>, Failure> {
+    let mut signals = Signals::listen()?;
+    Ok(tokio::select! {
+        biased;
+        signal = signals.stop() => Some(signal),
+        () = sleep(RETRY_PAUSE) => None,
+    })
+}

@@ -1,0 +1,144 @@
+//! `cotter latch`: waits until a number of parties have arrived.
+
+use crate::duration::{parse, words};
+use crate::exit::Exit;
+use crate::output::{Console, Failure, clean};
+use crate::store::Chosen;
+use clap::{Args, Subcommand};
+use cotter::{Client, LatchEnd, LatchState, Name};
+use rustix::process::getppid;
+use rustix::system::uname;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::time::Duration;
+
+/// Wait until a number of parties have finished
+///
+/// A latch is created for N parties and opens when N different parties have counted down. It stays open until it is deleted.
+/// A party is an id: counting down again with the same id counts once.
+///
+/// Exits with 0 if it did what was asked, with 65 if the latch exists for another number of parties, with 75 if the time of
+/// `wait` is over, and with 1 if there is no such latch: it was deleted, or never created.
+#[derive(Debug, Args)]
+pub(crate) struct Latch {
+    /// The name of the latch: 1 to 512 bytes, no control characters
+    name: String,
+    #[command(subcommand)]
+    step: Step,
+}
+
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Create the latch; does nothing if it exists for the same number
+    Create {
+        /// The number of parties, at most 1000
+        #[arg(value_name = "N")]
+        parties: u32,
+    },
+    /// Count down for a party, and print how many are left
+    CountDown {
+        /// Who the party is; again with the same id counts once [default: this host and the calling process]
+        #[arg(long)]
+        id: Option<String>,
+    },
+    /// Wait until it is open
+    Wait {
+        /// Give up after this time, for example 5s or 1m30s [default: wait forever]
+        #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
+        wait: Option<Duration>,
+    },
+    /// Show who has counted down
+    Show,
+    /// Delete it; whoever waits for it is woken and exits with 1
+    Delete,
+}
+
+/// Carries out one step.
+pub(crate) async fn run(args: &Latch, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+    let name = Name::new(&args.name)?;
+    let client = store.connect(Client::builder(), console).await?;
+    let latch = client.latch(&name);
+    match &args.step {
+        Step::Create { parties } => {
+            latch.create(*parties).await?;
+            say(console, &name, json!({ "of": parties }), None)
+        }
+        Step::CountDown { id } => {
+            let left = latch.count_down(id.clone().unwrap_or_else(caller)).await?;
+            say(console, &name, json!({ "left": left }), Some(format!("{left} left")))
+        }
+        Step::Wait { wait } => {
+            let end = match wait {
+                Some(wait) => latch.wait_for(*wait).await?,
+                None => Some(latch.wait().await?),
+            };
+            ended(end, wait.unwrap_or_default(), &name, console)
+        }
+        Step::Show => show(latch.state().await?, &name, console),
+        Step::Delete => {
+            latch.delete().await?;
+            say(console, &name, json!({ "deleted": true }), None)
+        }
+    }
+}
+
+/// A script that repeats a step counts once.
+fn caller() -> String {
+    let host = uname().nodename().to_string_lossy().into_owned();
+    let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    // An id has up to 64 bytes.
+    let host: String = host.chars().filter(char::is_ascii_graphic).take(40).collect();
+    format!("{host}/{parent}")
+}
+
+fn ended(end: Option<LatchEnd>, waited: Duration, name: &Name, console: &Console) -> Result<Exit, Failure> {
+    let word = match end {
+        Some(LatchEnd::Open) => "open",
+        Some(LatchEnd::Gone) => "gone",
+        None => "closed",
+        Some(_) => "unknown",
+    };
+    say(console, name, json!({ "state": word }), None)?;
+    let name = clean(name);
+    match end {
+        Some(LatchEnd::Open) => Ok(Exit::Done),
+        None => {
+            console.remark(&format!("{name} is not open; gave up after {}", words(waited)));
+            Ok(Exit::Busy(Exit::BUSY))
+        }
+        _ => Err(missing(&name)),
+    }
+}
+
+fn show(state: Option<LatchState>, name: &Name, console: &Console) -> Result<Exit, Failure> {
+    let Some(LatchState { of, left, parties, .. }) = state else {
+        say(console, name, json!({ "exists": false }), None)?;
+        return Err(missing(&clean(name)));
+    };
+    let more = json!({ "exists": true, "open": left == 0, "of": of, "left": left, "parties": parties });
+    let mut lines = vec![format!("{}: {} of {of}, {left} left", clean(name), of - left)];
+    lines.extend(parties.iter().map(|party| format!("  {}", clean(party))));
+    say(console, name, more, Some(lines.join("\n")))
+}
+
+fn missing(name: &str) -> Failure {
+    Failure::new(
+        Exit::Free,
+        format!("{name:?}: there is no latch of this name: it was deleted, or never created"),
+    )
+}
+
+/// Prints an object with `--json`, otherwise the text, if there is one.
+fn say(console: &Console, name: &Name, more: Value, text: Option<String>) -> Result<Exit, Failure> {
+    let mut out = console.out();
+    if console.json {
+        let mut object = json!({ "name": name.as_str() });
+        if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+            object.extend(more);
+        }
+        writeln!(out, "{object}")?;
+    } else if let Some(text) = text.filter(|_| !console.quiet) {
+        writeln!(out, "{text}")?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,32 @@
+//! `cotter elect`: the lock is won in an election, and the leader announces itself.
+
+use super::args::Run;
+use cotter::{Client, Guard, Name};
+use std::time::Duration;
+
+/// What a run does as a leader.
+#[derive(Debug, Clone)]
+pub(crate) struct Leading {
+    pub(crate) announcement: Option<String>,
+}
+
+impl Leading {
+    /// Campaigns for as long as the arguments say.
+    pub(super) async fn campaign(
+        &self,
+        args: &Run,
+        client: &Client,
+        name: &Name,
+    ) -> Result<Option<Guard>, cotter::Error> {
+        let election = client.election(name);
+        let won = match args.wait.or(args.no_wait.then_some(Duration::ZERO)) {
+            Some(wait) => election.campaign_for(wait).await?,
+            None => Some(election.campaign().await?),
+        };
+        let Some(leadership) = won else { return Ok(None) };
+        if let Some(text) = &self.announcement {
+            leadership.announce(text.as_str()).await?;
+        }
+        Ok(Some(leadership.into()))
+    }
+}
