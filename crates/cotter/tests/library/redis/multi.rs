@@ -53,3 +53,25 @@ fn none_is_held_when_a_server_is_down() {
         .wait()
         .unwrap();
 }
+
+/// The three steps of docs/migrating.md: whoever holds, the programs of the step before and after are kept out.
+#[test]
+#[ignore = "needs redis-server"]
+fn from_plain_to_native_there_is_no_gap() {
+    let server = Redis::start();
+    let mutex = |options| Client::connect(server.url(options)).wait().unwrap().mutex("orders");
+    let [(plain, native), (other_plain, other_native)] = [(); 2].map(|()| (mutex("mode=plain"), mutex("")));
+    let (both, other) = (multi([&plain, &native]), multi([&other_plain, &other_native]));
+    let old = other_plain.lock().wait().unwrap();
+    assert!(both.try_lock().wait().unwrap().is_none(), "an old program holds");
+    old.finish().wait().unwrap();
+    let guard = both.lock().wait().unwrap();
+    assert!(other_plain.try_lock().wait().unwrap().is_none(), "old programs are kept out");
+    assert!(other.try_lock().wait().unwrap().is_none(), "and those with both");
+    assert!(other_native.try_lock().wait().unwrap().is_none(), "and new ones");
+    guard.finish().wait().unwrap();
+    let new = other_native.lock().wait().unwrap();
+    assert!(both.try_lock().wait().unwrap().is_none(), "a new program holds");
+    new.finish().wait().unwrap();
+    both.lock().wait().unwrap().finish().wait().unwrap();
+}
