@@ -29,6 +29,9 @@ const TEMPORARY: &[&str] = &[
 /// Permanent refusals, until the configuration is changed.
 const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 
+/// What servers from 7 on say instead of NOPERM where a script runs a command that the user must not.
+const DENIED_IN_SCRIPT: &str = "The user executing the script can't";
+
 /// The key holds a value of another program.
 const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
 
@@ -63,7 +66,8 @@ fn by_code(code: &str, e: &RedisError) -> Error {
             format!("the server temporarily refuses requests: {code} {said}"),
         );
     }
-    if said.contains("invalid password") || said.contains("AUTH") {
+    let in_script = said.starts_with(DENIED_IN_SCRIPT);
+    if in_script || said.contains("invalid password") || said.contains("AUTH") {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
     Error::new(ErrorKind::Protocol, format!("the server reported an error: {code} {said}"))

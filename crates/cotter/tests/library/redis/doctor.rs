@@ -1,7 +1,7 @@
 //! What the doctor says of a server, and the rights that it needs.
 
 use super::setup::{client, eventually};
-use cotter::{Client, Filter, Finding, Level, Released, Severity};
+use cotter::{Client, ErrorKind, Filter, Finding, Level, Released, Severity};
 use cotter_testkit::servers::{Redis, acl_rule};
 use std::time::Duration;
 
@@ -183,4 +183,15 @@ async fn rights_that_a_listing_lacks_are_named() {
         let told = |f: &Finding| f.subject == "permissions" && f.message.contains(needed);
         assert!(findings.iter().any(told), "{needed} in {findings:?}");
     }
+}
+
+/// Not a mistake in the protocol: whoever sees it has to change the rule.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn what_a_script_must_not_run_is_denied() {
+    let server = Redis::restricted();
+    assert_eq!(server.command(&["ACL", "SETUSER", acl_rule("native")[2], "-time"]), "OK");
+    let client = Client::connect(server.url("")).await.unwrap();
+    let error = client.mutex("a").try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
 }
