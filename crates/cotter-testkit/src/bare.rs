@@ -67,7 +67,7 @@ for i = 1, tonumber(ARGV[1]) do
   local id, ticket = string.format('%032x', i), string.format('%016.0f', seen + i)
   redis.call('ZADD', KEYS[1], ticket, id)
   redis.call('HSET', KEYS[2], id, string.format('%016.0f', seen) .. ' ' .. ticket .. ' 00000030000000 00001 '
-    .. string.format('%014.0f', ARGV[3]) .. ' cotter:wake:dead host/1')
+    .. string.format('%014.0f', ARGV[3]) .. ' cotter:wake:dead x host/1')
 end";
     let key = format!("cotter:{{{name}}}");
     let (queue, waiters) = (format!("{key}:q"), format!("{key}:w"));

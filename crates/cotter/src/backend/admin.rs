@@ -17,7 +17,7 @@ pub trait Admin: Send + Sync {
     /// The store did not answer.
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page>;
 
-    /// Takes the lock away from its holder.
+    /// Takes the lock away from its holder, or from all of its holders.
     ///
     /// # Errors
     /// The store did not answer, or does not support this way of evicting.
@@ -34,14 +34,14 @@ pub trait Admin: Send + Sync {
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EvictOrder {
-    /// Evicts only the holder with this token.
+    /// Evicts only the holder with this token. Without it, all holders are evicted.
     pub token: Option<FencingToken>,
     /// Evicts immediately instead of when the lease ends. This voids the exclusion.
     pub now: bool,
 }
 
 impl EvictOrder {
-    /// Evicts the current holder when its lease ends.
+    /// Evicts the current holder, or all of them, when its lease ends.
     pub const fn new() -> Self {
         Self { token: None, now: false }
     }
@@ -111,6 +111,9 @@ pub struct Record {
     pub name: Name,
     /// The holders, the longest-standing first; empty if the name is free.
     pub holders: Vec<Holder>,
+    /// The number of holders that are not among [`holders`](Self::holders), because there are too many to list.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub unlisted: u64,
     /// The number of waiters in the store's queue, where the store can tell.
     pub waiters: Option<u32>,
     /// The last token that was granted, where the store keeps it.
@@ -120,7 +123,7 @@ pub struct Record {
 impl Record {
     /// Creates the record of a free name.
     pub fn free(name: Name) -> Self {
-        Self { name, holders: Vec::new(), waiters: None, last_token: None }
+        Self { name, holders: Vec::new(), unlisted: 0, waiters: None, last_token: None }
     }
 }
 
@@ -216,7 +219,7 @@ impl Page {
 pub enum Eviction {
     /// The holder was marked as evicted, or removed.
     Evicted {
-        /// The token of the evicted holder.
+        /// The token of the evicted holder, or of one of them.
         token: FencingToken,
     },
     /// The name is not held, or not by a holder with that token.

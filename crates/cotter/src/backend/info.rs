@@ -106,9 +106,9 @@ impl Feature {
     /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::SharedLocks => ("shared locks", "memory: or file:"),
-            Self::Downgrade => ("a downgrade from exclusive to shared", "memory: or file:"),
-            Self::Permits => ("semaphores", "memory: or file:"),
+            Self::SharedLocks => ("shared locks", "memory:, file: or redis:"),
+            Self::Downgrade => ("a downgrade from exclusive to shared", "memory:, file: or redis:"),
+            Self::Permits => ("semaphores", "memory:, file: or redis:"),
             Self::Tickets => ("tickets", "memory: or redis:"),
             Self::Notes => ("notes", "memory:, file: or redis:"),
             Self::Swap => ("compare-and-set on notes", "memory:, file: or redis:"),

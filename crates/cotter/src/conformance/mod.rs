@@ -13,7 +13,7 @@
 // |---|---|
 // | `fixture` | a store under test, and steps that many cases share |
 // | `exclusion`, `queue`, `leases` | one holder; waiting; time |
-// | `modes`, `permits` | shared locks; semaphores |
+// | `modes`, `readers`, `permits` | shared locks; readers and writers of one name; semaphores |
 // | `answers`, `sessions` | answers and notifications after a lock has gone |
 // | `tickets` | grants that pass from one claim to another |
 // | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; inspection; hostile names |
@@ -28,6 +28,7 @@ mod names;
 mod notes;
 mod permits;
 mod queue;
+mod readers;
 mod sessions;
 mod tickets;
 mod tokens;
@@ -151,12 +152,25 @@ cases! {
         the_limit_of_a_free_name_is_not_set
         a_lock_is_not_a_semaphore
         a_semaphore_is_not_a_lock
-        every_holder_of_permits_is_shown;
+        every_holder_of_permits_is_shown
+        waiters_are_served_as_far_as_permits_go
+        evicted_permits_come_back;
     tickets:
         a_grant_changes_hands_once
         an_adopted_block_ends_with_its_last_token
         what_is_not_held_is_not_adopted
         readers_and_permits_are_adopted;
+    readers:
+        readers_that_waited_together_enter_together
+        readers_that_come_and_go_do_not_starve_a_writer
+        who_gives_up_lets_the_readers_behind_it_enter
+        a_killed_reader_costs_its_ttl
+        a_reader_whose_lease_ends_frees_nobody_else
+        both_kinds_are_extended_together
+        a_reader_can_leave_the_lock_kept
+        readers_are_shown_and_evicted
+        a_reader_writes_notes
+        a_downgraded_lock_is_extended_and_released;
     notes:
         a_note_outlives_its_writer
         keys_beside_one_name_are_apart

@@ -3,7 +3,7 @@
 use super::fixture::{Fixture, SOON, give, is_busy, poll_once, settle, take, used, wait_in_task};
 use super::leases::{its_end, short};
 use super::modes::supports;
-use crate::backend::{Backend, Claim, Found, Leave, Mode, Until};
+use crate::backend::{Backend, Claim, EvictOrder, Found, Leave, Mode, Until};
 use crate::{ErrorKind, Filter};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -335,4 +335,41 @@ pub(super) async fn every_holder_of_permits_is_shown(f: &Fixture) {
     give(&other, &second).await;
     let page = admin.list(&Filter::exactly(&first.name), None).await.expect("answers");
     assert!(page.records.is_empty(), "{:?}", page.records);
+}
+
+pub(super) async fn waiters_are_served_as_far_as_permits_go(f: &Fixture) {
+    let Some((one, other)) = two(f).await else { return };
+    let held = f.claim_as("a", permits(4, 4));
+    take(&one, &held).await;
+    let mut waiting = Vec::new();
+    for take in [1, 2, 1, 1] {
+        waiting.push(wait_in_task(&other, &f.claim_as("a", permits(take, 4)), f.soon()));
+        settle().await;
+    }
+    give(&one, &held).await;
+    let last = waiting.pop().expect("there are four");
+    let mut granted = Vec::new();
+    for task in waiting {
+        granted.push(task.await.expect("no panic").expect("there are enough for three"));
+    }
+    assert!(granted.is_sorted_by_key(|g| g.number), "in order of arrival");
+    settle().await;
+    assert!(!last.is_finished());
+    give(&other, &granted[0].claim).await;
+    assert!(last.await.expect("no panic").is_some());
+}
+
+pub(super) async fn evicted_permits_come_back(f: &Fixture) {
+    let Some((one, other)) = two(f).await else { return };
+    let Some(admin) = other.admin().filter(|_| one.info().capabilities.leases) else { return };
+    let (first, second) = (f.claim_as("a", permits(2, 3)), f.claim_as("a", permits(1, 3)));
+    let grant = take(&one, &first).await;
+    take(&one, &second).await;
+    let order = EvictOrder::new().at_once().only(grant.number.into());
+    let _ = admin.evict(&first.name, order).await.expect("answers");
+    is_busy(&other, &f.claim_as("a", permits(3, 3))).await;
+    let next = f.claim_as("a", permits(2, 3));
+    take(&other, &next).await;
+    assert_eq!(one.release(&first, used(1)).await.expect("answers").found(), Found::Evicted);
+    is_busy(&other, &f.claim_as("a", permits(1, 3))).await;
 }

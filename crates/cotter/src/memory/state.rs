@@ -15,9 +15,9 @@ pub(super) struct Lock {
     last: u64,
     pub(super) holders: Vec<Held>,
     queue: VecDeque<Queued>,
-    /// The last claim that was evicted at once, for as long as its lease would have lasted, so that its holder learns
+    /// The claims that were evicted at once, for as long as their leases would have lasted, so that their holders learn
     /// the cause.
-    evicted: Option<(ClaimId, Moment)>,
+    evicted: Vec<(ClaimId, Moment)>,
 }
 
 /// A grant as the store keeps it.
@@ -42,7 +42,7 @@ impl Lock {
     /// Drops the holders whose leases have ended, and grants the lock to the waiters that it admits now.
     pub(super) fn advance(&mut self, now: Now) {
         self.holders.retain(|h| h.ends > now.at);
-        self.evicted = self.evicted.filter(|(_, ends)| *ends > now.at);
+        self.evicted.retain(|(_, ends)| *ends > now.at);
         while let Some(head) = self.queue.front() {
             if !self.admits(head.claim.mode) {
                 break;
@@ -158,7 +158,7 @@ impl Lock {
     }
 
     fn is_evicted(&self, id: ClaimId) -> bool {
-        self.held(id).map_or_else(|| self.evicted.is_some_and(|(evicted, _)| evicted == id), |h| h.evicted)
+        self.held(id).map_or_else(|| self.evicted.iter().any(|(evicted, _)| *evicted == id), |h| h.evicted)
     }
 
     /// Returns true if the claim holds the lock and was not evicted: only then may it write notes.
@@ -218,17 +218,16 @@ impl Lock {
         Some(held.clone())
     }
 
-    /// Returns the token of the evicted holder.
+    /// Evicts the holder with this token, or all holders. Returns the token of the first of them.
     pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
         let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));
-        let at = self.holders.iter().position(fits)?;
-        let number = self.holders[at].number;
+        let number = self.holders.iter().filter(|h| fits(h)).map(|h| h.number).min()?;
         if at_once {
-            let Held { claim, ends, .. } = self.holders.swap_remove(at);
-            self.evicted = Some((claim.id, ends));
+            let evicted = self.holders.extract_if(.., |h| fits(h));
+            self.evicted.extend(evicted.map(|h| (h.claim.id, h.ends)));
             self.advance(now);
         } else {
-            self.holders[at].evicted = true;
+            self.holders.iter_mut().filter(|h| fits(h)).for_each(|h| h.evicted = true);
         }
         Some(number)
     }
@@ -255,7 +254,7 @@ impl Lock {
 
     /// Returns true if the name can be forgotten: it is free and the clock has passed its last token.
     pub(super) fn is_forgettable(&self, now: Now) -> bool {
-        let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_none());
+        let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_empty());
         !is_used && self.last < now.micros
     }
 }

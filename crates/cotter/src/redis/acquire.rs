@@ -1,12 +1,15 @@
 //! Acquire requests in native mode.
 
+use super::SCHEME;
 use super::backend::Native;
 use super::errors::{Sent, explain, unexpected};
+use super::live::Live;
+use super::names::LockKeys;
 use super::script;
-use super::state::{Answer, micros, turns};
+use super::state::{Answer, micros, text, turns, unfinished, use_of_name};
 use super::waiters::Joined;
 use super::waiting::{max_silence, poll_period};
-use crate::backend::{Acquired, Claim};
+use crate::backend::{Acquired, Claim, Mode};
 use crate::{Error, Moment, Result};
 
 /// What a request does if the lock is held.
@@ -38,11 +41,12 @@ impl Native {
         let (silence, period) = (micros(max_silence(claim)), micros(poll_period(claim)));
         let stays = matches!(if_busy, IfBusy::Stay(_));
         let known: &[u8] = if stays { b"1" } else { b"" };
+        let wanted = share(claim);
         let args: [&[u8]; 10] = [
             &id,
             &ttl,
             &turns,
-            claim.label.as_bytes(),
+            wanted.as_ref().map_or(claim.label.as_bytes(), String::as_bytes),
             px.as_bytes(),
             self.retain.as_bytes(),
             if_busy.channel().unwrap_or_default().as_bytes(),
@@ -51,11 +55,21 @@ impl Native {
             known,
         ];
         let args = if if_busy.channel().is_some() { &args[..] } else { &args[..6] };
-        let script = if stays { &script::ACQUIRE_AGAIN } else { &script::ACQUIRE };
+        let script = match (wanted.is_some(), stays) {
+            (false, false) => &script::ACQUIRE,
+            (false, true) => &script::ACQUIRE_AGAIN,
+            (true, false) => &script::SHARE,
+            (true, true) => &script::SHARE_AGAIN,
+        };
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let answer = script.run(&live, &self.keys.of(&claim.name).all(), args).await;
-        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(Answer::parse);
+        let keys = self.keys.of(&claim.name);
+        let answer = script.run(&live, &keys.all(), args).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
+        let answer = match answer {
+            Ok(answer) => parse(claim, self.finish(&live, &keys, &answer).await),
+            Err(e) => Err(e),
+        };
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
@@ -83,4 +97,29 @@ impl Native {
             (Answer::Busy { .. }, _) => Err(unexpected("busy, to a request that joins the queue")),
         }
     }
+
+    /// Sends what a script has left to do, which is limited to a few hundred grants, without waiting for it. Returns its
+    /// answer.
+    pub(super) async fn finish<'a>(&self, live: &Live, keys: &LockKeys, answer: &'a str) -> &'a str {
+        let Some((scripts, answer)) = unfinished(answer) else { return answer };
+        script::ADVANCE.send(live, &keys.all(), &[self.retain.as_bytes()], scripts).await;
+        answer
+    }
+}
+
+/// What a claim wants of a shared name, and its label, as the scripts take it. `None` if it wants the name for itself.
+fn share(claim: &Claim) -> Option<String> {
+    match claim.mode {
+        Mode::Exclusive => None,
+        Mode::Shared => Some(format!("r {}", claim.label)),
+        Mode::Permits { take, of } => Some(format!("s{take:010}{of:010} {}", claim.label)),
+    }
+}
+
+/// Parses an answer, which may be that the name is in use in another way.
+fn parse(claim: &Claim, answer: &str) -> Result<Answer> {
+    if let Some(other) = use_of_name(answer) {
+        return Err(claim.mode.mismatch(other).with_backend(SCHEME).with_name(&claim.name));
+    }
+    Answer::parse(answer)
 }

@@ -2,7 +2,8 @@
 
 use super::backend::Native;
 use super::batch::all;
-use super::errors::unexpected;
+use super::errors::{Sent, explain, unexpected};
+use super::sharers::Sharers;
 use super::state::Stored;
 use super::{doctor, script};
 use crate::backend::{Admin, Cursor, EvictOrder, Mode};
@@ -15,6 +16,8 @@ use std::time::{Duration, SystemTime};
 
 /// A page is full with this many names; the last step of the walk may bring some more.
 const PAGE: usize = 1000;
+/// The number of holders of one name that are listed.
+const LISTED_HOLDERS: &str = "256";
 /// The number of keys that the server examines in one step of the walk.
 const SCAN_COUNT: usize = 1000;
 
@@ -30,15 +33,17 @@ impl Admin for Native {
         let found = self.look(names, filter, now).await?;
         // Concurrently, because the round trips would add up.
         let records = all(found.into_iter().map(|(name, stored)| self.record(name, stored, now))).await;
-        Ok(Page::new(records.into_iter().collect::<Result<_>>()?, next))
+        let mut records = records.into_iter().collect::<Result<Vec<Record>>>()?;
+        // The leases of those who shared a name may have ended one by one.
+        records.retain(|r| !r.holders.is_empty() || filter.free_too);
+        Ok(Page::new(records, next))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let token = order.token.map(|t| t.to_string()).unwrap_or_default();
         let now = if order.now { "now" } else { "" };
         let args = [&*token, now, &*self.retain].map(str::as_bytes);
-        let evicted = self.run(&script::EVICT, &self.keys.of(name).all(), &args).await;
-        let evicted = evicted.map_err(|e| e.with_name(name))?;
+        let evicted = self.run_to_the_end(&script::EVICT, name, &args).await?;
         if evicted.is_empty() {
             return Ok(Eviction::NotHeld);
         }
@@ -98,13 +103,28 @@ impl Native {
         let mut record = Record::free(name);
         record.waiters = Some(waiters);
         record.last_token = Some(stored.last().into());
-        if let Some(left) = stored.left(now) {
+        if stored.shared {
+            self.list_holders(&mut record).await?;
+        } else if let Some(left) = stored.left(now) {
             let mut holder = Holder::new(&*stored.label, Mode::Exclusive, stored.number);
             holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(stored.since));
             holder.remaining = Some(left);
             record.holders.push(holder);
         }
         Ok(record)
+    }
+
+    /// Lists those who share a name, up to a limit, the longest-standing of them first.
+    async fn list_holders(&self, record: &mut Record) -> Result<()> {
+        let lock = self.keys.lock(&record.name);
+        let live = self.link.live().await?;
+        let answer = script::HOLDERS.run(&live, &[&lock], &[LISTED_HOLDERS.as_bytes()]).await;
+        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&record.name))?;
+        let listed = Sharers::parse(answer)?;
+        record.unlisted = listed.count.saturating_sub(listed.holders.len() as u64);
+        record.holders = listed.holders;
+        record.holders.sort_by_key(|h| h.token);
+        Ok(())
     }
 
     async fn waiters(&self, name: &Name) -> Result<u32> {

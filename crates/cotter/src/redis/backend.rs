@@ -12,10 +12,10 @@ use super::wake::Subscription;
 use super::{SCHEME, Shared};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
-    Until,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes,
+    Release, Until,
 };
-use crate::{Error, Moment, Result};
+use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -50,6 +50,9 @@ impl Native {
             distinct: true,
             records: true,
             tickets: true,
+            shared: true,
+            downgrade: true,
+            permits: true,
             notes: true,
             swap: true,
             per_runtime: true,
@@ -87,6 +90,19 @@ impl Native {
         text(script.run(&live, keys, args).await.map_err(|e| explain(e, Sent::Yes))?)
     }
 
+    /// The same for a script that may grant the name to waiters.
+    pub(super) async fn run_to_the_end(
+        &self,
+        script: &Script,
+        name: &Name,
+        args: &[&[u8]],
+    ) -> Result<String> {
+        let (live, keys) = (self.link.live().await?, self.keys.of(name));
+        let answer = script.run(&live, &keys.all(), args).await.map_err(|e| explain(e, Sent::Yes));
+        let answer = answer.and_then(text).map_err(|e| e.with_name(name))?;
+        Ok(self.finish(&live, &keys, &answer).await.to_owned())
+    }
+
     async fn wait(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         let mut entry = QueueEntry::new(self, claim);
         let granted = poll::until(&**self.link.clock(), until, &mut entry).await?;
@@ -105,9 +121,10 @@ impl Native {
         let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
         let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.handed_over_px.as_bytes()];
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
-        let answer = script::RELEASE.run(live, &self.keys.of(&claim.name).all(), &args).await;
+        let keys = self.keys.of(&claim.name);
+        let answer = script::RELEASE.run(live, &keys.all(), &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
-        match answer.map_err(|e| e.with_name(&claim.name))?.as_str() {
+        match self.finish(live, &keys, &answer.map_err(|e| e.with_name(&claim.name))?).await {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
             "e" => Ok(Release::Evicted),
@@ -128,7 +145,7 @@ impl Backend for Native {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        self.info.supports(claim.mode)?;
+        claim.mode.check()?;
         // The slow paths are boxed, or the future of every acquisition would have room for them.
         match until {
             Until::Now => {}
@@ -159,6 +176,24 @@ impl Backend for Native {
 
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
         self.pass(from, to).await
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        let (claim, as_of) = (&grant.claim, self.now());
+        let args = [&claim.id.hex()[..], self.retain.as_bytes()];
+        let answer = self.run_to_the_end(&script::DOWNGRADE, &claim.name, &args).await?;
+        if answer.is_empty() {
+            return Err(Error::not_ours(claim.id).with_backend(SCHEME).with_name(&claim.name));
+        }
+        let mut shared = claim.clone();
+        shared.mode = Mode::Shared;
+        Ok(Self::grant(&shared, Block::parse(&answer)?, as_of))
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let limit = of.to_string();
+        let args = [self.retain.as_bytes(), limit.as_bytes()];
+        self.run_to_the_end(&script::ADVANCE, name, &args).await.map(|_| ())
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

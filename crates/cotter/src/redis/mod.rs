@@ -13,7 +13,7 @@
 //! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
 //! | `errors` | translating errors of the server and the driver |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
-//! | `names`, `state` | the keys of a name; parsing strings of the scripts |
+//! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
 //! | `backend` | the contract in native mode |
 //! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
@@ -40,6 +40,7 @@ mod options;
 mod renewal;
 mod script;
 mod settings;
+mod sharers;
 mod socket;
 mod state;
 mod tls;

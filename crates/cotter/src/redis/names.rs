@@ -4,7 +4,8 @@ use super::options::Options;
 use crate::Name;
 use std::fmt::Write;
 
-/// The keys of a lock: its state, its queue, and the records of its waiters.
+/// The keys of a lock: its state, its queue, and the records of its waiters. The scripts derive the others from the first:
+/// `:r` and `:h`, the leases and the records of those who share it, and `:e`, the claims that were evicted.
 #[derive(Debug)]
 pub(super) struct LockKeys {
     queue: String,

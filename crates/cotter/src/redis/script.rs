@@ -1,4 +1,4 @@
-//! The Lua scripts, one file in `lua/` for each. They are run by hash, and sent in full if the server has forgotten them.
+//! The Lua scripts, one file in `lua/` for each. They are run by hash, and sent in full if the server does not know them (yet).
 
 use super::errors::{is_no_script, is_unknown_command};
 use super::live::Live;
@@ -50,6 +50,11 @@ scripts! {
     ACQUIRE: "acquire", Memory::Needed;
     // The same request of a claim that is in the queue already: it must be able to hand over.
     ACQUIRE_AGAIN: "acquire", Memory::NotNeeded;
+    SHARE: "share", Memory::Needed;
+    SHARE_AGAIN: "share", Memory::NotNeeded;
+    ADVANCE: "advance", Memory::NotNeeded;
+    DOWNGRADE: "downgrade", Memory::NotNeeded;
+    HOLDERS: "holders", Memory::NotNeeded;
     RELEASE: "release", Memory::NotNeeded;
     EXTEND: "extend", Memory::NotNeeded;
     EVICT: "evict", Memory::NotNeeded;
@@ -64,19 +69,19 @@ scripts! {
     GETSET_RELEASE: "getset_release", Memory::NotNeeded;
 }
 
-/// Parts that several scripts include.
-const PARTS: &[(&str, &str)] = &[
-    ("now", include_str!("lua/now.lua")),
-    ("lease", include_str!("lua/lease.lua")),
-    ("state", include_str!("lua/state.lua")),
-    ("reserve", include_str!("lua/reserve.lua")),
-    ("queue", include_str!("lua/queue.lua")),
-    ("silence", include_str!("lua/silence.lua")),
-    ("line", include_str!("lua/line.lua")),
-    ("join", include_str!("lua/join.lua")),
-    ("hand_over", include_str!("lua/hand_over.lua")),
-    ("pass_on", include_str!("lua/pass_on.lua")),
-];
+macro_rules! parts {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("lua/", $name, ".lua")))),*]
+    };
+}
+
+/// Parts that several scripts include, or that would make one too long.
+const PARTS: &[(&str, &str)] = parts! {
+    "now" "lease" "state" "reserve" "queue" "silence" "line" "join"
+    "hand_over" "pass_on" "settle" "busy"
+    "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
+    "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
+};
 
 impl Script {
     fn new(source: &str, memory: Memory) -> Self {
@@ -105,9 +110,17 @@ impl Script {
         }
     }
 
-    /// Runs the script without waiting for its answer.
-    pub(super) async fn send(&self, on: &Live, keys: &[&str], args: &[&[u8]]) {
-        on.send(&mut command("EVAL", &self.text(on.legacy).body, keys, args)).await;
+    /// Runs the script so many times without waiting for its answers.
+    pub(super) async fn send(&self, on: &Live, keys: &[&str], args: &[&[u8]], times: u16) {
+        let text = self.text(on.legacy);
+        for i in 0..times {
+            // The first one makes sure that the server knows the script.
+            let mut command = match i {
+                0 => command("EVAL", &text.body, keys, args),
+                _ => command("EVALSHA", &text.hash, keys, args),
+            };
+            on.send(&mut command).await;
+        }
     }
 }
 
@@ -143,7 +156,13 @@ fn assemble(source: &str) -> String {
     body
 }
 
-/// Sets the client name and loads all scripts, in one round trip. Returns whether the server is too old for script flags.
+/// The size of a script, in bytes, from which on it is sent when it is needed for the first time. If all were loaded in
+/// advance, a new connection on a slow path would take several round trips more; and a client that has not logged in yet may
+/// send no more than 16 KB at once.
+const ON_DEMAND: usize = 8_000;
+
+/// Sets the client name and loads the smaller scripts, in one round trip. Returns whether the server is too old for script
+/// flags.
 pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<bool> {
     let legacy = refusals(wire, name, false).await?.iter().any(is_too_old);
     if legacy {
@@ -173,7 +192,7 @@ async fn refusals(wire: &MultiplexedConnection, name: &str, legacy: bool) -> Red
 fn introduction(name: &str, legacy: bool) -> Pipeline {
     let mut pipeline = redis::pipe();
     pipeline.cmd("CLIENT").arg("SETNAME").arg(name);
-    for script in all() {
+    for script in all().iter().filter(|s| s.text(legacy).body.len() < ON_DEMAND) {
         pipeline.cmd("SCRIPT").arg("LOAD").arg(&script.text(legacy).body);
     }
     pipeline

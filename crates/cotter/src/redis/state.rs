@@ -1,7 +1,7 @@
 //! Parsing the strings that the scripts return, publish and store. `lua/state.lua` describes their layout.
 
 use super::errors::unexpected;
-use crate::backend::ClaimId;
+use crate::backend::{ClaimId, Mode};
 use crate::{LossCause, Result};
 use redis::Value;
 use std::time::Duration;
@@ -43,6 +43,8 @@ pub(super) struct Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) waited_for: bool,
+    /// Whether the name is shared. `granted`, `ttl` and the label then say nothing about a holder.
+    pub(super) shared: bool,
     /// Whether somebody has it, for as long as the lease lasts: a claim, or nobody in particular after a release that kept
     /// a rest of the lease.
     pub(super) taken: bool,
@@ -77,6 +79,18 @@ pub(super) fn turns(turns: u16) -> [u8; 5] {
     digits(turns.into())
 }
 
+/// Splits the answer of a script that may grant shares: how many more scripts it takes to grant them all, and the rest.
+pub(super) fn unfinished(answer: &str) -> Option<(u16, &str)> {
+    let digits = answer.strip_prefix('*')?;
+    Some((number(digits, 0, 3)?, digits.get(3..)?))
+}
+
+/// What a name is in use as, if an acquire request was refused because of that.
+pub(super) fn use_of_name(answer: &str) -> Option<Mode> {
+    let limit = answer.strip_prefix('m')?;
+    Some(limit.parse().map_or(Mode::Exclusive, |of| Mode::Permits { take: 1, of }))
+}
+
 /// The bytes of an answer that may quote a value of another program.
 pub(super) fn bytes(value: Value) -> Result<Vec<u8>> {
     match value {
@@ -108,9 +122,8 @@ fn left(text: &str, at: usize) -> Option<Duration> {
 }
 
 impl Answer {
-    pub(super) fn parse(value: Value) -> Result<Self> {
-        let text = text(value)?;
-        Self::from_text(&text).ok_or_else(|| unexpected(&format!("{text:?}")))
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        Self::from_text(text).ok_or_else(|| unexpected(&format!("{text:?}")))
     }
 
     fn from_text(text: &str) -> Option<Self> {
@@ -128,6 +141,10 @@ impl Answer {
 }
 
 impl Block {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        Self::from_digits(text).ok_or_else(|| unexpected(&format!("{text:?}")))
+    }
+
     /// 16 digits for the first token, 5 for the turns, 14 for the lease in microseconds.
     pub(super) fn from_digits(digits: &str) -> Option<Self> {
         if digits.len() != 35 {
@@ -155,11 +172,17 @@ impl Message {
     }
 }
 
+/// Parses `again <claim id>`: this claim should send its request again.
+pub(super) fn asked_again(payload: &[u8]) -> Option<ClaimId> {
+    ClaimId::parse(str::from_utf8(payload).ok()?.strip_prefix("again ")?)
+}
+
 impl Stored {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().filter(|t| t.len() >= 110 && t.starts_with('1'))?;
         Some(Self {
             waited_for: text.get(1..2)? == "w",
+            shared: matches!(text.as_bytes()[5], b'r' | b's'),
             taken: text.get(5..37)? != "-".repeat(32),
             number: number(text, 38, 16)?,
             granted: number(text, 55, 16)?,

@@ -113,6 +113,13 @@ impl Waiters {
         Delivery::Delivered
     }
 
+    /// Has this waiter send its request again.
+    pub(super) fn wake(&self, id: ClaimId) {
+        if let Some(State::Waiting(waiter)) = lock(&self.claims).get(&id) {
+            waiter.woken.notify_one();
+        }
+    }
+
     /// Has every waiter send its request again: messages may have been missed.
     pub(super) fn wake_all(&self) {
         for state in lock(&self.claims).values() {

@@ -3,7 +3,7 @@
 use super::connection::Link;
 use super::names::LockKeys;
 use super::script;
-use super::state::Message;
+use super::state::{Message, asked_again};
 use super::waiters::{Delivery, Waiters};
 use super::watched::{WatchedNote, WatchedNotes};
 use crate::backend::Backoff;
@@ -223,13 +223,16 @@ impl Reader {
     /// Passes a grant to the claim that waits for it. A grant for a claim that this process does not know is released at
     /// once: it would last until its lease ends, and nobody uses it.
     async fn on_grant(&self, payload: &[u8]) {
-        let Some(message) = Message::parse(payload) else { return };
+        let Some(message) = Message::parse(payload) else {
+            asked_again(payload).into_iter().for_each(|id| self.waiters.wake(id));
+            return;
+        };
         let (id, key) = (message.id.to_string(), message.key.clone());
         if self.waiters.deliver(message) == Delivery::Unknown
             && let Ok(live) = self.link.live().await
         {
             let args: [&[u8]; 3] = [id.as_bytes(), b"00000", self.retain.as_bytes()];
-            script::RELEASE.send(&live, &LockKeys::new(&key).all(), &args).await;
+            script::RELEASE.send(&live, &LockKeys::new(&key).all(), &args, 1).await;
         }
     }
 }

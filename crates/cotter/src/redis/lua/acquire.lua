@@ -8,6 +8,8 @@
 --   g first(16) turns(5) left(14)                          granted
 --   q ticket(16) granted(16) ttl(14) now(16) position      in the queue; the holder's lease: since when, how long
 --   b granted(16) ttl(14) now(16)                          busy
+--   m limit(10), or m                                      refused: the name is in use as a semaphore, or as a lock
+-- Before that an asterisk and 3 digits: so often has `advance` to be called, because this script has not granted all.
 local state = redis.call('GET', KEYS[1])
 --@include now
 local id = ARGV[1]
@@ -29,25 +31,26 @@ if state and string.sub(state, 1, 37) == '1--- --------------------------------'
   return 'g' .. number .. turns .. ARGV[2]
 end
 --@include lease
+--@include sweep
 if held and holder == id then
   return 'g' .. string.sub(state, 39, 54) .. string.sub(state, 90, 94) .. string.format('%014.0f', left)
 end
-local ticket
-if ARGV[7] then
+local mode, px = 'x ', tonumber(ARGV[6]) + 3602000
+local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1 or 0
+local in_use = share and share.taken and ARGV[10] ~= '1'
+local ticket, life
+if ARGV[7] and not in_use then
   --@include join
 end
-local lease = held and string.sub(state, 56, 71) .. string.sub(state, 96, 109) or now .. '00000000000000'
 if not held then
-  local px = tonumber(ARGV[6]) + 3602000
-  local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1 or 0
   --@include pass_on
-  local winner, grant, queued, whole = pass_on(last, ticket and id)
-  if winner == id then
-    return 'g' .. grant
+  local mine, queued, whole
+  mine, life, queued, whole = pass_on(last, ticket and id)
+  if mine then
+    return more .. 'g' .. mine
   end
-  if winner then
-    lease = now .. string.sub(grant, 22)
-  elseif not ticket and whole then
+  in_use = in_use and (life or queued)
+  if not in_use and not life and not ticket and whole then
     -- The channels of all that are left in the queue have no subscribers: they keep their places and block nobody.
     local turns = ARGV[3]
     --@include reserve
@@ -56,7 +59,4 @@ if not held then
     return 'g' .. number .. turns .. ARGV[2]
   end
 end
-if ticket then
-  return 'q' .. ticket .. lease .. now .. (redis.call('ZRANK', KEYS[2], id) or 0)
-end
-return 'b' .. lease .. now
+--@include busy

@@ -7,6 +7,9 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include state
+if share then
+  --@include adopt_share
+end
 if not held or string.sub(state, 3, 3) == 'e' then return 'n' end
 if holder == ARGV[1] then
   -- How many turns were used is not known here: the next holder gets the last token of the block.

@@ -10,7 +10,12 @@ for i, key in ipairs(KEYS) do
   local state = redis.pcall('GET', key)
   local answer = '--------------'
   if type(state) ~= 'string' or string.sub(state, 1, 1) ~= '1' or string.sub(state, 6, 54) ~= ARGV[i + 2] then
-    if redis.call('GET', key .. ':e') == string.sub(ARGV[i + 2], 1, 32) then answer = 'eeeeeeeeeeeeee' end
+    local id = string.sub(ARGV[i + 2], 1, 32)
+    local record
+    if type(state) == 'string' and #state >= 126 and string.byte(state, 1) == 49 and string.byte(state, 6) > 102 then
+      --@include extend_share
+    end
+    if not record and redis.call('HGET', key .. ':e', id) then answer = 'eeeeeeeeeeeeee' end
   elseif string.sub(state, 3, 3) == 'e' then
     answer = 'eeeeeeeeeeeeee'
   else

@@ -1,4 +1,4 @@
--- Included: joins the queue, or refreshes the place in it. If one of the two keys is missing, the other one still knows the
+-- Included: joins the queue, or refreshes the place in it. Takes `mode`, which goes before the label in the record. If one of the two keys is missing, the other one still knows the
 -- place.
 --@include queue
 local known = redis.call('HMGET', KEYS[3], id, '.')
@@ -24,7 +24,7 @@ if not ticket then
 end
 local added = redis.call('ZADD', KEYS[2], ticket, id) == 1
 redis.call('HSET', KEYS[3], id, now .. ' ' .. ticket .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[8] .. ' '
-  .. ARGV[7] .. ' ' .. ARGV[4], '.', now .. ' ' .. pace .. ' ' .. since .. ' ' .. newest)
+  .. ARGV[7] .. ' ' .. mode .. ARGV[4], '.', now .. ' ' .. pace .. ' ' .. since .. ' ' .. newest)
 local alone = added and redis.call('ZCARD', KEYS[2]) == 1
 if added and entry and redis.call('ZREM', KEYS[2], '~' .. id) == 0
   or alone and beat and redis.call('HLEN', KEYS[3]) > 2 then

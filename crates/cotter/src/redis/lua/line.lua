@@ -26,9 +26,9 @@ local function set_aside(ids, entries)
   redis.call('ZADD', KEYS[2], unpack(places))
 end
 
--- Walks to the first waiter that cannot be passed over. Returns its claim id, its entry and the end of the channel in that
--- entry; and how many waiters without subscribers stay in the queue, at most `room`.
-local function look(ids, asker, heard, room)
+-- Walks to the first waiter that cannot be passed over, and that gets no share. Returns its claim id, its entry and the end
+-- of the channel in that entry; and how many waiters without subscribers stay in the queue, at most `room`.
+local function look(ids, asker, heard, room, last)
   local entries, gone, deaf, stay, found = redis.call('HMGET', KEYS[3], unpack(ids)), {}, {}, 0, nil
   for i, id in ipairs(ids) do
     local entry, silent = entries[i], false
@@ -45,8 +45,12 @@ local function look(ids, asker, heard, room)
     if silent then
       gone[#gone + 1] = id
     elseif id == asker or heard[channel] then
-      found = { id, entry, ends }
-      break
+      local admitted = admit(id, entry, ends, last, id == asker)
+      if not admitted then
+        found = { id, entry, ends }
+        break
+      end
+      if admitted ~= true then stay = stay + 1 end
     elseif stay < room then
       stay = stay + 1
     else

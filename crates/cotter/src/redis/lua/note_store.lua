@@ -8,7 +8,17 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include state
-if not held or holder ~= ARGV[1] or string.sub(state, 3, 3) == 'e' or tonumber(ARGV[2]) < first then return '' end
+if share then
+  --@include shares
+  local record, ends = redis.call('HGET', RECORDS, ARGV[1]), tonumber(redis.call('ZSCORE', SHARES, ARGV[1]) or share.max)
+  local token = tonumber(ARGV[2])
+  if not record or ends <= share.clock or string.sub(record, 1, 1) == 'e' or token <= tonumber(share.mark)
+    or token < tonumber(string.sub(record, 4, 19)) then
+    return ''
+  end
+elseif not held or holder ~= ARGV[1] or string.sub(state, 3, 3) == 'e' or tonumber(ARGV[2]) < first then
+  return ''
+end
 local by = ARGV[2] .. ' ' .. ARGV[3]
 local old = redis.call('HGET', KEYS[2], 'by')
 if old and by <= old then return '' end

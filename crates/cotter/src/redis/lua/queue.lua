@@ -3,7 +3,8 @@
 -- KEYS[2] is a sorted set of claim ids. Those in the queue are ordered by ticket. Behind them, with a tilde before the id
 -- and ordered by ASIDE + the end of their silence, come those that were set aside because their channels have no
 -- subscribers and many others like them are in front.
--- KEYS[3] is a hash with a record for each claim:  last request(16) ticket(16) ttl(14) turns(5) silence(14) channel label
+-- KEYS[3] is a hash with a record for each claim:  last request(16) ticket(16) ttl(14) turns(5) silence(14) channel mode label
+--   mode: x exclusive, r shared, s and two times 10 digits: permits wanted, of how many
 -- and one for all of them under '.':  last request(16) pace(14) since(16) newest ticket(16)
 -- Requests come at least every `pace`, and silence counts from `since` at the earliest: if there was no request at all for
 -- longer, the server may have been stopped, and that ends nobody's place.

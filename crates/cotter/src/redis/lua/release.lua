@@ -24,27 +24,26 @@ end
 --@include lease
 local retain = tonumber(ARGV[3])
 local px = ARGV[4] or retain + 3602000
-local ours = holder == id
-local answer = 'f'
+local used = string.sub(state or '', 90, 94)
+local ours, answer = holder == id, 'f'
+local shared = share ~= nil
+if shared then
+  --@include give_back
+end
 if not ours then
   local places = redis.call('ZREM', KEYS[2], id, '~' .. id) + redis.call('HDEL', KEYS[3], id)
-  if places == 0 then answer = redis.call('GET', KEYS[1] .. ':e') == id and 'e' or 'n' end
+  if places == 0 then answer = redis.call('HGET', KEYS[1] .. ':e', id) and 'e' or 'n' end
   -- Without a state the lock was deleted, and nobody else will hand it over to the next waiter.
-  if held or state and not waited then return answer end
+  if held and not shared or state and not waited then return answer end
+elseif not shared and ARGV[2] < used then
+  used = ARGV[2]
 end
-local used = string.sub(state or '', 90, 94)
-if ours and ARGV[2] < used then used = ARGV[2] end
-if ours and ARGV[5] then
+if ours and ARGV[5] and not shared then
   redis.call('SET', KEYS[1], '1' .. (waited and 'w' or '-') .. '-- ++++++++++++++++++++++++++++++++ '
     .. string.sub(state, 39, 55) .. now .. string.sub(state, 72, 89) .. used .. ' ' .. ARGV[5] .. string.sub(state, 110),
     'PX', math.ceil(tonumber(ARGV[5]) / 1000) + 3600000 + retain)
   return 'f'
 end
 local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(used) - 1 or 0
---@include pass_on
-local winner, _, queued = pass_on(last)
-if not winner and state then
-  redis.call('SET', KEYS[1], (queued and '1w-- ' or '1--- ') .. FREE .. string.sub(state, 38, 89) .. used
-    .. string.sub(state, 95, 110), 'PX', retain + (queued and 3600000 or 0))
-end
-return answer
+--@include settle
+return more .. answer

@@ -19,6 +19,7 @@ mod process;
 mod renewal;
 mod runtimes;
 mod setup;
+mod shares;
 mod still;
 mod tls;
 mod tokens;

@@ -197,7 +197,7 @@ async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {
     let later = format!("{:016}", (time + Duration::from_secs(3600)).as_micros());
     let dead = "0123456789abcdef0123456789abcdef";
     let silence = "00000000500000";
-    let entry = format!("{later} {later} 00000060000000 00001 {silence} nobody:listens label");
+    let entry = format!("{later} {later} 00000060000000 00001 {silence} nobody:listens x label");
     server.command(&["ZADD", "cotter:{a}:q", &later, dead]);
     server.command(&["HSET", "cotter:{a}:w", dead, &entry]);
     server.command(&["SETRANGE", "cotter:{a}", "1", "w"]);
