@@ -203,6 +203,31 @@ async fn what_is_done_with_a_guard_and_dropped_leaves_nothing() {
     stage.stop.store(true, Ordering::Relaxed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn campaigns_and_several_locks_that_are_dropped_leave_nothing() {
+    let stage = Stage::new().await;
+    let wait = Duration::from_millis(10);
+    let several = |c: &Client, n: &str| cotter::multi([&c.mutex(format!("{n} before")), &c.mutex(n)]);
+    let campaign = |c: &Client, n: &str| boxed(c.election(n).campaign());
+    for _ in 0..2 {
+        stage.alone("campaign", |c, n| c.election(n).campaign()).await;
+        stage.alone("campaign_for", |c, n| c.election(n).campaign_for(wait)).await;
+        stage.against_another("campaign", campaign).await;
+        stage.against_its_own("campaign", campaign).await;
+        let term = async |e: cotter::Election| e.campaign().await?.resign().await;
+        stage.alone("resign", |c, n| term(c.election(n))).await;
+        stage.alone("several", |c, n| several(c, n).lock()).await;
+        stage.against_another("several", move |c, n| boxed(several(c, n).lock())).await;
+        stage.against_its_own("several", move |c, n| boxed(several(c, n).try_lock_for(wait))).await;
+        let held = async |m: cotter::Multi| m.lock().await?.release().await;
+        stage.alone("release of several", |c, n| held(several(c, n))).await;
+        for n in 0..stage.names.load(Ordering::Relaxed) {
+            stage.demand_free(&format!("name {n} before"), "several", 0).await;
+        }
+    }
+    stage.stop.store(true, Ordering::Relaxed);
+}
+
 /// A ticket that was made, or that was not used, is there for whoever has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tickets_that_are_dropped_half_way_leave_nothing() {
