@@ -11,7 +11,7 @@
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
-//! | `which_store`, `faq` | docs/which-store.md and docs/faq.md say what is true |
+//! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
 //! | `file`, `flock`, `redis` | what is particular to one store |
 //!
@@ -22,7 +22,6 @@
 #[cfg(feature = "conformance")]
 mod conformance;
 mod election;
-mod faq;
 #[cfg(feature = "file")]
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
@@ -32,6 +31,7 @@ mod latch;
 mod multi;
 mod mutex;
 mod placement;
+mod proofs;
 #[cfg(feature = "redis")]
 mod redis;
 mod rings;

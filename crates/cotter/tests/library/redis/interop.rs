@@ -1,6 +1,8 @@
-//! `mode=plain` beside libraries that speak the same protocol: the Rust crate `rslock` and redis-py's lock.
+//! `mode=plain` beside libraries that speak the same protocol: the Rust crate `rslock`, redis-py's lock, what ShedLock sends;
+//! and beside one that does not, Redisson.
 
 use super::setup::client;
+use cotter::{ErrorKind, Released};
 use cotter_testkit::servers::Redis;
 use rslock::LockManager;
 use std::path::Path;
@@ -86,4 +88,45 @@ async fn redis_py_and_plain_exclude_each_other() {
         waiting.await.unwrap().unwrap().finish().await.unwrap();
     }
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
+}
+
+/// What ShedLock 7 sends, with `safeUpdate`, and without it.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn shedlock_and_plain_exclude_each_other() {
+    const KEY: &str = "job-lock:default:import";
+    const VALUE: &str = "ADDED:2026-11-22T20:00:00.000Z@host:6c1f";
+    const UNLOCK: &str =
+        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+    let server = Redis::start();
+    let theirs = || server.command(&["SET", KEY, VALUE, "PX", "60000", "NX"]) == "OK";
+    let client = client(&server.url("mode=plain"), TTL).await;
+    assert!(theirs());
+    assert!(client.mutex(KEY).try_lock().await.unwrap().is_none(), "it is held there");
+    assert_eq!(server.command(&["EVAL", UNLOCK, "1", KEY, VALUE]), "1");
+    let guard = client.mutex(KEY).lock().await.unwrap();
+    assert!(!theirs(), "it is held here");
+    assert_eq!(server.command(&["EVAL", UNLOCK, "1", KEY, VALUE]), "0", "a late release with safeUpdate");
+    guard.check().unwrap();
+    assert_eq!(server.command(&["DEL", KEY]), "1", "a late release without it");
+    assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
+}
+
+/// The hash of Redisson's lock, and the command with which it takes one.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_lock_of_redisson_is_a_foreign_key() {
+    let server = Redis::start();
+    let theirs = || server.command(&["HINCRBY", "a", "6c1f7c5e-2a44-4b6c-8a55-1c2b7d1f0a11:1", "1"]);
+    let client = client(&server.url("mode=plain"), TTL).await;
+    assert_eq!(theirs(), "1");
+    for error in
+        [client.mutex("a").try_lock().await.unwrap_err(), client.mutex("a").lock().await.unwrap_err()]
+    {
+        assert_eq!(error.kind(), ErrorKind::ForeignKey, "{error}");
+    }
+    server.command(&["DEL", "a"]);
+    let guard = client.mutex("a").lock().await.unwrap();
+    assert!(theirs().contains("WRONGTYPE"));
+    guard.finish().await.unwrap();
 }
