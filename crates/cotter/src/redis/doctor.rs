@@ -93,15 +93,34 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
         let message = "this is a replica: it refuses writes; connect to its master";
         findings.push(Finding::new(Severity::Problem, "role", message));
     }
-    if field("connected_slaves").is_some_and(|n| n != "0") {
-        let message = "has replicas: a fail-over may forget the last locks, two holders are possible then; \
-            tokens go on rising unless the new master's clock is behind";
-        let finding = Finding::new(Severity::Warning, "replicas", message);
-        findings.push(finding.leaving(Level::BestEffort));
+    if options.replicas > 0 || field("connected_slaves").is_some_and(|n| n != "0") {
+        findings.push(replication(field("connected_slaves").unwrap_or_default(), options.replicas));
     }
     if options.protocol == Protocol::Native {
         let number = |name| field(name).and_then(|n| n.parse::<u64>().ok()).unwrap_or_default();
         findings.push(memory(number("used_memory"), number("maxmemory"), options.retain));
+    }
+}
+
+fn replication(connected: &str, replicas: u32) -> Finding {
+    if replicas == 0 {
+        let message = "has replicas: a fail-over may forget the last locks, two holders are possible then; \
+            tokens go on rising unless the new master's clock is behind; replicas= waits for them";
+        return Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort);
+    }
+    let message = format!("each write waits for {replicas} of {connected} replicas");
+    match connected.parse::<u32>() {
+        Ok(n) if n == replicas => Finding::new(Severity::Ok, "replicas", message),
+        Ok(n) if n < replicas => {
+            let why = format!("{message}: nothing can be locked");
+            Finding::new(Severity::Problem, "replicas", why)
+        }
+        _ => {
+            let why = format!(
+                "{message}: one that did not acknowledge may become the master and forget the last locks"
+            );
+            Finding::new(Severity::Warning, "replicas", why).leaving(Level::BestEffort)
+        }
     }
 }
 

@@ -18,10 +18,12 @@
 //! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
 //! | `adopt` | passing a grant from one claim to another |
+//! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; asking for it |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
 
+mod acknowledged;
 mod acquire;
 mod address;
 mod admin;
@@ -38,6 +40,7 @@ mod notes;
 mod older;
 mod options;
 mod renewal;
+mod replicated;
 mod script;
 mod settings;
 mod sharers;
@@ -91,6 +94,7 @@ impl Store {
     /// | `prefix` | the prefix of native keys and channels | `cotter` |
     /// | `retain` | how long the server remembers a name after its last release | `1m` |
     /// | `retry` | the pause between two attempts of a waiter in `plain` and `getset`; up to ten times shorter in the first second | `50ms`, `10ms` |
+    /// | `replicas` | the number of replicas that must acknowledge each grant, renewal and note (`WAIT`) | `0` |
     /// | `connect_timeout` | the time limit for opening a connection | `2s` |
     /// | `timeout` | the time limit for the answer to a request | `2s` |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
@@ -134,10 +138,15 @@ impl Connect for Store {
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);
         }
-        Ok(match options.protocol {
+        let carrier = link.clone();
+        let backend: Arc<dyn Backend> = match options.protocol {
             Protocol::Native => Arc::new(backend::Native::new(link, shared)),
             Protocol::Plain => Arc::new(Older::<Plain>::new(link, shared)),
             Protocol::GetSet => Arc::new(Older::<GetSet>::new(link, shared)),
+        };
+        Ok(match options.replicas {
+            0 => backend,
+            replicas => Arc::new(replicated::Replicated::new(backend, carrier, replicas)),
         })
     }
 }

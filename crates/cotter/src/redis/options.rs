@@ -43,6 +43,8 @@ pub(super) struct Options {
     pub(super) timeout: Duration,
     pub(super) client_name: String,
     pub(super) request_id: Option<String>,
+    /// The number of replicas that must acknowledge each write.
+    pub(super) replicas: u32,
 }
 
 impl Options {
@@ -57,6 +59,7 @@ impl Options {
             timeout: Duration::from_secs(2),
             client_name: "cotter".into(),
             request_id: None,
+            replicas: 0,
         }
     }
 }
@@ -103,6 +106,7 @@ impl Options {
             "timeout" => self.timeout = duration(key, &value)?,
             "client_name" => self.client_name = word(key, value)?,
             "request_id" => self.request_id = Some(word(key, value)?),
+            "replicas" => self.replicas = replicas(&value)?,
             _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
         }
         Ok(())
@@ -110,7 +114,7 @@ impl Options {
 }
 
 const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
-    request_id, password_file";
+    request_id, replicas, password_file";
 
 fn protocol(value: &str) -> Result<Protocol> {
     match value {
@@ -119,6 +123,11 @@ fn protocol(value: &str) -> Result<Protocol> {
         "getset" => Ok(Protocol::GetSet),
         _ => Err(config(format!("unknown mode={value}; the modes are native, plain and getset"))),
     }
+}
+
+fn replicas(value: &str) -> Result<u32> {
+    let why = "replicas= must be the number of replicas that acknowledge each write, such as 1";
+    value.parse().map_err(|_| config(why))
 }
 
 /// Checks a value that becomes part of a key or a message. Braces would change the hash tag, a blank would end a field.

@@ -49,6 +49,17 @@ impl Store {
         self.with(|options| options.timeout = clamp(timeout))
     }
 
+    /// Sets how many replicas must acknowledge each grant, renewal and note; `replicas` in a URL. Zero, the default, does
+    /// not wait for any.
+    ///
+    /// A grant or note that too few replicas acknowledge in time is an error, and undone; a renewal does not move the
+    /// deadline. A fail-over then loses no lock, provided that the new master is one of the replicas that acknowledged:
+    /// with as many as there are, every one is.
+    #[must_use]
+    pub fn with_replicas(self, replicas: u32) -> Self {
+        self.with(|options| options.replicas = replicas)
+    }
+
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let Shared { server, options, .. } = &*self.0;
         let mut options = options.clone();

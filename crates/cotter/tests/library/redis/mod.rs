@@ -17,6 +17,7 @@ mod outages;
 mod outside;
 mod process;
 mod renewal;
+mod replicated;
 mod runtimes;
 mod setup;
 mod shares;

@@ -1,0 +1,163 @@
+//! `replicas=`: what too few replicas have acknowledged does not count.
+
+use cotter::{Client, ErrorKind, Guard, Lease, LossCause};
+use cotter_testkit::servers::Redis;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+const TTL: Duration = Duration::from_millis(1500);
+
+/// A server and its replica.
+fn pair() -> (Redis, Redis) {
+    let master = Redis::builder().with("repl-diskless-sync-delay", "0").start();
+    let replica = Redis::start();
+    replica.follow(&master);
+    let online = || master.command(&["INFO", "replication"]).contains("state=online");
+    let end = Instant::now() + Duration::from_secs(20);
+    while !online() {
+        assert!(Instant::now() < end, "the replica does not come online");
+        std::thread::sleep(5 * MS);
+    }
+    (master, replica)
+}
+
+async fn connect(server: &Redis, options: &str) -> Client {
+    let url = server.url(options);
+    Client::builder()
+        .url(url)
+        .lease(Lease::renewed(TTL))
+        .give_up(Duration::from_secs(5))
+        .connect()
+        .await
+        .unwrap()
+}
+
+async fn try_for(client: &Client, wait: Duration) -> Option<Guard> {
+    client.mutex("a").try_lock_for(wait).await.unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_grant_that_no_replica_has_is_an_error_and_undone() {
+    let server = Redis::start();
+    for mode in ["native", "plain", "getset"] {
+        let client = connect(&server, &format!("mode={mode}&replicas=1")).await;
+        let error = client.mutex(mode).try_lock().await.expect_err("violation[unconfirmed]");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.to_string().contains("0 of 1 replicas"), "{error}");
+        let other = connect(&server, &format!("mode={mode}")).await;
+        let free = other.mutex(mode).try_lock_for(10 * TTL).await.unwrap();
+        assert!(free.is_some(), "violation[left-behind]: {mode}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn locks_are_handed_over_once_the_replica_has_them() {
+    let (master, replica) = pair();
+    let (one, other) = (connect(&master, "replicas=1").await, connect(&master, "replicas=1").await);
+    let guard = one.mutex("a").lock().await.unwrap();
+    guard.put_note("kept").await.unwrap();
+    let waiting = tokio::spawn(async move { other.mutex("a").lock().await });
+    tokio::time::sleep(200 * MS).await;
+    guard.finish().await.unwrap();
+    let next = waiting.await.unwrap().unwrap();
+    let known = replica.command(&["GET", "cotter:{a}"]);
+    assert!(known.contains(&next.id().to_string()), "violation[unconfirmed]: the replica has {known:?}");
+    next.finish().await.unwrap();
+    drop(master);
+}
+
+/// Its lease on the server goes on, but a new master would not know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn a_renewal_that_no_replica_has_does_not_move_the_deadline() {
+    let (master, replica) = pair();
+    let client = connect(&master, "replicas=1").await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    tokio::time::sleep(2 * TTL).await;
+    guard.check().expect("violation[needless-loss]: it is renewed as long as the replica answers");
+    replica.stop();
+    let lost = tokio::time::timeout(3 * TTL, guard.lost()).await.expect("violation[late-loss]");
+    assert_eq!(lost.cause, LossCause::Expired);
+    replica.go_on();
+    drop(client.mutex("a").try_lock_for(10 * TTL).await.unwrap().expect("free again"));
+}
+
+/// The old master goes on without its replica, which is promoted. Returns whether two clients believed to hold the lock.
+async fn two_holders_after_a_fail_over(mode: &str, options: &str) -> bool {
+    let (master, replica) = pair();
+    let old = connect(&master, &format!("mode={mode}&{options}")).await;
+    let new = connect(&replica, &format!("mode={mode}")).await;
+    let held = try_for(&old, TTL).await.expect("free");
+    tokio::time::sleep(100 * MS).await;
+    replica.promote();
+    let next = new.mutex("a").lock().await.unwrap();
+    assert!(mode != "native" || next.token() > held.token(), "violation[token-order]");
+    let both = held.is_valid() && next.is_valid();
+    drop(held);
+    // Nor does the old one give it to anybody else.
+    let again = old.mutex("a").try_lock().await;
+    both || (again.is_ok_and(|guard| guard.is_some()) && next.is_valid())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn a_promoted_replica_makes_no_second_holder() {
+    for mode in ["native", "plain", "getset"] {
+        assert!(!two_holders_after_a_fail_over(mode, "replicas=1").await, "violation[overlap]: {mode}");
+    }
+}
+
+/// What `docs/guarantees.md` says of replication without that option.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn without_acknowledgement_a_fail_over_may_make_two_holders() {
+    let is_two = two_holders_after_a_fail_over("native", "").await;
+    assert!(is_two, "the documented weakness is gone: correct the documentation");
+}
+
+/// Otherwise each grant would block the connection for a round trip to the replica.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn grants_of_many_tasks_are_acknowledged_together() {
+    let (master, _replica) = pair();
+    let client = connect(&master, "replicas=1").await;
+    let tasks: Vec<_> = (0..64)
+        .map(|n| {
+            let mutex = client.mutex(format!("name {n}"));
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    mutex.lock().await.unwrap().finish().await.unwrap();
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let stats = master.command(&["INFO", "commandstats"]);
+    let waits = stats.split("cmdstat_wait:calls=").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let waits: u32 = waits.parse().unwrap();
+    assert!(waits < 64 * 20 / 2, "{waits} requests for {} grants", 64 * 20);
+}
+
+/// Every case, on one pair of servers, each under a prefix of its own.
+#[cfg(feature = "conformance")]
+#[test]
+#[ignore = "needs redis-server"]
+fn the_contract_holds_with_replicas() {
+    use cotter::conformance::{CASES, Fixture, run};
+    let (master, _replica) = pair();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(case) = CASES.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    let url = master.url(&format!("replicas=1&prefix={case}"));
+                    run(case, Fixture::sharing(cotter::redis::Store::from_url(url).unwrap()));
+                }
+            });
+        }
+    });
+}
