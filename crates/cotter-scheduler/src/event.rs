@@ -99,12 +99,14 @@ pub enum EventKind {
         /// For how long.
         rest: Duration,
     },
-    /// An operator paused or resumed the job. Also emitted at the start for a job that is paused.
+    /// An operator paused or resumed the job, or the whole group. Also emitted at the start for what is paused.
     Paused {
         /// True if it is paused, false if it is resumed.
         yes: bool,
         /// The operator.
         by: String,
+        /// The reason that the operator has given for a pause; may be empty.
+        reason: String,
     },
 }
 
@@ -159,8 +161,11 @@ impl fmt::Display for EventKind {
             Self::StoreBack => f.write_str("the store answers again"),
             Self::Broken { error } => write!(f, "cannot run: {error}"),
             Self::Stays { rest } => write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops"),
-            Self::Paused { yes: true, by } => write!(f, "paused by {by}"),
-            Self::Paused { yes: false, by } => write!(f, "resumed by {by}"),
+            Self::Paused { yes: true, by, reason } if !reason.is_empty() => {
+                write!(f, "paused by {by}: {reason}")
+            }
+            Self::Paused { yes: true, by, .. } => write!(f, "paused by {by}"),
+            Self::Paused { yes: false, by, .. } => write!(f, "resumed by {by}"),
         }
     }
 }

@@ -87,12 +87,26 @@ impl<T: Display> Display for Maybe<T> {
 /// A length of time in its largest unit, with all its digits: `1.5s`, `300ms`, `0ns`. The notes of jobs contain it as well.
 pub(crate) struct Length(pub(crate) Duration);
 
+impl Length {
+    /// The length that `Display` wrote.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, unit) = text.split_at(at);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let (_, digits, _) = UNITS.into_iter().find(|(.., name)| *name == unit)?;
+        let nanos = format!("{whole}{fraction:0<digits$}").parse().ok()?;
+        (fraction.len() <= digits).then_some(Self(Duration::from_nanos(nanos)))
+    }
+}
+
+/// Units with their nanoseconds, and how many digits these have.
+const UNITS: [(u128, usize, &str); 4] =
+    [(1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "µs"), (1, 0, "ns")];
+
 impl Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.as_nanos();
-        let units = [(1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "µs")];
-        let (unit, digits, name) =
-            units.into_iter().find(|(unit, ..)| nanos >= *unit).unwrap_or((1, 0, "ns"));
+        let (unit, digits, name) = UNITS.into_iter().find(|(unit, ..)| nanos >= *unit).unwrap_or(UNITS[3]);
         let (whole, rest) = (nanos / unit, nanos % unit);
         write!(f, "{whole}")?;
         if rest > 0 {

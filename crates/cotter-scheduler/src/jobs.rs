@@ -1,6 +1,10 @@
 //! Inspection and control of the jobs of a group.
 
-use crate::notes::{CONTROL, Control, Entry, HISTORY, History, JobControl, State, roster};
+use crate::decide::next_on_grid;
+use crate::notes::{
+    Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all, load_control, roster,
+};
+use crate::trigger::Kind;
 use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
 use cotter::Client;
 
@@ -15,6 +19,7 @@ pub struct Jobs {
     client: Client,
     group: String,
     by: String,
+    reason: String,
 }
 
 /// The status of a job, from its notes.
@@ -29,17 +34,27 @@ pub struct JobStatus {
     pub generation: u64,
     /// Whether the job is paused.
     pub paused: bool,
-    /// The operator who paused it.
+    /// The operator who paused it, or the group.
     pub paused_by: Option<String>,
+    /// The reason for the pause, if one was given.
+    pub pause_reason: Option<String>,
     /// The operator of the last request to pause, resume or trigger it.
     pub asked_by: Option<String>,
     /// The number of pending requests to run it.
     pub requests: u64,
     /// The latest slot that is settled.
     pub last_slot: Option<UnixTime>,
-    /// The next slot of a cron expression or [`once_at`](crate::Trigger::once_at), by the store's clock and without jitter;
-    /// `None` for other triggers, and while the job is paused or disabled.
+    /// The next slot, by the store's clock and without jitter; `None` while the job is paused or disabled, and for a fixed delay
+    /// while it runs. A slot in the past is overdue.
     pub next_slot: Option<UnixTime>,
+    /// When the last run is repeated, if it has failed and will be.
+    pub retry_at: Option<UnixTime>,
+    /// The attempt of the last run.
+    pub attempt: Option<u32>,
+    /// The host of the last run; `None` if it is not known.
+    pub host: Option<String>,
+    /// The end of the last successful run.
+    pub succeeded: Option<UnixTime>,
     /// The fencing token of the last run.
     pub token: Option<u64>,
     /// When the last run started.
@@ -50,33 +65,52 @@ pub struct JobStatus {
     pub ending: Option<Ending>,
 }
 
-/// How often a request is retried when other requests are written at the same time.
-const MAX_ATTEMPTS: usize = 100;
+/// The maximum length of the names of operators and their reasons, in characters.
+const MAX_TEXT: usize = 200;
+
+fn short(text: String) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
+    }
+}
 
 impl Jobs {
     /// The jobs of this group.
     pub fn new(client: &Client, group: impl Into<String>) -> Self {
         let by = format!("process {}", std::process::id());
-        Self { client: client.clone(), group: group.into(), by }
+        Self { client: client.clone(), group: group.into(), by, reason: String::new() }
     }
 
     /// The operator that is shown with requests. Default: the id of this process.
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
-        self.by = who.into();
+        self.by = short(who.into());
         self
     }
 
-    /// All jobs that were ever started, by name.
+    /// The reason that is shown with a pause. Default: none.
+    #[must_use]
+    pub fn reason(mut self, why: impl Into<String>) -> Self {
+        self.reason = short(why.into());
+        self
+    }
+
+    /// All jobs that were ever started and not [forgotten](Self::forget), by name. The notes are requested a thousand at a time.
+    ///
+    /// Needs a tokio runtime.
     ///
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`]; [`ErrorKind::ForeignNote`] for a note that cannot be read.
     pub async fn list(&self) -> Result<Vec<JobStatus>> {
-        let control = self.control().await?.1;
+        let control = self.control().await?;
         let now = store_time(&self.client).await?;
+        let names: Vec<String> = roster::read(&self.client, &self.group).await?.into_iter().collect();
+        let locks = names.iter().map(|name| (self.lock_name(name), String::new())).collect::<Vec<_>>();
+        let notes = load_all(&self.client, locks).await?;
         let mut found = Vec::new();
-        for name in roster::read(&self.client, &self.group).await? {
-            if let Some(state) = self.state(&name).await? {
+        for (name, note) in names.into_iter().zip(notes) {
+            if let Some(state) = note.map_or(Ok(None), |n| State::parse(&n.bytes))? {
                 found.push(status(name, &state, &control, now));
             }
         }
@@ -89,7 +123,7 @@ impl Jobs {
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
     pub async fn pause(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, _| control.pause(&self.by)).await
+        self.ask(job, |control, _, _| control.pause(self.pause_of())).await
     }
 
     /// Resumes a job: slots from now on are run.
@@ -97,7 +131,7 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub async fn resume(&self, job: &str) -> Result<()> {
-        self.ask(job, JobControl::resume).await
+        self.ask(job, |control, now, _| control.resume(now)).await
     }
 
     /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
@@ -106,7 +140,11 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub async fn trigger(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, _| control.requests += 1).await
+        self.ask(job, |control, _, state| {
+            // The requests of a job that was forgotten are gone, but not those that its note has settled.
+            control.requests = control.requests.max(state.handled) + 1;
+        })
+        .await
     }
 
     /// The last runs of a job, oldest first.
@@ -114,32 +152,69 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`] for a note that cannot be read.
     pub async fn history(&self, job: &str) -> Result<Vec<Entry>> {
-        self.known(job).await?;
-        let note = self.client.note_at(self.lock_name(job), HISTORY).await?;
-        History::new(note.map(|n| n.bytes).unwrap_or_default()).entries()
+        let state = self.known(job).await?;
+        history::load(&self.client, &self.lock_name(job), &state).await
     }
 
-    async fn ask(&self, job: &str, edit: impl Fn(&mut JobControl, UnixTime)) -> Result<()> {
-        self.known(job).await?;
+    /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added later. Jobs
+    /// that are paused by themselves stay so when the group is resumed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
+    pub async fn pause_all(&self) -> Result<()> {
+        edit_group(&self.client, &self.group, |all| all.pause(self.pause_of())).await
+    }
+
+    /// Resumes the whole group: slots from now on are run.
+    ///
+    /// # Errors
+    /// As [`pause_all`](Self::pause_all).
+    pub async fn resume_all(&self) -> Result<()> {
         let now = store_time(&self.client).await?;
-        for _ in 0..MAX_ATTEMPTS {
-            let (revision, mut control) = self.control().await?;
-            let asked = control.edit(job);
-            edit(asked, now);
-            asked.by.clone_from(&self.by);
-            if self.client.swap_note(&self.group, CONTROL, revision, control.bytes()).await?.is_some() {
-                return Ok(());
-            }
-        }
-        let why = format!("the requests for group {:?} are being changed by others; try again", self.group);
-        Err(Error::new(ErrorKind::Store, why))
+        edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await
     }
 
-    async fn control(&self) -> Result<(u64, Control)> {
-        match self.client.note_at(&self.group, CONTROL).await? {
-            Some(note) => Ok((note.revision, Control::parse(&note.bytes)?)),
-            None => Ok((0, Control::default())),
+    /// Forgets a job that was removed: it is no longer listed, and its state, its history and the requests to it are gone. A
+    /// scheduler that still has the job starts it anew.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job runs now.
+    pub async fn forget(&self, job: &str) -> Result<()> {
+        let (state, lock) = (self.known(job).await?, self.lock_name(job));
+        let guard = self.client.mutex(&lock).try_lock().await?;
+        let guard = guard.ok_or_else(|| {
+            Error::job(job, "it runs now, or its lock is held by somebody else; try again later")
+        })?;
+        let keys = history::keys(&state);
+        let places = keys.iter().map(|key| (lock.clone(), key.clone())).collect::<Vec<_>>();
+        let notes = load_all(&self.client, places).await?;
+        for (key, _) in keys.iter().zip(notes).filter(|(_, note)| note.is_some()) {
+            guard.put_note_at(key, "").await?;
         }
+        edit_job(&self.client, &self.group, job, |_| None).await?;
+        roster::remove(&self.client, &self.group, job).await?;
+        guard.put_note("").await?;
+        Ok(guard.finish().await?)
+    }
+
+    fn pause_of(&self) -> Pause {
+        Pause { by: self.by.clone(), reason: self.reason.clone() }
+    }
+
+    /// Changes the requests to a job, which is given with the store's time and its state.
+    async fn ask(&self, job: &str, edit: impl Fn(&mut JobControl, UnixTime, &State)) -> Result<()> {
+        let state = self.known(job).await?;
+        let now = store_time(&self.client).await?;
+        let change = |mut asked: JobControl| {
+            edit(&mut asked, now, &state);
+            asked.by.clone_from(&self.by);
+            Some(asked)
+        };
+        edit_job(&self.client, &self.group, job, change).await
+    }
+
+    async fn control(&self) -> Result<Control> {
+        load_control(&self.client, &self.group).await?.parse(&Control::default())
     }
 
     async fn state(&self, job: &str) -> Result<Option<State>> {
@@ -148,7 +223,7 @@ impl Jobs {
             return Ok(None);
         }
         let note = self.client.note(self.lock_name(job)).await?;
-        note.map(|n| State::parse(&n.bytes)).transpose()
+        note.map_or(Ok(None), |n| State::parse(&n.bytes))
     }
 
     async fn known(&self, job: &str) -> Result<State> {
@@ -174,22 +249,43 @@ async fn store_time(client: &Client) -> Result<UnixTime> {
 
 fn status(name: String, state: &State, control: &Control, now: UnixTime) -> JobStatus {
     let asked = control.of(&name);
-    let trigger = Trigger::parse(&state.trigger).filter(|_| !asked.paused);
     let run = state.run.as_ref();
+    let retry_at = run.and_then(|run| run.retry_at).filter(|_| asked.pause.is_none());
+    let next_slot = if asked.pause.is_none() { next_slot(state, now) } else { None };
+    let (paused_by, reason) = asked.pause.map(|pause| (pause.by, pause.reason)).unzip();
     JobStatus {
         name,
         trigger: state.trigger.clone(),
         generation: state.generation,
-        paused: asked.paused,
-        paused_by: asked.paused_by().map(str::to_owned),
+        paused: paused_by.is_some(),
+        paused_by,
+        pause_reason: reason.filter(|reason| !reason.is_empty()),
         asked_by: (!asked.by.is_empty()).then_some(asked.by),
         requests: asked.requests.saturating_sub(state.handled),
         last_slot: state.last,
-        next_slot: trigger
-            .and_then(|trigger| trigger.next_after(state.last.map_or(now, |last| last.max(now)))),
+        next_slot,
+        retry_at,
+        attempt: run.map(|run| run.attempt),
+        host: run.map(|run| run.host.clone()).filter(|host| !host.is_empty()),
+        succeeded: state.succeeded,
         token: run.map(|run| run.token),
         started: run.map(|run| run.started),
         ended: run.and_then(|run| run.ended),
         ending: run.and_then(|run| run.ending()),
+    }
+}
+
+/// The next slot after those that are settled, according to the note.
+fn next_slot(state: &State, now: UnixTime) -> Option<UnixTime> {
+    let begin = (state.anchor + state.initial_delay).max(state.since);
+    let after = state.last.map_or(now, |last| last.max(now));
+    let trigger = Trigger::parse(&state.trigger)?;
+    match trigger.0 {
+        Kind::Rate(period) => Some(next_on_grid(state.anchor + state.initial_delay, period, after)),
+        Kind::Delay(delay) => match &state.run {
+            Some(run) => run.ended.map(|ended| begin.max(ended + delay)),
+            None => Some(begin),
+        },
+        Kind::Cron(..) | Kind::Once(_) => trigger.next_after(after),
     }
 }

@@ -5,7 +5,7 @@ use cotter::{Client, FencingToken, Guard, LossSignal, Lost};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// One run of a job. Cheap to clone.
@@ -19,6 +19,14 @@ pub struct Run {
     pub(crate) guard: Arc<Guard>,
     pub(crate) client: Client,
     pub(crate) cancel: watch::Receiver<Option<Why>>,
+    pub(crate) report: Arc<Mutex<Report>>,
+}
+
+/// What a run has said about itself for the history.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) code: Option<i32>,
+    pub(crate) output: String,
 }
 
 /// The reason why a run has to stop.
@@ -34,6 +42,9 @@ pub enum Why {
 }
 
 impl Run {
+    /// How much of the output of a run the history keeps, in bytes.
+    pub const MAX_OUTPUT: usize = 1024;
+
     /// The slot of this run; for a triggered run, the time of the request.
     pub fn slot(&self) -> UnixTime {
         self.slot
@@ -83,6 +94,26 @@ impl Run {
                 _ => std::future::pending().await,
             }
         }
+    }
+
+    /// Sets the exit code of this run, for the history.
+    pub fn set_exit_code(&self, code: i32) {
+        self.report().code = Some(code);
+    }
+
+    /// Sets the output of this run, for the history: it keeps the last [`MAX_OUTPUT`](Self::MAX_OUTPUT) bytes if the run does not
+    /// succeed.
+    pub fn set_output(&self, text: impl AsRef<str>) {
+        let text = text.as_ref();
+        let mut from = text.len().saturating_sub(Self::MAX_OUTPUT);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        text[from..].clone_into(&mut self.report().output);
+    }
+
+    fn report(&self) -> MutexGuard<'_, Report> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The client of the scheduler.

@@ -2,8 +2,9 @@
 
 use crate::event::Observer;
 use crate::handle::{Command, check_all};
+use crate::notes::history::MAX_RUNS;
 use crate::runner::{self, Settings, StoreClock};
-use crate::{Event, Handle, Job, Result};
+use crate::{Error, ErrorKind, Event, Handle, Job, Result};
 use cotter::Client;
 use std::future::Future;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
+    /// The largest number of runs that the history of a job can keep.
+    pub const MAX_HISTORY: usize = MAX_RUNS;
+
     /// Creates a scheduler for a group; the locks of its jobs are `<group>/<job>`.
     pub fn new(client: &Client, group: impl AsRef<str>) -> Self {
         Self {
@@ -53,10 +57,17 @@ impl Scheduler {
         self
     }
 
-    /// The number of runs in the history of each job, which takes at most 16 KiB. Default: 100.
+    /// The number of runs in the history of each job, at most [`MAX_HISTORY`](Self::MAX_HISTORY). Default: 100.
     #[must_use]
     pub fn history(mut self, runs: usize) -> Self {
         self.settings.history = runs;
+        self
+    }
+
+    /// The name of this host in the status and the history of jobs. Default: none.
+    #[must_use]
+    pub fn host(mut self, name: impl Into<String>) -> Self {
+        self.settings.host = name.into();
         self
     }
 
@@ -97,10 +108,17 @@ impl Scheduler {
     /// count as crashed.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs, [`ErrorKind::NoNotes`](crate::ErrorKind) if the store
+    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs or too long a history, [`ErrorKind::NoNotes`](crate::ErrorKind) if the store
     /// keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) for a permanent error of the store at the start.
     pub async fn run_until(self, stop: impl Future, grace: Duration) -> Result<()> {
         check_all(&self.jobs, &self.settings.group)?;
+        if self.settings.history > MAX_RUNS {
+            let why = format!(
+                "a history of {} runs is too long, at most {MAX_RUNS} are kept",
+                self.settings.history
+            );
+            return Err(Error::new(ErrorKind::Job, why));
+        }
         let (_, commands) = self.commands;
         runner::run(self.settings, self.clock, self.jobs, commands, stop, grace).await
     }

@@ -85,10 +85,17 @@ impl Trigger {
         self
     }
 
-    /// The trigger that `Display` wrote, for cron and `once_at`: the slots of the others depend on more than the trigger.
+    /// The trigger that `Display` wrote.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(instant) = text.strip_prefix("once at ") {
             return Some(Self(Kind::Once(instant.parse().ok()?)));
+        }
+        for (kind, make) in
+            [("fixed rate ", Kind::Rate as fn(Duration) -> Kind), ("fixed delay ", Kind::Delay)]
+        {
+            if let Some(length) = text.strip_prefix(kind) {
+                return Length::parse(length).map(|Length(d)| Self(make(d)));
+            }
         }
         let (cron, zone) = text.strip_prefix("cron ")?.rsplit_once(" in ")?;
         Some(Self(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?)))
@@ -127,15 +134,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn triggers_with_slots_of_their_own_are_parsed_back() {
+    fn triggers_are_parsed_back() {
         let zone = Zone::named("Asia/Shanghai").unwrap();
         let cron = Trigger::cron("0 30 2 ? * MON-FRI").unwrap().zone(zone);
         let once = Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap();
-        for trigger in [cron, once] {
+        let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
+        let delay = Trigger::fixed_delay(Duration::from_micros(1_234_050)).unwrap();
+        for trigger in [cron, once, rate, delay] {
             assert_eq!(Trigger::parse(&trigger.to_string()), Some(trigger));
         }
-        let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
-        assert_eq!(Trigger::parse(&rate.to_string()), None);
         assert_eq!(Trigger::parse("(off) cron 0 30 2 * * ? in UTC"), None);
     }
 }

@@ -62,7 +62,7 @@ impl Commands {
         let reading = Reading::start(&origin, &self.log);
         let (reading, streams) = reading.map_err(|error| format!("cannot make a pipe: {error}"))?;
         let result = self.run_with(spec, run, streams).await;
-        reading.finish().await;
+        run.set_output(reading.finish().await);
         result
     }
 
@@ -90,7 +90,7 @@ impl Commands {
         let result = match end {
             Ok(end) => {
                 let warn = |text: &str| self.log.warning(Some(&spec.name), text);
-                self.conclude(&spec.name, &stop(&mut child, guard, end, grace, warn).await)
+                self.conclude(&spec.name, run, &stop(&mut child, guard, end, grace, warn).await)
             }
             Err(Halt::Kill) => {
                 child.stop(Duration::ZERO).await;
@@ -118,7 +118,7 @@ impl Commands {
         Ok(env)
     }
 
-    fn conclude(&self, job: &str, end: &Outcome) -> Result<(), String> {
+    fn conclude(&self, job: &str, run: &Run, end: &Outcome) -> Result<(), String> {
         let status = match end {
             Outcome::Exited { status, .. } | Outcome::NoShim(Some(status)) => *status,
             Outcome::Lost(lost) => return Err(lost.to_string()),
@@ -130,6 +130,7 @@ impl Commands {
         };
         let code = Exit::of_child(status).code();
         self.log.code(job, code);
+        run.set_exit_code(code.into());
         match code {
             0 => Ok(()),
             code if status.code().is_none() => Err(format!("killed by signal {}", code - 128)),

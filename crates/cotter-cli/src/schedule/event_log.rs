@@ -248,8 +248,15 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::StoreBack => json!({ "event": "store back" }),
         EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
         EventKind::Stays { rest } => json!({ "event": "stays", "rest_ms": millis(*rest) }),
-        EventKind::Paused { yes: true, by } => json!({ "event": "paused", "by": by }),
-        EventKind::Paused { yes: false, by } => json!({ "event": "resumed", "by": by }),
+        EventKind::Paused { yes: true, by, reason } => {
+            json!({ "event": "paused", "by": by, "reason": given(reason) })
+        }
+        EventKind::Paused { yes: false, by, .. } => json!({ "event": "resumed", "by": by }),
         other => json!({ "event": "other", "message": other.to_string() }),
     }
+}
+
+/// A reason, if one was given.
+fn given(reason: &str) -> Option<&str> {
+    (!reason.is_empty()).then_some(reason)
 }

@@ -4,9 +4,10 @@
 
 use super::event_log::{EventLog, Origin};
 use crate::command::Streams;
+use cotter_scheduler::Run;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe::Receiver;
@@ -20,25 +21,42 @@ const MAX_LINE: usize = 16 * 1024;
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Reads what a command prints.
-pub(super) struct Reading(JoinSet<()>);
+pub(super) struct Reading {
+    tasks: JoinSet<()>,
+    tail: Arc<Mutex<Tail>>,
+}
+
+/// The end of the output, of both streams.
+#[derive(Default)]
+struct Tail(Vec<u8>);
+
+impl Tail {
+    fn push(&mut self, line: &[u8]) {
+        self.0.extend_from_slice(line);
+        self.0.push(b'\n');
+        self.0.drain(..self.0.len().saturating_sub(Run::MAX_OUTPUT));
+    }
+}
 
 impl Reading {
     /// Makes the streams for a command, and reads them.
     pub(super) fn start(origin: &Arc<Origin>, log: &Arc<EventLog>) -> io::Result<(Self, Streams)> {
         let (out, stdout) = pipe()?;
         let (err, stderr) = pipe()?;
-        let mut tasks = JoinSet::new();
-        tasks.spawn(read(out, origin.clone(), false, log.clone()));
-        tasks.spawn(read(err, origin.clone(), true, log.clone()));
-        Ok((Self(tasks), Streams::new(stdout, stderr)))
+        let (mut tasks, tail) = (JoinSet::new(), Arc::<Mutex<Tail>>::default());
+        for (stream, is_error) in [(out, false), (err, true)] {
+            tasks.spawn(read(stream, is_error, origin.clone(), tail.clone(), log.clone()));
+        }
+        Ok((Self { tasks, tail }, Streams::new(stdout, stderr)))
     }
 
-    /// Waits until all is read, but not for long; what is left is read later.
-    pub(super) async fn finish(mut self) {
-        let all = async { while self.0.join_next().await.is_some() {} };
+    /// Waits until all is read, but not for long; what is left is read later. Returns the end of the output.
+    pub(super) async fn finish(mut self) -> String {
+        let all = async { while self.tasks.join_next().await.is_some() {} };
         if timeout(MAX_WAIT, all).await.is_err() {
-            self.0.detach_all();
+            self.tasks.detach_all();
         }
+        String::from_utf8_lossy(&lock(&self.tail).0).into_owned()
     }
 }
 
@@ -47,7 +65,17 @@ fn pipe() -> io::Result<(Receiver, OwnedFd)> {
     Ok((Receiver::from_owned_fd(ours.into())?, theirs.into()))
 }
 
-async fn read(stream: Receiver, origin: Arc<Origin>, is_error: bool, log: Arc<EventLog>) {
+fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
+    tail.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn read(
+    stream: Receiver,
+    is_error: bool,
+    origin: Arc<Origin>,
+    tail: Arc<Mutex<Tail>>,
+    log: Arc<EventLog>,
+) {
     let mut stream = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -62,6 +90,7 @@ async fn read(stream: Receiver, origin: Arc<Origin>, is_error: bool, log: Arc<Ev
             line.pop();
         }
         if is_whole || line.len() == MAX_LINE || is_over && !line.is_empty() {
+            lock(&tail).push(&line);
             log.output(&origin, is_error, std::mem::take(&mut line)).await;
         }
         if is_over {

@@ -14,6 +14,7 @@ use crate::store::{self, Chosen};
 use cotter::Client;
 use cotter_scheduler::{Handle, Job, Scheduler};
 use rustix::process::Signal;
+use rustix::system::uname;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -66,6 +67,7 @@ impl Service {
     fn start(file: File, client: &Client, commands: Arc<Commands>) -> Self {
         let log = commands.log.clone();
         let mut scheduler = Scheduler::new(client, &file.group)
+            .host(uname().nodename().to_string_lossy())
             .observe(move |event| log.event(event))
             .jobs(jobs(&file, &commands));
         scheduler = file.workers.into_iter().fold(scheduler, Scheduler::workers);

@@ -18,6 +18,7 @@ use crate::notes::{JobControl, LastRun, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
 use planner::{Plan, Planner};
+pub(crate) use rate::next_on_grid;
 use std::time::Duration;
 
 /// How far a note may be ahead of the store's clock without an alarm.
@@ -95,6 +96,7 @@ pub(crate) fn decide(
     d.define(definition, now);
     if !d.stands_by {
         d.find_crash(definition, control, now);
+        d.find_retry(definition, control, now);
         d.find_request(definition, control, now);
     }
     if d.due.is_none() {
@@ -126,6 +128,7 @@ impl Decision {
         let theirs = (state.generation, state.defined_at);
         if state.hash == ours.hash {
             (state.generation, state.defined_at) = theirs.max(ours.rank(now));
+            state.initial_delay = ours.policy.initial_delay;
             return;
         }
         self.stands_by = ours.rank(now) < theirs;
@@ -134,6 +137,7 @@ impl Decision {
         }
         state.hash.clone_from(&ours.hash);
         (state.generation, state.defined_at) = ours.rank(now);
+        state.initial_delay = ours.policy.initial_delay;
         if state.trigger != ours.text {
             state.trigger.clone_from(&ours.text);
             state.since = now;
@@ -147,15 +151,41 @@ impl Decision {
         self.crashed = self.state.run.clone();
         let crashes = run.crashes + 1;
         let again = definition.policy.on_crash == OnCrash::Rerun && crashes < Job::MAX_CRASHES;
-        if again && definition.policy.enabled && !control.paused {
+        if again && definition.policy.enabled && control.pause.is_none() {
             let (at, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
             let request = asked.then_some(self.state.handled);
             self.due = Some(DueRun { at, attempt, crashes, asked, request });
         }
     }
 
+    /// A failed run that is repeated, by whichever replica; its slot comes before all others. A run that has lost its lock is a
+    /// crash, even if that could be recorded.
+    fn find_retry(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
+        let policy = &definition.policy;
+        if self.due.is_some() || self.crashed.is_some() || !policy.enabled || control.pause.is_some() {
+            return;
+        }
+        let Some(run) = self.state.run.as_ref().filter(|run| run.ended.is_some()) else { return };
+        let is_lost = run.outcome.as_deref() == Some(Ending::Lost.word());
+        let (crashes, at) = match run.retry_at {
+            // Not later than it would be now, in case the store's clock went backwards.
+            Some(at) if run.retried() < policy.retries => (run.crashes, at.min(now + policy.retry_delay)),
+            None if is_lost && policy.on_crash == OnCrash::Rerun && run.crashes + 1 < Job::MAX_CRASHES => {
+                (run.crashes + 1, now)
+            }
+            _ => return,
+        };
+        if at > now {
+            self.next = Some(at);
+            return;
+        }
+        let request = run.asked.then_some(self.state.handled);
+        let (slot, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
+        self.due = Some(DueRun { at: slot, attempt, crashes, asked, request });
+    }
+
     fn find_request(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
-        if self.due.is_some() || control.requests <= self.state.handled {
+        if self.due.is_some() || self.next.is_some() || control.requests <= self.state.handled {
             return;
         }
         if !definition.policy.enabled {
@@ -173,7 +203,7 @@ impl Decision {
         now: UnixTime,
         followed: Followed,
     ) {
-        if !definition.policy.enabled || control.paused {
+        if !definition.policy.enabled || control.pause.is_some() || self.next.is_some() {
             return;
         }
         if self.stands_by {
@@ -230,7 +260,7 @@ pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: Unix
     let next = match &definition.trigger.0 {
         Kind::Rate(period) => {
             let anchor = note.map_or(now, |state| state.anchor) + definition.policy.initial_delay;
-            Some(rate::next_on_grid(anchor, *period, now - shift))
+            Some(next_on_grid(anchor, *period, now - shift))
         }
         Kind::Delay(delay) => Some(now + *delay),
         Kind::Cron(..) | Kind::Once(_) => definition.trigger.next_after(now - shift),

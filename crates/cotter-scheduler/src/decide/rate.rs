@@ -25,7 +25,7 @@ impl Grid {
 }
 
 /// The first slot after `t`.
-pub(super) fn next_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> UnixTime {
+pub(crate) fn next_on_grid(anchor: UnixTime, period: Duration, t: UnixTime) -> UnixTime {
     let grid = Grid { anchor, period: period.as_nanos() };
     grid.slot(grid.after(t))
 }

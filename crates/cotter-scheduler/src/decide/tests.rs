@@ -68,14 +68,14 @@ fn slots_that_passed_while_it_ran_are_skipped_unless_all_are_wanted() {
         [(Misfire::Skip, None, 2), (Misfire::Once, None, 2), (Misfire::All, Some(100), 0)]
     {
         let (definition, mut state) = first(&job(minutely()).misfire(misfire));
-        state.begin(&due_at(40), at(41), 1);
+        state.begin(&due_at(40), at(41), 1, "");
         state.end(at(165), &Ending::Ok);
         let d = decided(&definition, &state, 170);
         assert_eq!((slot(&d), d.skipped, d.missed), (due, skipped, 0), "{misfire:?}");
     }
     // One that crashed was not going on until somebody noticed.
     let (definition, mut state) = first(&job(minutely()));
-    state.begin(&due_at(40), at(41), 1);
+    state.begin(&due_at(40), at(41), 1, "");
     let d = decided(&definition, &state, 170);
     assert_eq!((slot(&d), d.skipped, d.missed), (Some(160), 0, 1));
     assert_eq!(d.crashed.map(|run| run.token), Some(1));
@@ -159,7 +159,7 @@ fn after_a_break_only_the_newest_slot_is_run_whatever_the_trigger() {
     let cron = Trigger::cron("0/2 * * * * ?").unwrap();
     for trigger in [cron, Trigger::fixed_rate(S * 2).unwrap()] {
         let (definition, mut state) = first(&job(trigger));
-        state.begin(&due_at(0), at(0), 1);
+        state.begin(&due_at(0), at(0), 1, "");
         state.end(at(0), &Ending::Ok);
         let d = decided(&definition, &state, 21);
         assert_eq!((slot(&d), d.missed, d.merged), (Some(20), 9, 0), "{}", definition.trigger);
@@ -169,7 +169,7 @@ fn after_a_break_only_the_newest_slot_is_run_whatever_the_trigger() {
 #[test]
 fn slots_that_pass_while_a_worker_is_waited_for_are_a_backlog() {
     let (definition, mut state) = first(&job(Trigger::fixed_rate(S * 2).unwrap()).late_within(S * 9));
-    state.begin(&due_at(0), at(0), 1);
+    state.begin(&due_at(0), at(0), 1, "");
     state.end(at(0), &Ending::Ok);
     let waiting = |since, now| {
         let control = JobControl::default();
@@ -185,7 +185,7 @@ fn slots_that_pass_while_a_worker_is_waited_for_are_a_backlog() {
 #[test]
 fn each_run_has_a_larger_token_under_one_lock_and_under_the_next() {
     let (_, mut state) = first(&job(minutely()));
-    let tokens = [7, 7, 7, 8, 100].map(|lock| state.begin(&due_at(40), at(41), lock));
+    let tokens = [7, 7, 7, 8, 100].map(|lock| state.begin(&due_at(40), at(41), lock, ""));
     demand(tokens.windows(2).all(|pair| pair[0] < pair[1]), Kind::RepeatedToken, format!("{tokens:?}"));
     assert_eq!(tokens, [7, 8, 9, 10, 100]);
 }

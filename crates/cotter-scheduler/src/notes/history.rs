@@ -1,10 +1,22 @@
-//! The last runs of one job: a line of JSON each, oldest first.
+//! The last runs of one job.
+//!
+//! The newest runs are in the state of the job. When there are several of them they are moved to a segment: a note that is
+//! written once and overwritten when the history has gone around. A run therefore costs the same however long the history is.
 
-use super::{LastRun, foreign};
+use super::{LastRun, State, foreign, legacy, load_all};
 use crate::{Ending, Result, UnixTime};
+use cotter::{Client, Note};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
-/// The maximum size of a history.
-const MAX_BYTES: usize = 16 * 1024;
+/// The number of runs in a segment. Fewer would be more notes, more would make the state longer.
+pub(super) const SEGMENT_RUNS: usize = 4;
+/// The maximum number of runs that a history keeps.
+pub(crate) const MAX_RUNS: usize = 1000;
+/// The number of failed runs whose output is kept.
+const OUTPUTS: u64 = 16;
+/// The history in the layout of the first version, a single note.
+const LEGACY: &str = "history";
 
 /// A run in the history of a job.
 #[non_exhaustive]
@@ -18,70 +30,123 @@ pub struct Entry {
     pub attempt: u32,
     /// Its fencing token.
     pub token: u64,
+    /// The host that ran it; empty if it is not known.
+    pub host: String,
     /// When it started, by the store's clock.
     pub started: UnixTime,
     /// When it ended; for a crashed run, when the crash was noticed.
     pub ended: UnixTime,
     /// How it ended.
     pub ending: Ending,
+    /// The exit code, if it has one; see [`Run::set_exit_code`](crate::Run::set_exit_code).
+    pub code: Option<i32>,
+    /// The end of its output, if it did not succeed; see [`Run::set_output`](crate::Run::set_output). Kept for the last 16 of
+    /// such runs.
+    pub output: Option<String>,
 }
 
-/// The contents of the note.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct History(Vec<u8>);
+/// Several runs, as one note.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) key: String,
+    pub(crate) bytes: Vec<u8>,
+}
 
-impl History {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// Adds a run, and drops the oldest ones beyond `max`. Returns false if it is the last entry already: a replica that found
-    /// it crashed may have died before it updated the job's note, and the next one finds the crash again.
-    pub(crate) fn push(&mut self, run: &LastRun, max: usize) -> bool {
-        let key = |run: &LastRun| (run.token, run.slot, run.attempt);
-        if self.last().is_some_and(|last| key(&last) == key(run)) {
-            return false;
-        }
-        let line = serde_json::to_vec(run).expect("a run can be written");
-        self.0.extend_from_slice(&line);
-        self.0.push(b'\n');
-        let lines = self.0.iter().filter(|b| **b == b'\n').count();
-        let mut from = 0;
-        for _ in 0..lines.saturating_sub(max) {
-            from += self.0[from..].iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
-        }
-        while self.0.len() - from > MAX_BYTES {
-            from += self.0[from..].iter().position(|b| *b == b'\n').map_or(self.0.len() - from, |at| at + 1);
-        }
-        self.0.drain(..from);
-        true
-    }
-
-    fn last(&self) -> Option<LastRun> {
-        let line = self.0.strip_suffix(b"\n")?.rsplit(|b| *b == b'\n').next()?;
-        serde_json::from_slice(line).ok()
-    }
-
-    /// The runs, oldest first.
-    pub(crate) fn entries(&self) -> Result<Vec<Entry>> {
-        let lines = self.0.split(|b| *b == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| entry(line).map_err(|e| foreign("history of the job", &e))).collect()
+impl Segment {
+    /// The segment with this number; `None` if nothing is kept.
+    pub(super) fn new(number: u64, kept: usize, runs: &[LastRun]) -> Option<Self> {
+        let ring = ring(kept)?;
+        let bytes = serde_json::to_vec(runs).expect("runs can be written");
+        Some(Self { key: key(number % ring), bytes })
     }
 }
 
-fn entry(line: &[u8]) -> serde_json::Result<Entry> {
-    let run: LastRun = serde_json::from_slice(line)?;
-    Ok(Entry {
+fn key(place: u64) -> String {
+    format!("history-{place}")
+}
+
+/// The number of segments for so many runs, besides those in the state.
+fn ring(kept: usize) -> Option<u64> {
+    (kept > 0).then(|| kept.div_ceil(SEGMENT_RUNS) as u64)
+}
+
+/// The output of a run that did not succeed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Output {
+    #[serde(rename = "t")]
+    pub(crate) token: u64,
+    #[serde(rename = "x")]
+    pub(crate) text: String,
+}
+
+impl Output {
+    /// The key of the output with this number.
+    pub(crate) fn key(number: u64) -> String {
+        format!("output-{}", number % OUTPUTS)
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("an output can be written")
+    }
+}
+
+/// The keys of all notes of a history.
+pub(crate) fn keys(state: &State) -> Vec<String> {
+    let segments = (0..ring(state.kept()).unwrap_or_default()).map(key);
+    let outputs = (0..OUTPUTS).map(Output::key);
+    segments.chain(outputs).chain([LEGACY.to_owned()]).collect()
+}
+
+/// The history of the job with this lock and state, oldest run first.
+pub(crate) async fn load(client: &Client, lock: &str, state: &State) -> Result<Vec<Entry>> {
+    let keys = keys(state);
+    let places = keys.iter().map(|key| (lock.to_owned(), key.clone())).collect::<Vec<_>>();
+    let notes = load_all(client, places).await?;
+    let (mut runs, mut outputs) = (Vec::new(), HashMap::new());
+    for (key, note) in keys.iter().zip(&notes) {
+        let Some(note) = note else { continue };
+        parse(key, note, &mut runs, &mut outputs).map_err(|e| foreign("history of the job", &e))?;
+    }
+    runs.extend(state.recent().cloned());
+    runs.sort_by_key(|run| run.token);
+    // A segment may have been written by a process that died before it updated the state.
+    runs.dedup_by_key(|run| (run.token, run.slot, run.attempt));
+    let kept = if state.kept() > 0 { state.kept() } else { MAX_RUNS };
+    runs.drain(..runs.len().saturating_sub(kept));
+    Ok(runs.into_iter().map(|run| entry(run, &mut outputs)).collect())
+}
+
+fn parse(
+    key: &str,
+    note: &Note,
+    runs: &mut Vec<LastRun>,
+    outputs: &mut HashMap<u64, String>,
+) -> serde_json::Result<()> {
+    if note.bytes.is_empty() {
+        return Ok(());
+    }
+    if key == LEGACY {
+        runs.extend(legacy::history(&note.bytes)?);
+    } else if key.starts_with("output") {
+        let Output { token, text } = serde_json::from_slice(&note.bytes)?;
+        outputs.insert(token, text);
+    } else {
+        runs.extend(serde_json::from_slice::<Vec<LastRun>>(&note.bytes)?);
+    }
+    Ok(())
+}
+
+fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
+    Entry {
         ending: run.ending().unwrap_or(Ending::Crashed),
         ended: run.ended.unwrap_or(run.started),
         slot: run.slot,
         asked: run.asked,
         attempt: run.attempt,
         token: run.token,
+        output: outputs.remove(&run.token),
+        host: run.host,
         started: run.started,
-    })
+        code: run.code,
+    }
 }

@@ -2,30 +2,34 @@
 //!
 //! | note | of | written by | file |
 //! |---|---|---|---|
-//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state` |
-//! | `history` | each job's lock | its holder | `history` |
-//! | `control` | the group's name | operators, compare and set | `control` |
-//! | `jobs-0` to `jobs-f` | the group's name | runners at their start, compare and set | `roster` |
+//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state`, `run` |
+//! | `history-0` … | each job's lock | its holder, after several runs | `history` |
+//! | `output-0` … `output-15` | each job's lock | its holder, after a run that failed | `history` |
+//! | `group` | the group's name | operators, compare and set | `control` |
+//! | `control-00` … `control-ff` | the group's name | operators, compare and set | `control`, `shard` |
+//! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare and set | `roster`, `shard` |
 //!
-//! `stamp` serializes instants.
+//! `legacy` reads the notes of the first version. `load` loads many notes at once, `instant` serializes instants.
 
 mod control;
-mod history;
+pub(crate) mod history;
+mod instant;
+mod legacy;
+mod load;
 pub(crate) mod roster;
-mod stamp;
+mod run;
+mod shard;
 mod state;
 
-pub(crate) use control::{Control, JobControl};
+pub(crate) use control::{
+    Control, GROUP, JobControl, Pause, edit_group, edit_job, load as load_control, load_changed,
+};
 pub use history::Entry;
-pub(crate) use history::History;
-pub(crate) use state::{LastRun, State};
+pub(crate) use load::load_all;
+pub(crate) use run::LastRun;
+pub(crate) use state::State;
 
 use crate::{Error, ErrorKind};
-
-/// The key of the history.
-pub(crate) const HISTORY: &str = "history";
-/// The key of the requests.
-pub(crate) const CONTROL: &str = "control";
 
 /// The error for a note that cannot be parsed.
 fn foreign(what: &str, error: &serde_json::Error) -> Error {

@@ -1,58 +1,64 @@
 //! The names of all jobs of a group, so that they can be listed: stores forget the names of free locks.
 
-use cotter::Client;
-use cotter::Result;
-use sha2::{Digest, Sha256};
+use super::{legacy, load_all, shard};
+use cotter::{Client, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use tokio::task::JoinSet;
 
-/// Ten thousand names do not fit into one note.
-const SHARDS: u8 = 16;
+const LIST: &str = "jobs";
 
-fn shard(name: &str) -> u8 {
-    Sha256::digest(name)[0] % SHARDS
-}
-
-fn key(shard: u8) -> String {
-    format!("jobs-{shard:x}")
-}
-
-fn names(bytes: &[u8]) -> BTreeSet<String> {
+pub(super) fn names(bytes: &[u8]) -> BTreeSet<String> {
     let text = String::from_utf8_lossy(bytes);
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// Adds the names that are missing.
 pub(crate) async fn register(client: &Client, group: &str, jobs: impl Iterator<Item = &str>) -> Result<()> {
-    let mut shards: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
+    let mut shards: BTreeMap<u8, Vec<String>> = BTreeMap::new();
     for job in jobs {
-        shards.entry(shard(job)).or_default().push(job);
+        shards.entry(shard::of(job)).or_default().push(job.to_owned());
     }
+    let mut edits = JoinSet::new();
     for (shard, jobs) in shards {
-        while !add(client, group, &key(shard), &jobs).await? {}
+        let (client, group) = (client.clone(), group.to_owned());
+        edits.spawn(async move {
+            edit(&client, &group, &shard::key(LIST, shard), |names| names.extend(jobs.clone())).await
+        });
+    }
+    while let Some(edited) = edits.join_next().await {
+        edited.expect("it does not panic")?;
     }
     Ok(())
 }
 
-/// Returns false if the note was changed in the meantime.
-async fn add(client: &Client, group: &str, key: &str, jobs: &[&str]) -> Result<bool> {
-    let note = client.note_at(group, key).await?;
-    let (revision, bytes) = note.map_or((0, Vec::new()), |n| (n.revision, n.bytes));
-    let mut all = names(&bytes);
-    let before = all.len();
-    all.extend(jobs.iter().map(|&job| job.to_owned()));
-    if all.len() == before {
-        return Ok(true);
+/// Removes a name.
+pub(crate) async fn remove(client: &Client, group: &str, job: &str) -> Result<()> {
+    for key in [shard::key(LIST, shard::of(job)), legacy::roster_key(job)] {
+        edit(client, group, &key, |names| names.retain(|name| name != job)).await?;
     }
-    let text: Vec<&str> = all.iter().map(String::as_str).collect();
-    Ok(client.swap_note(group, key, revision, text.join("\n")).await?.is_some())
+    Ok(())
+}
+
+async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTreeSet<String>)) -> Result<()> {
+    loop {
+        let note = client.note_at(group, key).await?;
+        let (revision, before) = note.map_or((0, BTreeSet::new()), |n| (n.revision, names(&n.bytes)));
+        let mut all = before.clone();
+        change(&mut all);
+        if all == before {
+            return Ok(());
+        }
+        let text: Vec<&str> = all.iter().map(String::as_str).collect();
+        if client.swap_note(group, key, revision, text.join("\n")).await?.is_some() {
+            return Ok(());
+        }
+    }
 }
 
 /// All names, in order.
 pub(crate) async fn read(client: &Client, group: &str) -> Result<BTreeSet<String>> {
-    let mut all = BTreeSet::new();
-    for shard in 0..SHARDS {
-        let note = client.note_at(group, key(shard)).await?;
-        all.extend(names(&note.map(|n| n.bytes).unwrap_or_default()));
-    }
-    Ok(all)
+    let keys = shard::all().map(|shard| shard::key(LIST, shard));
+    let keys = keys.chain(legacy::roster_keys()).map(|key| (group.to_owned(), key));
+    let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
+    Ok(notes.into_iter().flatten().flat_map(|note| names(&note.bytes)).collect())
 }

@@ -1,61 +1,79 @@
 //! The state of one job.
 
-use super::{foreign, stamp};
+use super::history::{self, Segment};
+use super::run::is_default;
+use super::{LastRun, foreign, instant, legacy};
 use crate::decide::DueRun;
 use crate::definition::Definition;
 use crate::{Ending, Result, UnixTime};
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-/// The latest supported version of the note.
-const VERSION: u32 = 1;
+/// The version of the note. The first one is read by `legacy`.
+const VERSION: u32 = 2;
 
-/// The note of a job: which slots are settled, and the last run.
+/// The note of a job: which slots are settled, the last run, and the runs before it that are not in the history yet. The keys
+/// are short, and defaults are left out: it is read once and written twice for each run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
+    #[serde(rename = "v")]
     version: u32,
     /// The hash of the definition in effect.
+    #[serde(rename = "h")]
     pub(crate) hash: String,
+    #[serde(rename = "g")]
     pub(crate) generation: u64,
-    #[serde(with = "stamp")]
+    #[serde(rename = "d", with = "instant")]
     pub(crate) defined_at: UnixTime,
+    #[serde(rename = "t")]
     pub(crate) trigger: String,
+    #[serde(rename = "i", default, skip_serializing_if = "is_default")]
+    pub(crate) initial_delay: Duration,
     /// When the trigger was last changed: no slot lies before it.
-    #[serde(with = "stamp")]
+    #[serde(rename = "s", with = "instant", default = "epoch", skip_serializing_if = "is_epoch")]
     pub(crate) since: UnixTime,
     /// The first start ever.
-    #[serde(with = "stamp")]
+    #[serde(rename = "a", with = "instant")]
     pub(crate) anchor: UnixTime,
     /// The latest slot that is settled.
-    #[serde(with = "stamp::maybe", default)]
+    #[serde(rename = "l", with = "instant::maybe", default, skip_serializing_if = "is_default")]
     pub(crate) last: Option<UnixTime>,
     /// The latest request to run that is settled.
-    #[serde(default)]
+    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
     pub(crate) handled: u64,
-    #[serde(default)]
+    /// The end of the last successful run.
+    #[serde(rename = "k", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) succeeded: Option<UnixTime>,
+    #[serde(rename = "r", default, skip_serializing_if = "is_default")]
     pub(crate) run: Option<LastRun>,
+    /// The runs before, as far as they are not in a segment of the history yet.
+    #[serde(rename = "p", default, skip_serializing_if = "is_default")]
+    past: Vec<LastRun>,
+    /// How many segments of the history were written so far.
+    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    segments: u64,
+    /// The number of runs that the history keeps.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    kept: usize,
+    /// How many outputs of failed runs were kept so far.
+    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
+    outputs: u64,
 }
 
-/// The last run, which may be in progress.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LastRun {
-    #[serde(with = "stamp")]
-    pub(crate) slot: UnixTime,
-    /// Whether it was requested, and has no slot of its own.
-    #[serde(default)]
-    pub(crate) asked: bool,
-    pub(crate) attempt: u32,
-    /// How often the process died in this slot.
-    #[serde(default)]
-    pub(crate) crashes: u32,
-    pub(crate) token: u64,
-    #[serde(with = "stamp")]
-    pub(crate) started: UnixTime,
-    #[serde(with = "stamp::maybe", default)]
-    pub(crate) ended: Option<UnixTime>,
-    #[serde(default)]
-    pub(crate) outcome: Option<String>,
-    #[serde(default)]
-    pub(crate) reason: Option<String>,
+fn epoch() -> UnixTime {
+    UnixTime::EPOCH
+}
+
+fn is_epoch(at: &UnixTime) -> bool {
+    *at == UnixTime::EPOCH
+}
+
+/// Enough of a note to tell its version.
+#[derive(Deserialize)]
+struct Version {
+    #[serde(rename = "v", alias = "version")]
+    version: u32,
 }
 
 impl State {
@@ -67,47 +85,81 @@ impl State {
             generation: definition.policy.generation,
             defined_at: definition.defined_at,
             trigger: definition.text.clone(),
+            initial_delay: definition.policy.initial_delay,
             since: now,
             anchor: now,
             last: None,
             handled,
+            succeeded: None,
             run: None,
+            past: Vec::new(),
+            segments: 0,
+            kept: 0,
+            outputs: 0,
         }
     }
 
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
-        let state: Self = serde_json::from_slice(bytes).map_err(|e| foreign("state of the job", &e))?;
-        if state.version > VERSION {
-            let newer =
-                <serde_json::Error as serde::de::Error>::custom(format_args!("version {}", state.version));
-            return Err(foreign("state of the job", &newer));
+    /// The state in a note; `None` if the job was forgotten.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>> {
+        if bytes.is_empty() {
+            return Ok(None);
         }
-        Ok(state)
+        let parsed = serde_json::from_slice(bytes).and_then(|Version { version }| match version {
+            1 => serde_json::from_slice(bytes).map(legacy::StateV1::into_state),
+            VERSION => serde_json::from_slice(bytes).map(Self::with_implied),
+            newer => Err(serde_json::Error::custom(format_args!("version {newer}"))),
+        });
+        parsed.map(Some).map_err(|e| foreign("state of the job", &e))
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("a state can be written")
+        let mut state = self.clone();
+        if state.since == state.anchor {
+            state.since = UnixTime::EPOCH;
+        }
+        if state.last == state.implied_last() {
+            state.last = None;
+        }
+        serde_json::to_vec(&state).expect("a state can be written")
+    }
+
+    /// Adds what a note leaves out because something else implies it.
+    fn with_implied(mut self) -> Self {
+        if self.since == UnixTime::EPOCH {
+            self.since = self.anchor;
+        }
+        self.last = self.last.or(self.implied_last());
+        self
+    }
+
+    /// The slot of the last run. It is nearly always the latest one that is settled.
+    fn implied_last(&self) -> Option<UnixTime> {
+        self.run.as_ref().filter(|run| !run.asked).map(|run| run.slot)
+    }
+
+    /// Makes room for the next run. If a segment is returned it has to be written before this state: whoever finds the state as
+    /// it was writes the same segment again.
+    pub(crate) fn make_room(&mut self, kept: usize) -> Option<Segment> {
+        self.past.extend(self.run.clone());
+        self.kept = kept;
+        if self.past.len() < history::SEGMENT_RUNS {
+            return None;
+        }
+        let runs = std::mem::take(&mut self.past);
+        let segment = Segment::new(self.segments, kept, &runs)?;
+        self.segments += 1;
+        Some(segment)
     }
 
     /// Records the start of a run under a lock with this token. Returns the token of the run: several runs may follow under one
     /// lock, and each of them needs a larger one.
-    pub(crate) fn begin(&mut self, slot: &DueRun, now: UnixTime, lock: u64) -> u64 {
+    pub(crate) fn begin(&mut self, due: &DueRun, now: UnixTime, lock: u64, host: &str) -> u64 {
         let token = self.run.as_ref().map_or(lock, |run| lock.max(run.token + 1));
-        match slot.request {
+        match due.request {
             Some(number) => self.handled = self.handled.max(number),
-            None => self.last = self.last.max(Some(slot.at)),
+            None => self.last = self.last.max(Some(due.at)),
         }
-        self.run = Some(LastRun {
-            slot: slot.at,
-            asked: slot.asked,
-            attempt: slot.attempt,
-            crashes: slot.crashes,
-            token,
-            started: now,
-            ended: None,
-            outcome: None,
-            reason: None,
-        });
+        self.run = Some(LastRun::new(due, token, host, now));
         token
     }
 
@@ -115,34 +167,52 @@ impl State {
     pub(crate) fn end(&mut self, now: UnixTime, ending: &Ending) {
         if let Some(run) = &mut self.run {
             run.end(now, ending);
+            if *ending == Ending::Ok {
+                self.succeeded = run.ended;
+            }
         }
+    }
+
+    /// The number of the next output of a failed run, which is counted.
+    pub(crate) fn next_output(&mut self) -> u64 {
+        self.outputs += 1;
+        self.outputs - 1
     }
 
     /// The run that was started and has not ended.
     pub(crate) fn unfinished(&self) -> Option<&LastRun> {
         self.run.as_ref().filter(|run| run.ended.is_none())
     }
-}
 
-impl LastRun {
-    pub(crate) fn end(&mut self, now: UnixTime, ending: &Ending) {
-        self.ended = Some(now.max(self.started));
-        self.outcome = Some(ending.word().to_owned());
-        self.reason = ending.reason().map(short);
+    /// The runs that have ended and are not in the history, oldest first.
+    pub(super) fn recent(&self) -> impl Iterator<Item = &LastRun> {
+        self.past.iter().chain(self.run.as_ref().filter(|run| run.ended.is_some()))
     }
 
-    pub(crate) fn ending(&self) -> Option<Ending> {
-        Ending::parse(self.outcome.as_deref()?, self.reason.as_deref())
+    /// The number of runs that the history keeps, as far as the note tells.
+    pub(super) fn kept(&self) -> usize {
+        self.kept
     }
-}
 
-/// The maximum length of a reason in the note, in characters.
-const MAX_REASON_CHARS: usize = 200;
-
-fn short(reason: &str) -> String {
-    let line = reason.lines().next().unwrap_or_default();
-    match line.char_indices().nth(MAX_REASON_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
+    /// The parts that the first version of the note had.
+    pub(super) fn from_parts(parts: legacy::StateV1) -> Self {
+        Self {
+            version: VERSION,
+            hash: parts.hash,
+            generation: parts.generation,
+            defined_at: parts.defined_at,
+            trigger: parts.trigger,
+            initial_delay: Duration::ZERO,
+            since: parts.since,
+            anchor: parts.anchor,
+            last: parts.last,
+            handled: parts.handled,
+            succeeded: None,
+            run: parts.run.map(legacy::RunV1::into_run),
+            past: Vec::new(),
+            segments: 0,
+            kept: 0,
+            outputs: 0,
+        }
     }
 }

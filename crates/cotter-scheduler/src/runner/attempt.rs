@@ -32,7 +32,7 @@ pub(super) async fn first_attempt(
 ) -> Result<Observation, Halt> {
     let note = {
         let _place = context.reads.acquire().await.expect("never closed");
-        read(context, snapshot).await?
+        read(context, snapshot).await?.0
     };
     if let Some(state) = note {
         let control = context.control.borrow().of(snapshot.name());
@@ -68,7 +68,7 @@ pub(super) async fn attempt(
                 continue;
             }
             context.emit(snapshot.name(), EventKind::Busy);
-            let note = read(context, snapshot).await?;
+            let (note, _) = read(context, snapshot).await?;
             let next = fallback(snapshot, note.as_ref(), context.clock.now());
             return Ok(Observation { next, ..Observation::default() });
         };
@@ -111,11 +111,14 @@ pub(super) async fn next_worker(context: &Context) -> Result<OwnedSemaphorePermi
     }
 }
 
-/// The note of a job.
-pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<Option<State>, Halt> {
+/// The note of a job, and whether it was forgotten.
+pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<(Option<State>, bool), Halt> {
     let name = context.lock_name(snapshot.name());
     let note = context.ask(Stop::Starts, || context.settings.client.note(&name)).await?;
-    Ok(note.map(|n| State::parse(&n.bytes)).transpose().map_err(|e| named(snapshot, &e))?)
+    let Some(note) = note else { return Ok((None, false)) };
+    let state = State::parse(&note.bytes).map_err(|e| named(snapshot, &e))?;
+    let is_forgotten = state.is_none();
+    Ok((state, is_forgotten))
 }
 
 fn named(snapshot: &JobSnapshot, error: &Error) -> Error {

@@ -79,6 +79,10 @@ impl Context {
         self.settings.observer.emit(Some(job), kind);
     }
 
+    pub(super) fn emit_group(&self, kind: EventKind) {
+        self.settings.observer.emit(None, kind);
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         *self.stop.borrow() > Stop::No
     }

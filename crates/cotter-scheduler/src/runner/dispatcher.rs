@@ -7,7 +7,7 @@ use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use crate::definition::Definition;
 use crate::handle::Command;
-use crate::notes::Control;
+use crate::notes::{Control, Pause};
 use crate::{EventKind, Job, UnixTime};
 use std::collections::HashMap;
 use std::future::Future;
@@ -40,6 +40,9 @@ impl Dispatcher {
             Self { context: context.clone(), agenda: Agenda::default(), attempts, snapshots, control };
         for job in jobs {
             this.define(job);
+        }
+        if let Some(pause) = &this.control.group.pause {
+            context.emit_group(paused(Some(pause), ""));
         }
         this
     }
@@ -104,8 +107,9 @@ impl Dispatcher {
         let now = self.context.clock.now();
         let definition = Definition::of(&job, &self.context.settings.group, now);
         let name = job.name.clone();
-        if let Some(by) = self.control.of(&name).paused_by() {
-            self.context.emit(&name, EventKind::Paused { yes: true, by: by.to_owned() });
+        // A pause of the whole group is reported once.
+        if let (None, Some(pause)) = (&self.control.group.pause, self.control.own(&name).pause) {
+            self.context.emit(&name, paused(Some(&pause), ""));
         }
         self.agenda.put(JobSnapshot::new(job, definition));
         self.agenda.wake(&name, Some(now));
@@ -197,16 +201,28 @@ impl Dispatcher {
         let control = self.context.control.borrow().clone();
         let before = std::mem::replace(&mut self.control, control.clone());
         let now = self.context.clock.now();
-        for job in control.changed(&before) {
-            let Some(entry) = self.agenda.get(job) else { continue };
-            let (asked, name) = (control.of(job), entry.snapshot.name().clone());
-            entry.again = entry.active;
-            self.agenda.wake(job, Some(now));
-            if asked.paused != before.of(job).paused {
-                let by = asked.paused_by().unwrap_or(&asked.by).to_owned();
-                self.context.emit(&name, EventKind::Paused { yes: asked.paused, by });
+        if control.group.pause != before.group.pause {
+            self.context.emit_group(paused(control.group.pause.as_ref(), &control.group.by));
+            for name in self.agenda.names() {
+                self.check_soon(&name, now);
             }
         }
+        for job in control.changed(&before) {
+            let Some(name) = self.check_soon(job, now) else { continue };
+            let (asked, was) = (control.own(job), before.own(job));
+            if asked.pause != was.pause {
+                self.context.emit(&name, paused(asked.pause.as_ref(), &asked.by));
+            }
+        }
+    }
+
+    /// Checks a job again because requests have changed.
+    fn check_soon(&mut self, job: &str, now: UnixTime) -> Option<Arc<str>> {
+        let entry = self.agenda.get(job)?;
+        entry.again = entry.active;
+        let name = entry.snapshot.name().clone();
+        self.agenda.wake(&name, Some(now));
+        Some(name)
     }
 
     fn handle_command(&mut self, command: Command) {
@@ -238,5 +254,13 @@ impl Dispatcher {
             }
         }
         tokio::spawn(async move { register(&context, &names).await });
+    }
+}
+
+/// The event for a pause, or for its end by this operator.
+fn paused(pause: Option<&Pause>, resumed_by: &str) -> EventKind {
+    match pause.cloned() {
+        Some(Pause { by, reason }) => EventKind::Paused { yes: true, by, reason },
+        None => EventKind::Paused { yes: false, by: resumed_by.to_owned(), reason: String::new() },
     }
 }

@@ -3,12 +3,15 @@
 use super::attempt::{next_worker, read};
 use super::context::{Context, Halt, Stop};
 use super::execute::{Task, execute};
+use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use crate::decide::{Decision, DueRun, Followed, decide};
-use crate::notes::{HISTORY, History, LastRun, State};
+use crate::notes::State;
+use crate::notes::history::Output;
+use crate::run::Report;
 use crate::{Ending, EventKind, Run, UnixTime};
 use cotter::Guard;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
@@ -22,7 +25,6 @@ pub(super) struct Hold<'a> {
     guard: Arc<Guard>,
     /// The note in the store.
     note: Option<State>,
-    history: Option<History>,
     /// When the last run under this hold started.
     started: Option<UnixTime>,
     /// Since when this process has been waiting for a worker.
@@ -45,7 +47,7 @@ impl<'a> Hold<'a> {
         waiting: Option<UnixTime>,
     ) -> Self {
         let guard = Arc::new(guard);
-        Self { context, snapshot, guard, note: None, history: None, started: None, waiting }
+        Self { context, snapshot, guard, note: None, started: None, waiting }
     }
 
     /// Runs what is due, then releases the lock.
@@ -56,7 +58,7 @@ impl<'a> Hold<'a> {
     }
 
     async fn run_all(&mut self, mut worker: Option<OwnedSemaphorePermit>) -> Result<HoldResult, Halt> {
-        self.note = read(self.context, self.snapshot).await?;
+        self.load().await?;
         loop {
             let now = self.context.measure().await?;
             let decision = self.decide(now);
@@ -92,9 +94,6 @@ impl<'a> Hold<'a> {
         if decision.changed && !decision.stands_by {
             self.write(&decision.state, Stop::Starts).await?;
             self.emit(decision);
-            if let Some(run) = &decision.crashed {
-                self.record(run).await?;
-            }
         }
         let near = decision.next.filter(|next| next.since(now) <= MAX_HELD_WAIT && !decision.stands_by);
         if let Some(next) = near {
@@ -134,41 +133,43 @@ impl<'a> Hold<'a> {
         mut worker: OwnedSemaphorePermit,
     ) -> Result<(), Halt> {
         let mut state = decision.state.clone();
-        // The note has room for one run. The previous one is written to the history first: otherwise it would be lost if this
-        // process died now.
-        if let Some(before) = &state.run {
-            self.record(before).await?;
-        }
         let (mut now, mut unreported) = (now, Some(decision));
         loop {
-            let token = state.begin(&slot, now, self.guard.token().get());
+            self.make_room(&mut state).await?;
+            let token = state.begin(&slot, now, self.guard.token().get(), &self.context.settings.host);
             self.write(&state, Stop::Starts).await?;
             if let Some(decision) = unreported.take() {
                 self.emit(&decision);
             }
             self.started = Some(now);
-            let ending = self.run_once(&slot, token).await;
+            let (ending, report) = self.run_once(&slot, token).await;
             let took = self.context.clock.now().since(now);
             drop(worker);
-            let written = self.finish(&mut state, &ending).await;
+            let written = self.finish(&mut state, &slot, &ending, report).await;
             // Only writing the note shows whether the lock was held to the end.
             let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
-            let outcome = if lost { Ending::Lost } else { ending.clone() };
+            let outcome = if lost { Ending::Lost } else { ending };
             self.context.emit(self.snapshot.name(), EventKind::Ended { slot: slot.at, outcome, took });
-            written?;
-            let Some(next) = self.again(&slot, &ending) else { return Ok(()) };
-            worker = self.pause(&slot).await?;
-            slot = next;
+            let Some(retry_at) = written? else { return Ok(()) };
+            worker = self.pause(&slot, retry_at).await?;
+            slot = DueRun { attempt: slot.attempt + 1, ..slot };
             now = self.context.measure().await?;
         }
     }
 
-    async fn run_once(&self, slot: &DueRun, token: u64) -> Ending {
+    /// Moves earlier runs from the note to the history, if there are enough of them.
+    async fn make_room(&self, state: &mut State) -> Result<(), Halt> {
+        let Some(segment) = state.make_room(self.context.settings.history) else { return Ok(()) };
+        self.context.ask(Stop::Starts, || self.guard.put_note_at(&segment.key, segment.bytes.clone())).await
+    }
+
+    async fn run_once(&self, slot: &DueRun, token: u64) -> (Ending, Report) {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
         let (slot, attempt) = (slot.at, slot.attempt);
         context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
+        let report = Arc::<Mutex<Report>>::default();
         let task = Task::start((snapshot.job.action)(Run {
             slot,
             attempt,
@@ -176,40 +177,66 @@ impl<'a> Hold<'a> {
             guard: guard.clone(),
             client,
             cancel: cancelled,
+            report: report.clone(),
         }));
-        execute(context, &snapshot.job.policy, &guard, task, &cancel).await
+        let ending = execute(context, &snapshot.job.policy, &guard, task, &cancel).await;
+        let report = std::mem::take(&mut *report.lock().unwrap_or_else(PoisonError::into_inner));
+        (ending, report)
     }
 
-    /// Records the end of a run. Without the lock nothing is written, and the slot counts as crashed.
-    async fn finish(&mut self, state: &mut State, ending: &Ending) -> Result<(), Halt> {
+    /// Records the end of a run, and when it is repeated. Without the lock nothing is written, and the slot counts as crashed.
+    async fn finish(
+        &mut self,
+        state: &mut State,
+        slot: &DueRun,
+        ending: &Ending,
+        report: Report,
+    ) -> Result<Option<UnixTime>, Halt> {
         if let Err(lost) = self.guard.check() {
             return Err(Halt::Failed(cotter::Error::from(lost).into()));
         }
-        state.end(self.context.clock.now(), ending);
-        self.write(state, Stop::Runs).await?;
-        match &state.run {
-            Some(run) => self.record(run).await,
-            None => Ok(()),
-        }
-    }
-
-    fn again(&self, slot: &DueRun, ending: &Ending) -> Option<DueRun> {
+        let now = self.context.clock.now();
         let retried = slot.attempt - 1 - slot.crashes;
         let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
-        again.then(|| DueRun { attempt: slot.attempt + 1, ..slot.clone() })
+        let retry_at = again.then(|| now + self.snapshot.job.policy.retry_delay);
+        state.end(now, ending);
+        if let Some(run) = &mut state.run {
+            (run.code, run.retry_at) = (report.code, retry_at);
+        }
+        if *ending != Ending::Ok && !report.output.is_empty() {
+            self.keep_output(state, report.output).await?;
+        }
+        self.write(state, Stop::Runs).await?;
+        Ok(retry_at)
     }
 
-    /// Waits before a retry, with the lock but without a worker.
-    async fn pause(&self, slot: &DueRun) -> Result<OwnedSemaphorePermit, Halt> {
-        let after = self.snapshot.job.policy.retry_delay;
-        let attempt = slot.attempt + 1;
+    async fn keep_output(&self, state: &mut State, text: String) -> Result<(), Halt> {
+        let token = state.run.as_ref().map_or(0, |run| run.token);
+        let (key, bytes) = (Output::key(state.next_output()), Output { token, text }.bytes());
+        self.context.ask(Stop::Runs, || self.guard.put_note_at(&key, bytes.clone())).await
+    }
+
+    /// Waits before a retry, with the lock but without a worker. If this process does not live that long, or stops, another one
+    /// finds in the note what is due.
+    async fn pause(&self, slot: &DueRun, until: UnixTime) -> Result<OwnedSemaphorePermit, Halt> {
+        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_delay);
         self.context.emit(self.snapshot.name(), EventKind::Retrying { slot: slot.at, attempt, after });
         tokio::select! {
             () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),
             lost = self.guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
-            () = self.context.clock.sleep(after) => {}
+            () = self.context.clock.sleep_until(until) => {}
         }
         self.wait_for_worker().await
+    }
+
+    /// Loads the note. A job that was forgotten gets back into the list of names.
+    async fn load(&mut self) -> Result<(), Halt> {
+        let (note, is_forgotten) = read(self.context, self.snapshot).await?;
+        self.note = note;
+        if is_forgotten {
+            register(self.context, std::slice::from_ref(&self.snapshot.job)).await?;
+        }
+        Ok(())
     }
 
     async fn write(&mut self, state: &State, until: Stop) -> Result<(), Halt> {
@@ -217,27 +244,6 @@ impl<'a> Hold<'a> {
         self.context.ask(until, || self.guard.put_note(bytes.clone())).await?;
         self.note = Some(state.clone());
         Ok(())
-    }
-
-    /// Adds a run to the history, unless it is already there.
-    async fn record(&mut self, run: &LastRun) -> Result<(), Halt> {
-        let mut history = match self.history.take() {
-            Some(history) => history,
-            None => self.read_history().await?,
-        };
-        if history.push(run, self.context.settings.history) {
-            let bytes = history.bytes();
-            self.context.ask(Stop::Runs, || self.guard.put_note_at(HISTORY, bytes)).await?;
-        }
-        self.history = Some(history);
-        Ok(())
-    }
-
-    async fn read_history(&self) -> Result<History, Halt> {
-        let name = self.context.lock_name(self.snapshot.name());
-        let client = &self.context.settings.client;
-        let note = self.context.ask(Stop::Runs, || client.note_at(&name, HISTORY)).await?;
-        Ok(History::new(note.map(|n| n.bytes).unwrap_or_default()))
     }
 
     /// Emits the events of a decision, after it was written.

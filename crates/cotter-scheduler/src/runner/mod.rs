@@ -47,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     pub(crate) max_clock_offset: Duration,
     pub(crate) history: usize,
+    pub(crate) host: String,
     pub(crate) observer: Observer,
 }
 
@@ -58,6 +59,7 @@ impl Settings {
             workers: 10,
             max_clock_offset: Duration::from_secs(5),
             history: 100,
+            host: String::new(),
             observer: Observer::default(),
         }
     }

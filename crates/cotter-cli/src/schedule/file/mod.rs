@@ -135,7 +135,7 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) ->
     let workers = top.get("workers", mistakes, value::count);
     let grace = top.get("grace", mistakes, value::duration).unwrap_or(GRACE);
     let max_clock_offset = top.get("max_clock_offset", mistakes, value::positive);
-    let history = top.get("history", mistakes, value::count);
+    let history = top.get("history", mistakes, value::history);
     Some(File { path: path.into(), group: group?, place, workers, grace, max_clock_offset, history, jobs })
 }
 

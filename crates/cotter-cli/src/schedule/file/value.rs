@@ -1,7 +1,7 @@
 //! Parsing of values. Errors say what to write.
 
 use crate::duration;
-use cotter_scheduler::{UnixTime, Zone};
+use cotter_scheduler::{Scheduler, UnixTime, Zone};
 use std::path::PathBuf;
 use std::time::Duration;
 use toml::de::DeValue;
@@ -33,6 +33,16 @@ fn with_unit(value: &DeValue<'_>, parse: fn(&str) -> Result<Duration, String>) -
 /// A number, at least one.
 pub(super) fn count(value: &DeValue<'_>) -> Result<usize, String> {
     usize::try_from(some(value)?).map_err(|e| e.to_string())
+}
+
+/// The length of a history.
+pub(super) fn history(value: &DeValue<'_>) -> Result<usize, String> {
+    match count(value)? {
+        runs if runs <= Scheduler::MAX_HISTORY => Ok(runs),
+        runs => {
+            Err(format!("a history of {runs} runs is too long, the maximum is {}", Scheduler::MAX_HISTORY))
+        }
+    }
 }
 
 pub(super) fn number(value: &DeValue<'_>) -> Result<u64, String> {

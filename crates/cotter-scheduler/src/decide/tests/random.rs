@@ -84,7 +84,7 @@ impl Store {
         let due = d.due.is_some();
         if let Some(slot) = d.due {
             assert!(slot.at <= self.now, "not before its time");
-            state.begin(&slot, self.now, self.token);
+            state.begin(&slot, self.now, self.token, "");
             if slot.crashes == 0 {
                 self.started.push(slot.at);
             }
@@ -95,7 +95,7 @@ impl Store {
         } else {
             assert!(d.next.is_none_or(|next| next > self.now), "nothing is due, and yet it is");
         }
-        self.note = Some(State::parse(&state.bytes()).unwrap());
+        self.note = State::parse(&state.bytes()).unwrap();
         due
     }
 

@@ -3,6 +3,7 @@
 use super::world::{MS, Replica, S, World, assert_times, sleep};
 use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Trigger, Why};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::history::{Kind, demand};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -252,4 +253,40 @@ async fn a_run_that_fails_because_it_was_stopped_is_stopped_or_lost_and_not_repe
     assert_eq!(endings(&replica, "a").await, [Ending::Lost], "{:?}", world.log.told());
     assert_eq!(world.log.count(), 1);
     replica.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_survives_the_end_of_its_process() {
+    for is_killed in [false, true] {
+        let world = World::new();
+        let failing = |by: &'static str| {
+            let log = world.log.clone();
+            let job = Job::new("a", hourly(), move |run: Run| {
+                log.add(by, &run);
+                async move { if run.attempt() < 3 { Err("no") } else { Ok(()) } }
+            });
+            job.retries(5).retry_delay(S * 30).ttl(S * 10)
+        };
+        let (begin, first) = (Instant::now(), world.start(|s| s.job(failing("first"))).await);
+        let second = world.start(|s| s.job(failing("second"))).await;
+        sleep(S * 10).await;
+        let jobs = Jobs::new(&second.client, "g");
+        let status = &jobs.list().await.unwrap()[0];
+        assert!(status.retry_at.is_some_and(|at| at.since(second.handle.now()) <= S * 20), "{status:?}");
+        match is_killed {
+            true => first.kill().await,
+            false => first.stop().await,
+        }
+        sleep(S * 70).await;
+        let starts = world.log.starts();
+        let found: Vec<_> = starts.iter().map(|s| (s.job, s.attempt)).collect();
+        let wanted = [("first", 1), ("second", 2), ("second", 3)];
+        demand(found == wanted, Kind::SlotMissing, format!("{found:?}, {:?}", world.log.told()));
+        assert!(starts.iter().all(|s| s.slot == starts[0].slot));
+        assert_times(&world.log.millis(begin), &[0, 30_000, 60_000]);
+        assert_eq!(jobs.list().await.unwrap()[0].retry_at, None);
+        sleep(S * 3600).await;
+        assert_eq!(world.log.starts()[3].attempt, 1, "the next slot");
+        second.stop().await;
+    }
 }

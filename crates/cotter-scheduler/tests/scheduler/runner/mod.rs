@@ -3,6 +3,7 @@
 mod clocks;
 mod definitions;
 mod ends;
+mod notes;
 mod operators;
 mod outages;
 mod policies;

@@ -67,7 +67,70 @@ async fn a_scheduler_that_starts_says_which_jobs_are_paused() {
     first.stop().await;
     let second = world.start(|s| s.job(job)).await;
     sleep(S).await;
-    let paused = EventKind::Paused { yes: true, by: "alice".into() };
+    let paused = EventKind::Paused { yes: true, by: "alice".into(), reason: String::new() };
     assert_eq!(world.log.events(|e| *e == paused), 2, "{:?}", world.log.told());
     second.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_is_paused_with_a_reason_and_resumed() {
+    let world = World::new();
+    let job = |name| world.log.job(name, Trigger::fixed_rate(S).unwrap(), MS);
+    let replica = world.start(|s| s.jobs([job("a"), job("b")])).await;
+    sleep(MS * 500).await;
+    let jobs = Jobs::new(&replica.client, "g").by("alice").reason("the database moves");
+    jobs.pause_all().await.unwrap();
+    jobs.pause("b").await.unwrap();
+    sleep(S * 5).await;
+    assert_eq!(world.log.count(), 2, "{:?}", world.log.told());
+    assert!(
+        world.log.told().contains(&"paused by alice: the database moves".to_owned()),
+        "{:?}",
+        world.log.told()
+    );
+    replica.handle.replace([job("a"), job("b"), job("c")]).await.unwrap();
+    sleep(S * 5).await;
+    assert_eq!(world.log.count(), 2, "nor does one that is added");
+    let status = &jobs.list().await.unwrap()[0];
+    let pause = (status.paused, status.paused_by.as_deref(), status.pause_reason.as_deref());
+    assert_eq!(pause, (true, Some("alice"), Some("the database moves")));
+    jobs.trigger("a").await.unwrap();
+    sleep(MS * 100).await;
+    assert_eq!(world.log.count(), 3, "asked for");
+    jobs.resume_all().await.unwrap();
+    sleep(S * 3).await;
+    let ran = |name| world.log.starts()[3..].iter().filter(|s| s.job == name).count();
+    assert_eq!((ran("a"), ran("b"), ran("c")), (3, 0, 3), "b was paused by itself");
+    assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_forgotten_begins_anew() {
+    let world = World::new();
+    let job = |name| world.log.job(name, Trigger::fixed_rate(S).unwrap(), MS * 300);
+    let replica = world.start(|s| s.jobs([job("a"), job("b")])).await;
+    let jobs = Jobs::new(&replica.client, "g");
+    sleep(S * 9 + MS * 100).await;
+    jobs.trigger("a").await.unwrap();
+    sleep(MS * 100).await;
+    assert_eq!(jobs.forget("a").await.unwrap_err().kind(), ErrorKind::Job, "it runs");
+    sleep(MS * 500).await;
+    jobs.pause("a").await.unwrap();
+    replica.handle.replace([job("b")]).await.unwrap();
+    sleep(S).await;
+    jobs.forget("a").await.unwrap();
+    let names: Vec<_> = jobs.list().await.unwrap().into_iter().map(|job| job.name).collect();
+    assert_eq!(names, ["b"]);
+    assert_eq!(jobs.history("a").await.unwrap_err().kind(), ErrorKind::UnknownJob);
+    replica.handle.replace([job("a"), job("b")]).await.unwrap();
+    sleep(MS * 500).await;
+    let status = jobs.list().await.unwrap();
+    assert_eq!((status[0].name.as_str(), status[0].paused, status.len()), ("a", false, 2));
+    assert_eq!(jobs.history("a").await.unwrap().len(), 1, "nothing of before");
+    let count = world.log.count();
+    jobs.trigger("a").await.unwrap();
+    sleep(MS * 800).await;
+    assert!(world.log.count() >= count + 2, "a request is a new one");
+    replica.stop().await;
 }

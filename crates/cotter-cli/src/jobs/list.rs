@@ -1,0 +1,83 @@
+//! `cotter jobs list`.
+
+use super::short;
+use crate::duration::words;
+use crate::output::{Console, Failure, clean};
+use crate::table;
+use cotter_scheduler::{Ending, JobStatus, UnixTime};
+use serde_json::{Value, json};
+use std::io::Write;
+
+pub(super) fn print(jobs: &[JobStatus], console: &Console) -> Result<(), Failure> {
+    if console.json {
+        for job in jobs {
+            writeln!(console.out(), "{}", object(job))?;
+        }
+        return Ok(());
+    }
+    if jobs.is_empty() {
+        console.confirm("no job of this group was ever started");
+    }
+    let head = ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
+    table::print(head, jobs.iter().map(row), console)
+}
+
+fn row(job: &JobStatus) -> [String; 9] {
+    let none = || "-".to_owned();
+    [
+        clean(&job.name),
+        state(job),
+        job.retry_at.or(job.next_slot).map_or_else(none, short),
+        job.started.map_or_else(none, millis),
+        job.host.as_deref().map_or_else(none, clean),
+        job.started.zip(job.ended).map_or_else(none, |(from, to)| words(to.since(from))),
+        job.ending.as_ref().map_or_else(none, |ending| clean(&ending.to_string())),
+        job.succeeded.map_or_else(none, millis),
+        clean(&job.trigger),
+    ]
+}
+
+fn millis(at: UnixTime) -> String {
+    format!("{at:.3}")
+}
+
+fn state(job: &JobStatus) -> String {
+    let runs = job.started.is_some() && job.ended.is_none();
+    let by = |who: &Option<String>| who.as_deref().map(|by| format!(" by {}", clean(by))).unwrap_or_default();
+    let why = job.pause_reason.as_deref().map(|why| format!(": {}", clean(why))).unwrap_or_default();
+    match (job.paused, runs) {
+        (true, true) => format!("running, paused{}{why}", by(&job.paused_by)),
+        (true, false) => format!("paused{}{why}", by(&job.paused_by)),
+        (false, true) => "running".to_owned(),
+        (false, false) if job.retry_at.is_some() => {
+            format!("retrying, attempt {}", job.attempt.unwrap_or_default() + 1)
+        }
+        (false, false) if job.requests > 0 => format!("triggered{}", by(&job.asked_by)),
+        (false, false) => "waiting".to_owned(),
+    }
+}
+
+fn object(job: &JobStatus) -> Value {
+    let time = |at: Option<UnixTime>| at.map(millis);
+    json!({
+        "job": job.name,
+        "trigger": job.trigger,
+        "generation": job.generation,
+        "paused": job.paused,
+        "paused_by": job.paused_by,
+        "pause_reason": job.pause_reason,
+        "asked_by": job.asked_by,
+        "requests": job.requests,
+        "last_slot": job.last_slot.map(|slot| slot.to_string()),
+        "next_slot": job.next_slot.map(|slot| slot.to_string()),
+        "retry_at": time(job.retry_at),
+        "attempt": job.attempt,
+        "token": job.token.map(|token| token.to_string()),
+        "host": job.host,
+        "started": time(job.started),
+        "ended": time(job.ended),
+        "succeeded": time(job.succeeded),
+        "outcome": job.ending.as_ref().map(Ending::word),
+        "reason": job.ending.as_ref().and_then(Ending::reason),
+    })
+}

@@ -1,0 +1,154 @@
+//! `cotter jobs`: inspection and control of the jobs of a group.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `list` | the status of all jobs |
+//! | `history` | the last runs of one |
+
+mod history;
+mod list;
+
+use crate::exit::Exit;
+use crate::global::Global;
+use crate::output::{Console, Failure, clean};
+use crate::schedule::file;
+use crate::store::{self, StoreRef};
+use clap::{ArgGroup, Args, Subcommand};
+use cotter::Client;
+use cotter_scheduler::UnixTime;
+use rustix::process::getuid;
+use rustix::system::uname;
+use std::path::PathBuf;
+
+/// Inspect and control scheduled jobs
+///
+/// Requests are written to the store; every scheduler of the group sees them within a second or so.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("which").required(true).args(["file", "group"])))]
+pub(crate) struct Jobs {
+    /// The job file, for its group and store
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The group, in the store that is chosen as for other commands
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List all jobs that were ever started
+    #[command(visible_alias = "ls")]
+    List,
+    /// Start no more slots of a job until it is resumed; a run in progress is not affected
+    Pause {
+        #[command(flatten)]
+        which: Which,
+        /// The reason, for others to read
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
+    /// Start slots again, from now on
+    Resume {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Run a job once as soon as possible, even if it is paused
+    Trigger {
+        /// Its name within the group
+        job: String,
+    },
+    /// Show the last runs of a job, oldest first
+    History {
+        /// Its name within the group
+        job: String,
+        /// Also print the end of what failed runs have printed
+        #[arg(short, long)]
+        output: bool,
+    },
+    /// Forget a job that was removed: its state, its history and the requests to it
+    Forget {
+        /// Its name within the group
+        job: String,
+    },
+}
+
+/// One job, or all.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// Its name within the group
+    job: Option<String>,
+    /// The whole group, including jobs that are added later
+    #[arg(long)]
+    all: bool,
+}
+
+/// Executes the command.
+pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Result<Exit, Failure> {
+    let (group, place) = args.group()?;
+    let chosen = store::choose(global, place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
+    let client = chosen.connect(Client::builder(), console).await?;
+    let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
+    match &args.action {
+        Action::List => list::print(&jobs.list().await?, console)?,
+        Action::Pause { which: Which { job: Some(job), .. }, reason } => {
+            jobs.reason(reason).pause(job).await?;
+            console.confirm(&format!("{job}: paused; no runs are started until it is resumed"));
+        }
+        Action::Pause { reason, .. } => {
+            jobs.reason(reason).pause_all().await?;
+            console.confirm("all jobs are paused; no runs are started until they are resumed");
+        }
+        Action::Resume { which: Which { job: Some(job), .. } } => {
+            jobs.resume(job).await?;
+            console.confirm(&format!("{job}: resumed"));
+        }
+        Action::Resume { .. } => {
+            jobs.resume_all().await?;
+            console.confirm("resumed, except for jobs that are paused by themselves");
+        }
+        Action::Trigger { job } => {
+            jobs.trigger(job).await?;
+            console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
+        }
+        Action::History { job, output } => history::print(&jobs.history(job).await?, *output, console)?,
+        Action::Forget { job } => {
+            jobs.forget(job).await?;
+            console.confirm(&format!("{job}: forgotten"));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+impl Jobs {
+    fn group(&self) -> Result<(String, Option<StoreRef>), Failure> {
+        let Some(path) = &self.file else { return Ok((self.group.clone().unwrap_or_default(), None)) };
+        match file::read(path)? {
+            Ok(file) => Ok((file.group, file.place)),
+            Err(mistakes) => {
+                let first = mistakes.first().map(|mistake| mistake.of(path)).unwrap_or_default();
+                let more = mistakes.len().saturating_sub(1);
+                let rest = if more > 0 {
+                    format!("; {more} more, see `cotter schedule --validate`")
+                } else {
+                    String::new()
+                };
+                Err(Failure::config(format!("{first}{rest}")))
+            }
+        }
+    }
+}
+
+/// The name of the operator, for others to read.
+fn operator() -> String {
+    let name = std::env::var("LOGNAME").or_else(|_| std::env::var("USER"));
+    let name = name.unwrap_or_else(|_| format!("user {}", getuid().as_raw()));
+    clean(&format!("{name} on {}", uname().nodename().to_string_lossy()))
+}
+
+/// A slot, with milliseconds unless it is a whole second.
+pub(crate) fn short(slot: UnixTime) -> String {
+    if slot.subsec_nanos() == 0 { slot.to_string() } else { format!("{slot:.3}") }
+}

@@ -1,0 +1,98 @@
+//! A run in the notes of its job.
+
+use super::instant;
+use crate::decide::DueRun;
+use crate::{Ending, UnixTime};
+use serde::{Deserialize, Serialize};
+
+/// The last run of a job, which may be in progress, or an earlier one. The keys are short, and defaults are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LastRun {
+    #[serde(rename = "s", with = "instant")]
+    pub(crate) slot: UnixTime,
+    /// Whether it was requested, and has no slot of its own.
+    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
+    pub(crate) asked: bool,
+    #[serde(rename = "n", default = "first", skip_serializing_if = "is_first")]
+    pub(crate) attempt: u32,
+    /// How often the process died in this slot.
+    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
+    pub(crate) crashes: u32,
+    #[serde(rename = "t")]
+    pub(crate) token: u64,
+    #[serde(rename = "h", default, skip_serializing_if = "is_default")]
+    pub(crate) host: String,
+    #[serde(rename = "b", with = "instant")]
+    pub(crate) started: UnixTime,
+    #[serde(rename = "e", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) ended: Option<UnixTime>,
+    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
+    pub(crate) outcome: Option<String>,
+    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    pub(crate) reason: Option<String>,
+    /// The exit code, for runs that have one.
+    #[serde(rename = "x", default, skip_serializing_if = "is_default")]
+    pub(crate) code: Option<i32>,
+    /// When the next attempt is due.
+    #[serde(rename = "y", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) retry_at: Option<UnixTime>,
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(attempt: &u32) -> bool {
+    *attempt == first()
+}
+
+impl LastRun {
+    pub(crate) fn new(due: &DueRun, token: u64, host: &str, started: UnixTime) -> Self {
+        Self {
+            slot: due.at,
+            asked: due.asked,
+            attempt: due.attempt,
+            crashes: due.crashes,
+            token,
+            host: host.to_owned(),
+            started,
+            ended: None,
+            outcome: None,
+            reason: None,
+            code: None,
+            retry_at: None,
+        }
+    }
+
+    pub(crate) fn end(&mut self, now: UnixTime, ending: &Ending) {
+        self.ended = Some(now.max(self.started));
+        self.outcome = Some(ending.word().to_owned());
+        self.reason = ending.reason().map(short);
+    }
+
+    /// How it ended. An unknown word of a newer version is a failure of that name.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        let word = self.outcome.as_deref()?;
+        Some(Ending::parse(word, self.reason.as_deref()).unwrap_or_else(|| Ending::Failed(word.to_owned())))
+    }
+
+    /// The number of attempts before this one that have failed.
+    pub(crate) fn retried(&self) -> u32 {
+        (self.attempt - 1).saturating_sub(self.crashes)
+    }
+}
+
+/// The maximum length of a reason in the note, in characters.
+const MAX_REASON_CHARS: usize = 200;
+
+fn short(reason: &str) -> String {
+    let line = reason.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}

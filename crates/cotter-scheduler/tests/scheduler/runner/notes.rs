@@ -1,0 +1,208 @@
+//! What the notes of jobs hold, and what they cost.
+
+use super::world::{MS, S, World, sleep};
+use cotter::Client;
+use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Scheduler, Trigger};
+use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::servers::Redis;
+use std::time::Duration;
+use tokio::time::Instant;
+
+const MANY: usize = 10_000;
+
+fn every(period: Duration) -> Trigger {
+    Trigger::fixed_rate(period).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_history_keeps_as_many_runs_as_it_should() {
+    for kept in [0, 3, 100, 1000] {
+        let world = World::new();
+        let job = world.log.job("a", every(S), MS);
+        let replica = world.start(|s| s.job(job).history(kept)).await;
+        sleep(S * 1100 + MS * 500).await;
+        let jobs = Jobs::new(&replica.client, "g");
+        replica.stop().await;
+        let history = jobs.history("a").await.unwrap();
+        let wanted = if kept == 0 { 5 } else { kept };
+        assert!(history.len() <= wanted.max(5) && history.len() >= kept, "{} of {kept}", history.len());
+        assert!(history.windows(2).all(|pair| pair[1].slot.since(pair[0].slot) == S), "without a gap");
+        assert_eq!(history.last().map(|run| run.slot), world.log.starts().last().map(|start| start.slot));
+    }
+    let client = World::new().client().await;
+    let error = Scheduler::new(&client, "g").history(1001).run_until(async {}, S).await.unwrap_err();
+    assert_eq!(error.to_string(), "a history of 1001 runs is too long, at most 1000 are kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_history_has_host_code_and_output_of_failures() {
+    let world = World::new();
+    let job = Job::new("a", every(S), |run: Run| async move {
+        run.set_exit_code(3);
+        run.set_output(format!("{}é{}", "x".repeat(2000), "y".repeat(1023)));
+        if run.slot().seconds() % 2 == 0 { Err("no") } else { Ok(()) }
+    });
+    let replica = world.start(|s| s.job(job).host("one")).await;
+    sleep(S * 60).await;
+    let jobs = Jobs::new(&replica.client, "g");
+    let status = &jobs.list().await.unwrap()[0];
+    assert_eq!((status.host.as_deref(), status.attempt), (Some("one"), Some(1)));
+    assert!(status.succeeded.is_some_and(|at| at >= replica.handle.now() - S * 3));
+    assert!(status.next_slot.is_some_and(|at| at > replica.handle.now() && at <= replica.handle.now() + S));
+    let history = jobs.history("a").await.unwrap();
+    assert!(history.len() >= 59 && history.iter().all(|run| run.host == "one" && run.code == Some(3)));
+    for run in &history {
+        assert_eq!(run.ending != Ending::Ok, run.slot.seconds() % 2 == 0);
+        assert!(run.output.is_none() || run.ending != Ending::Ok);
+    }
+    let failed: Vec<_> = history.iter().filter(|run| run.ending != Ending::Ok).collect();
+    let outputs = failed.iter().filter_map(|run| run.output.as_deref());
+    assert!(outputs.clone().all(|text| text == "y".repeat(1023)), "the last KiB, of whole characters");
+    assert_eq!(outputs.count(), 16);
+    assert!(failed[failed.len() - 16..].iter().all(|run| run.output.is_some()), "of the last ones");
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_jobs_are_listed_and_paused_in_few_round_trips() {
+    let (world, faults) = (World::new(), Faults::seeded(1));
+    // Names that are long, so that a note with too many of them overflows.
+    let name = |n: usize| format!("{n:05}{}", "x".repeat(120));
+    let first = world.client().await;
+    let jobs = (0..MANY).map(|n| Job::new(name(n), Trigger::cron("0 0 0 1 1 ? 2099").unwrap(), |_| async {}));
+    let replica = world.start_on(first.clone(), |s| s.workers(100).jobs(jobs), S);
+    sleep(S * 60).await;
+    let slow = world.client_of(|store| Faulty::new(store, &faults)).await;
+    // An answer takes between 0 and 200 ms.
+    faults.set(Plan { before: MS * 100, after: MS * 100, ..Plan::default() });
+    let begin = Instant::now();
+    let listed = Jobs::new(&slow, "g").list().await.unwrap();
+    assert_eq!(listed.len(), MANY);
+    let took = begin.elapsed();
+    assert!(took <= MS * 200 * 20, "more than 20 round trips: {took:?}");
+    // Each job has a request of its own.
+    let jobs = Jobs::new(&first, "g").by("somebody with a rather long name");
+    for n in 0..MANY {
+        jobs.pause(&name(n)).await.unwrap();
+    }
+    sleep(S).await;
+    assert!(jobs.list().await.unwrap().iter().all(|job| job.paused));
+    let paused = world.log.events(|e| matches!(e, EventKind::Paused { yes: true, .. }));
+    assert_eq!(paused, MANY, "the runner has seen all of them");
+    replica.stop().await;
+}
+
+/// Writes the notes of a job as the first version did.
+async fn write_first_version(client: &Client, now: &str, later: &str) {
+    let run = format!(
+        r#"{{"slot":"{now}","asked":false,"attempt":1,"crashes":0,"token":7,"started":"{now}","ended":"{now}","outcome":"failed","reason":"no"}}"#
+    );
+    let state = format!(
+        r#"{{"version":1,"hash":"f38a9b54dd9a6c8d","generation":1,"defined_at":"{now}","trigger":"fixed rate 10s","since":"{now}","anchor":"{now}","last":"{later}","handled":2,"run":{run}}}"#
+    );
+    let control = format!(
+        r#"{{"jobs":{{"b":{{"paused":true,"resumed_at":null,"by":"alice","requests":0}},"a":{{"paused":false,"resumed_at":"{now}","by":"bob","requests":2}}}}}}"#
+    );
+    let notes = [
+        ("g/a", "", state.clone()),
+        ("g/b", "", state),
+        ("g/a", "history", format!("{run}\n")),
+        ("g", "control", control),
+        ("g", "jobs-a", "a".to_owned()),
+        ("g", "jobs-e", "b".to_owned()),
+    ];
+    for (name, key, text) in notes {
+        client.swap_note(name, key, 0, text).await.unwrap().expect("there is none yet");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn notes_of_the_first_version_are_read() {
+    let world = World::new();
+    let client = world.client().await;
+    let now = world.start(|s| s).await;
+    let at = now.handle.now();
+    // Ten seconds ago the slot of now was settled.
+    write_first_version(&client, &(at - S * 10).to_string(), &at.to_string()).await;
+    let jobs = Jobs::new(&client, "g");
+    let listed = jobs.list().await.unwrap();
+    let found: Vec<_> = listed.iter().map(|job| (job.name.as_str(), job.paused, job.requests)).collect();
+    assert_eq!(found, [("a", false, 0), ("b", true, 0)]);
+    assert_eq!(listed[1].paused_by.as_deref(), Some("alice"));
+    let job = |name| world.log.job(name, every(S * 10), MS);
+    let replica = world.start(|s| s.jobs([job("a"), job("b")])).await;
+    sleep(S * 9).await;
+    assert_eq!(world.log.count(), 0, "no slot is run again: {:?}", world.log.slots());
+    sleep(S * 2).await;
+    assert_eq!(world.log.starts()[0].slot, at + S * 10, "the grid is where it was");
+    let history = jobs.history("a").await.unwrap();
+    let endings: Vec<_> = history.iter().map(|run| run.ending.to_string()).collect();
+    assert_eq!(endings, ["failed: no", "ok"]);
+    jobs.trigger("a").await.unwrap();
+    jobs.resume("b").await.unwrap();
+    sleep(S).await;
+    assert_eq!(world.log.count(), 2, "a request has a new number: {:?}", world.log.told());
+    sleep(S * 10).await;
+    assert!(world.log.starts().iter().any(|start| start.job == "b"), "{:?}", world.log.told());
+    for replica in [now, replica] {
+        replica.stop().await;
+    }
+    let late = world.start(|s| s.job(world.log.job("b", every(S * 10), MS))).await;
+    sleep(S).await;
+    assert!(!jobs.list().await.unwrap()[1].paused, "the older request does not come back");
+    late.stop().await;
+}
+
+/// Bytes that a server has received and sent.
+async fn traffic(port: u16) -> (u64, u64) {
+    use std::io::{Read, Write};
+    tokio::task::spawn_blocking(move || {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(b"INFO stats\r\nQUIT\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let number = |key: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+            line.trim().parse().unwrap()
+        };
+        (number("total_net_input_bytes:"), number("total_net_output_bytes:"))
+    })
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_run_costs_the_same_traffic_however_long_the_history_is() {
+    let redis = Redis::start();
+    let client = Client::connect(redis.url("")).await.unwrap();
+    let scheduler = Scheduler::new(&client, "g")
+        .host("app-server-17")
+        .job(Job::new("a", every(MS * 50), |_| async {}).misfire(cotter_scheduler::Misfire::All));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let runner = tokio::spawn(scheduler.run_until(stopped, S));
+    let jobs = Jobs::new(&client, "g");
+    let last_slot = async || loop {
+        let listed = jobs.list().await.unwrap();
+        if let Some(slot) = listed.first().and_then(|job| job.last_slot) {
+            return slot;
+        }
+    };
+    let mut figures = Vec::new();
+    // Scripts are loaded, and later the history is full.
+    for history in [10, 100] {
+        while jobs.history("a").await.map_or(0, |runs| runs.len()) < history {
+            sleep(MS * 200).await;
+        }
+        let (from, before) = (last_slot().await, traffic(redis.port()).await);
+        sleep(S * 2).await;
+        let (after, to) = (traffic(redis.port()).await, last_slot().await);
+        let runs = to.since(from).as_millis() as u64 / 50;
+        figures.push(((after.0 - before.0) / runs, (after.1 - before.1) / runs));
+    }
+    let _ = stop.send(());
+    runner.await.unwrap().unwrap();
+    let [short, full] = figures[..] else { panic!("{figures:?}") };
+    assert!(full.0 < 2500 && full.1 < 1000, "bytes to and from the server for each run: {figures:?}");
+    assert!(full.0 < short.0 + 300 && full.1 < short.1 + 300, "it depends on the history: {figures:?}");
+}
