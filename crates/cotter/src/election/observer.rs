@@ -36,7 +36,8 @@ pub(super) struct View {
 pub(super) async fn look(core: &Core, name: &Name) -> Result<View> {
     let note = core.notes()?.load(name, KEY).await?;
     let page = core.admin()?.list(&Filter::exactly(name), None).await?;
-    let holder = page.records.into_iter().next().and_then(|record| record.holders.into_iter().next());
+    // Readers of the lock of this name do not lead.
+    let holder = page.records.into_iter().flat_map(|record| record.holders).find(|h| h.mode.is_exclusive());
     let revision = note.as_ref().map_or(0, |n| n.revision);
     let again = again(holder.as_ref());
     let leader = holder.map_or(Ok(None), |holder| leader(name, holder, note.as_ref()))?;

@@ -155,6 +155,18 @@ fn a_dropped_campaign_leaves_nothing_behind() {
 }
 
 #[test]
+fn readers_of_the_same_name_do_not_lead() {
+    let (_, one, other) = pair();
+    let reader = one.rwlock("a").read().wait().unwrap();
+    assert_eq!(other.election("a").leader().wait().unwrap(), None);
+    assert!(other.election("a").campaign_for(Duration::ZERO).wait().unwrap().is_none());
+    reader.finish().wait().unwrap();
+    let writer = one.rwlock("a").write().wait().unwrap();
+    let leader = said(other.election("a").leader().wait().unwrap());
+    assert_eq!(leader, Some((writer.token().get(), None)), "whoever holds the lock leads");
+}
+
+#[test]
 fn a_leader_that_resigned_learns_that_it_does_not_lead() {
     let (_, one, _) = pair();
     let leadership = one.election("a").campaign().wait().unwrap();

@@ -36,6 +36,7 @@ const TIMED: &[&str] = &[
     "redis/connection.rs",
     "redis/connector.rs",
     "redis/live.rs",
+    "redis/replicated.rs",
     "redis/socket.rs",
     "redis/wake.rs",
     "redis/watched.rs",
