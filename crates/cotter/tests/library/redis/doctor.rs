@@ -163,7 +163,8 @@ async fn the_native_rule_is_enough_for_a_client() {
     assert_eq!(server.command(&["ACL", "SETUSER", acl_rule("native")[2], "+select"]), "OK");
     let url = server.url("").replace("?", "/3?");
     let (one, other) = (client(&url, TTL).await, Client::connect(&url).await.unwrap());
-    let guard = one.mutex("a").lock().await.unwrap();
+    let guard = one.mutex("a").lock().await;
+    let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: the rule lacks a command: {e}"));
     assert_eq!(other.list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
     assert!(other.holder("a").await.unwrap().is_some());
     assert_eq!(guard.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);

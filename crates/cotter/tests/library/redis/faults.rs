@@ -202,7 +202,8 @@ async fn evalsha_script_and_subscribe_are_not_needed() {
     assert!(server.command(&["EVALSHA", "x", "0"]).contains("unknown command"));
     for options in ["", "mode=plain", "mode=getset"] {
         let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
-        let guard = one.mutex("a").lock().await.unwrap();
+        let guard = one.mutex("a").lock().await;
+        let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: {options} needs more: {e}"));
         assert!(other.mutex("a").try_lock().await.unwrap().is_none(), "{options}");
         let waiting = tokio::spawn(other.mutex("a").lock());
         guard.extend(TTL).await.unwrap();
