@@ -1,7 +1,7 @@
 //! `replicas=`: what too few replicas have acknowledged does not count.
 
 use cotter::{Client, ErrorKind, Guard, Lease, LossCause};
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, acl_rule};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -9,7 +9,10 @@ const TTL: Duration = Duration::from_millis(1500);
 
 /// A server and its replica.
 fn pair() -> (Redis, Redis) {
-    let master = Redis::builder().with("repl-diskless-sync-delay", "0").start();
+    let master = Redis::builder().restricted().with("repl-diskless-sync-delay", "0").start();
+    for mode in ["native", "plain", "getset"] {
+        master.command(&["ACL", "SETUSER", acl_rule(mode)[2], "+wait"]);
+    }
     let replica = Redis::start();
     replica.follow(&master);
     let online = || master.command(&["INFO", "replication"]).contains("state=online");
@@ -154,7 +157,7 @@ fn the_contract_holds_with_replicas() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(case) = CASES.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    let url = master.url(&format!("replicas=1&prefix={case}"));
+                    let url = master.url(&format!("replicas=1&prefix=cotter:{case}"));
                     run(case, Fixture::sharing(cotter::redis::Store::from_url(url).unwrap()));
                 }
             });
