@@ -193,6 +193,26 @@ fn a_ticket_is_resumed_although_replies_are_lost_or_requests_are_late() {
     }
 }
 
+/// Nobody knows whether the lock is busy.
+#[test]
+fn a_single_try_behind_a_task_that_waits_for_a_dead_store_is_not_busy() {
+    let stage = Stage::new(Lease::renewed(TTL));
+    stage.faults.set(Plan { down: true, ..Plan::default() });
+    let patient = stage.one.client().mutex("x").try_lock_for(TTL);
+    let patient = std::thread::spawn(move || patient.wait());
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(2));
+        let tried = stage.one.client().mutex("x").try_lock().wait();
+        let text = "a store that does not answer is called busy";
+        demand(tried.as_ref().is_err_and(|e| e.kind() == ErrorKind::Unavailable), Kind::BusyWhileDown, text);
+    }
+    while !patient.is_finished() {
+        stage.clock.advance(TTL / 10);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(patient.join().unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
 #[test]
 fn a_lost_release_reply_is_repeated() {
     let stage = Stage::new(Lease::renewed(TTL));

@@ -67,6 +67,8 @@ enum Found {
     /// A request is in flight; nothing is waiting.
     InFlight,
     Busy,
+    /// Others wait here for a store that does not answer.
+    InTrouble(Error),
     Lost(Lost),
     /// The same owner holds the lock for reading and wants to write.
     Upgrade,
@@ -88,6 +90,7 @@ pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -
         match enter(&core, &line, &request, until) {
             Found::InFlight => until_quiet(&line).await,
             Found::Busy => return Ok(None),
+            Found::InTrouble(error) => return Err(error),
             Found::Lost(lost) => return Err(lost.into()),
             Found::Upgrade => {
                 let why = "its owner holds it for reading; give that back before writing";
@@ -133,7 +136,9 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) ->
         state.phase = Phase::Trying;
         return Found::Free;
     }
+    let trouble = state.trouble.as_ref().filter(|_| state.holder.is_none());
     match until.moment() {
+        None if trouble.is_some() => trouble.cloned().map_or(Found::Busy, Found::InTrouble),
         None if state.holder.is_some() || queue || state.phase == Phase::Waiting => Found::Busy,
         None => Found::InFlight,
         Some(last) => {
