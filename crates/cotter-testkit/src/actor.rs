@@ -1,7 +1,7 @@
 //! One process of a history that is played inside this one.
 
 use crate::history::{Recorder, Use, What};
-use cotter::{Client, Guard, Lost, Mutex, Released, Result};
+use cotter::{Client, Guard, Lost, Released, Result};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -56,29 +56,76 @@ impl Actor {
     /// Waits for the lock.
     ///
     /// # Errors
-    /// As [`Mutex::lock`].
+    /// As [`cotter::Mutex::lock`].
     pub async fn lock(&self, name: &str) -> Result<Played> {
-        let asking = self.ask(name, true, |m| {
-            let lock = m.lock();
-            async move { lock.await.map(Some) }
-        });
-        Ok(asking.await?.expect("a wait without end ends with a guard"))
+        self.acquire(name, Use::Exclusive).await
     }
 
     /// One attempt.
     ///
     /// # Errors
-    /// As [`Mutex::try_lock`].
+    /// As [`cotter::Mutex::try_lock`].
     pub async fn try_lock(&self, name: &str) -> Result<Option<Played>> {
-        self.ask(name, false, |m: Mutex| m.try_lock()).await
+        self.try_acquire(name, Use::Exclusive).await
     }
 
     /// Waits for so long.
     ///
     /// # Errors
-    /// As [`Mutex::try_lock_for`].
+    /// As [`cotter::Mutex::try_lock_for`].
     pub async fn try_lock_for(&self, name: &str, wait: Duration) -> Result<Option<Played>> {
-        self.ask(name, true, |m: Mutex| m.try_lock_for(wait)).await
+        self.try_acquire_for(name, Use::Exclusive, wait).await
+    }
+
+    /// Waits until the name is held in this way.
+    ///
+    /// # Errors
+    /// As [`cotter::Semaphore::acquire`].
+    pub async fn acquire(&self, name: &str, mode: Use) -> Result<Played> {
+        let guard = async {
+            Ok(Some(match mode {
+                Use::Exclusive => self.client.mutex(name).lock().await?,
+                Use::Shared => self.client.rwlock(name).read().await?.into(),
+                Use::Permits { take, of } => {
+                    self.client.semaphore(name, of).take(take).acquire().await?.into()
+                }
+            }))
+        };
+        Ok(self.ask(name, mode, true, guard).await?.expect("a wait without end ends with a guard"))
+    }
+
+    /// One attempt to hold the name in this way.
+    ///
+    /// # Errors
+    /// As [`cotter::Semaphore::try_acquire`].
+    pub async fn try_acquire(&self, name: &str, mode: Use) -> Result<Option<Played>> {
+        let guard = async {
+            Ok(match mode {
+                Use::Exclusive => self.client.mutex(name).try_lock().await?,
+                Use::Shared => self.client.rwlock(name).try_read().await?.map(Guard::from),
+                Use::Permits { take, of } => {
+                    self.client.semaphore(name, of).take(take).try_acquire().await?.map(Guard::from)
+                }
+            })
+        };
+        self.ask(name, mode, false, guard).await
+    }
+
+    /// Waits for so long to hold the name in this way.
+    ///
+    /// # Errors
+    /// As [`cotter::Semaphore::try_acquire_for`].
+    pub async fn try_acquire_for(&self, name: &str, mode: Use, wait: Duration) -> Result<Option<Played>> {
+        let guard = async {
+            Ok(match mode {
+                Use::Exclusive => self.client.mutex(name).try_lock_for(wait).await?,
+                Use::Shared => self.client.rwlock(name).try_read_for(wait).await?.map(Guard::from),
+                Use::Permits { take, of } => {
+                    self.client.semaphore(name, of).take(take).try_acquire_for(wait).await?.map(Guard::from)
+                }
+            })
+        };
+        self.ask(name, mode, true, guard).await
     }
 
     /// Campaigns, and announces its token as the leader.
@@ -87,7 +134,7 @@ impl Actor {
     /// As [`cotter::Election::campaign`].
     pub async fn campaign(&self, name: &str) -> Result<Played> {
         let election = self.client.election(name);
-        let asking = self.ask(name, true, |_| async move {
+        let asking = self.ask(name, Use::Exclusive, true, async move {
             let leadership = election.campaign().await?;
             leadership.announce(leadership.token().to_string()).await?;
             Ok(Some(Guard::from(leadership)))
@@ -95,15 +142,17 @@ impl Actor {
         Ok(asking.await?.expect("a wait without end ends with a guard"))
     }
 
-    async fn ask<F>(&self, name: &str, patient: bool, how: impl FnOnce(Mutex) -> F) -> Result<Option<Played>>
-    where
-        F: Future<Output = Result<Option<Guard>>>,
-    {
+    async fn ask(
+        &self,
+        name: &str,
+        mode: Use,
+        patient: bool,
+        asking: impl Future<Output = Result<Option<Guard>>>,
+    ) -> Result<Option<Played>> {
         let attempt = self.attempts.fetch_add(1, Ordering::Relaxed);
-        let (mode, owned) = (Use::Exclusive, name.to_owned());
-        self.record(What::Wanted { attempt, name: owned, mode, patient });
+        self.record(What::Wanted { attempt, name: name.to_owned(), mode, patient });
         let mut leaving = Leaving { actor: self, attempt, why: "cancelled".to_owned(), done: false };
-        match how(self.client.mutex(name)).await {
+        match asking.await {
             Ok(Some(guard)) => {
                 leaving.done = true;
                 let (token, now) = (guard.token().get(), (self.now)());

@@ -17,6 +17,7 @@ mod actor;
 mod clock;
 mod length;
 mod own_process;
+mod usage;
 
 pub mod bare;
 pub mod faulty;
@@ -34,3 +35,4 @@ pub use actor::{Actor, Played};
 pub use clock::now;
 pub use length::{is_long, sized};
 pub use own_process::in_own_process;
+pub use usage::Usage;

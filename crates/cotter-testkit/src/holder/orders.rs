@@ -1,5 +1,6 @@
 //! What a holder is told.
 
+use crate::Usage;
 use crate::resource::Resource;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -18,6 +19,8 @@ pub struct Orders {
     pub resources: PathBuf,
     /// The locks that it takes, one at a time and at random.
     pub names: Vec<String>,
+    /// How each of them is used, in the same order; the rest are mutexes.
+    pub usages: Vec<Usage>,
     /// How many tasks do so.
     pub tasks: usize,
     /// Tells its random numbers from those of others.
@@ -42,6 +45,11 @@ pub enum Habits {
 }
 
 impl Orders {
+    /// How this name is used.
+    pub fn usage_of(&self, which: usize) -> Usage {
+        self.usages.get(which).copied().unwrap_or(Usage::Mutex)
+    }
+
     /// The resources of a name: one that checks tokens, one that does not.
     ///
     /// # Errors

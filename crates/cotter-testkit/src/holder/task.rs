@@ -2,6 +2,7 @@
 
 use super::{Habits, Shared};
 use crate::Played;
+use crate::history::Use;
 use cotter::Result;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -42,11 +43,16 @@ impl Task {
     }
 
     async fn attempt(&mut self, which: usize) -> io::Result<()> {
-        let Ok(Some(held)) = self.get(self.shared.orders.names[which].clone()).await else { return Ok(()) };
+        let mode = self.shared.orders.usage_of(which).choose(&mut self.rng);
+        let name = self.shared.orders.names[which].clone();
+        let Ok(Some(held)) = self.get(name, mode).await else {
+            return Ok(());
+        };
         let pause = Duration::from_micros(self.rng.random_range(0..=self.shared.orders.work_us));
         let blocking = self.rng.random_bool(0.5);
         let token = held.guard().token().get();
-        if let Ok(worked) = held.work(work(&self.shared, which, token, pause, blocking)).await {
+        let job = Job { which, token, alone: mode == Use::Exclusive, pause, blocking };
+        if let Ok(worked) = held.work(job.work(&self.shared)).await {
             worked?;
         }
         self.give_back(held).await;
@@ -68,13 +74,13 @@ impl Task {
     }
 
     /// What went wrong stands in the history.
-    async fn get(&mut self, name: String) -> Result<Option<Played>> {
+    async fn get(&mut self, name: String, mode: Use) -> Result<Option<Played>> {
         let actor = self.shared.actor.clone();
         match self.choose() {
-            Ask::Lock => actor.lock(&name).await.map(Some),
-            Ask::Try => actor.try_lock(&name).await,
-            Ask::TryFor(d) => actor.try_lock_for(&name, d).await,
-            Ask::LockFor(d) => match tokio::time::timeout(d, actor.lock(&name)).await {
+            Ask::Lock => actor.acquire(&name, mode).await.map(Some),
+            Ask::Try => actor.try_acquire(&name, mode).await,
+            Ask::TryFor(d) => actor.try_acquire_for(&name, mode, d).await,
+            Ask::LockFor(d) => match tokio::time::timeout(d, actor.acquire(&name, mode)).await {
                 Ok(locked) => locked.map(Some),
                 Err(_) => Ok(None),
             },
@@ -94,23 +100,36 @@ impl Task {
     }
 }
 
-/// Reads, works, and writes: to the resource that checks tokens and to the one that does not.
-async fn work(shared: &Shared, which: usize, token: u64, pause: Duration, blocking: bool) -> io::Result<()> {
-    let process = u64::from(shared.orders.process);
-    let resources = &shared.resources[which];
-    let mut seen = [None; 2];
-    for (resource, seen) in resources.iter().zip(&mut seen) {
-        *seen = resource.read(token, process)?;
-    }
-    match (pause.is_zero(), blocking) {
-        (true, _) => {}
-        (_, true) => std::thread::sleep(pause),
-        (_, false) => tokio::time::sleep(pause).await,
-    }
-    for (resource, seen) in resources.iter().zip(seen) {
-        if let Some(seen) = seen {
-            resource.write(token, seen + 1)?;
+/// The work inside a lock.
+struct Job {
+    which: usize,
+    token: u64,
+    /// What several hold at once protects no resource.
+    alone: bool,
+    pause: Duration,
+    blocking: bool,
+}
+
+impl Job {
+    /// Reads, works, and writes: to the resource that checks tokens and to the one that does not.
+    async fn work(self, shared: &Shared) -> io::Result<()> {
+        let process = u64::from(shared.orders.process);
+        let [checked, unchecked] = &shared.resources[self.which];
+        let mut seen = [None; 2];
+        let both = [Some(checked).filter(|_| self.alone), Some(unchecked)];
+        for (resource, seen) in both.iter().zip(&mut seen) {
+            *seen = resource.map(|r| r.read(self.token, process)).transpose()?.flatten();
         }
+        match (self.pause.is_zero(), self.blocking) {
+            (true, _) => {}
+            (_, true) => std::thread::sleep(self.pause),
+            (_, false) => tokio::time::sleep(self.pause).await,
+        }
+        for (resource, seen) in both.into_iter().zip(seen) {
+            if let (Some(resource), Some(seen)) = (resource, seen) {
+                resource.write(self.token, seen + 1)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

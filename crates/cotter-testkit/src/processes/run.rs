@@ -58,6 +58,7 @@ impl Run {
             log: folder.join("history"),
             resources: folder.join("resources"),
             names: vec!["one".into()],
+            usages: Vec::new(),
             tasks: 8,
             seed: 1,
             local_turns: true,
@@ -128,7 +129,8 @@ impl Run {
         let mut injector = Injector::new(&self.injections, &mut rng);
         let last = Instant::now() + self.patience;
         while Instant::now() < last {
-            let states: Vec<State> = resources.iter().map(|[c, _]| c.state()).collect::<Result<_, _>>()?;
+            // Everybody writes to the one that does not check.
+            let states: Vec<State> = resources.iter().map(|[_, u]| u.state()).collect::<Result<_, _>>()?;
             let holder = states[rng.random_range(0..states.len())].process;
             let writes: u64 = states.iter().map(|s| s.writes).sum();
             if writes as usize >= self.acquisitions && injector.kills >= self.kills {

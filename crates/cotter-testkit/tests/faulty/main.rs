@@ -6,6 +6,7 @@
 //! | `checker` | the history checker, on histories made by hand |
 //! | `faults`, `random` | `memory` behind a faulty wrapper: fault by fault, and at random |
 //! | `tokens`, `waiters` | tokens and the queue, where nothing fails |
+//! | `permits` | semaphores on `memory` and `file:`, and a change of the limit in a rolling deployment |
 //! | `sleepers` | tasks that stop polling, and stores that stop answering |
 //! | `sessions` | stores whose grants live with a session |
 //! | `latches`, `elections` | latches whose answers are lost; leaders that are cut off |
@@ -20,6 +21,7 @@ mod elections;
 mod faults;
 mod file_faults;
 mod latches;
+mod permits;
 mod random;
 mod redis_rules;
 mod sessions;

@@ -5,7 +5,7 @@ use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{
     Happened, History, Kind, Limits, Recorder, Violation, check, check_void, demand,
 };
-use cotter_testkit::{Actor, Played, sized};
+use cotter_testkit::{Actor, Played, Usage, sized};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::io::Write;
@@ -16,7 +16,13 @@ use std::time::Duration;
 const TTL: Duration = Duration::from_millis(150);
 const PROCESSES: u32 = 3;
 const TASKS: u64 = 6;
-const NAMES: [&str; 2] = ["one", "two"];
+/// Each is used in its own way.
+const NAMES: [(&str, Usage); 4] = [
+    ("one", Usage::Mutex),
+    ("two", Usage::Mutex),
+    ("three", Usage::RwLock { writers: 0.3 }),
+    ("four", Usage::Semaphore { of: 3, most: 2 }),
+];
 
 /// Faults cost places and leave leases to run out; what remains is exclusion, tokens and losses told in time.
 fn limits() -> Limits {
@@ -53,16 +59,17 @@ impl Task {
 
     /// An error is what the faults are for; the lock itself says whether it was right.
     async fn get(&mut self) -> Result<Option<Played>> {
-        let name = NAMES[self.rng.random_range(0..NAMES.len())];
+        let (name, usage) = NAMES[self.rng.random_range(0..NAMES.len())];
+        let mode = usage.choose(&mut self.rng);
         let short = Duration::from_millis(self.rng.random_range(0..10));
         match self.rng.random_range(0..10) {
-            0 => self.actor.try_lock(name).await,
-            1..4 => self.actor.try_lock_for(name, short * 10).await,
-            4 => match tokio::time::timeout(short, self.actor.lock(name)).await {
+            0 => self.actor.try_acquire(name, mode).await,
+            1..4 => self.actor.try_acquire_for(name, mode, short * 10).await,
+            4 => match tokio::time::timeout(short, self.actor.acquire(name, mode)).await {
                 Ok(locked) => locked.map(Some),
                 Err(_) => Ok(None),
             },
-            _ => self.actor.lock(name).await.map(Some),
+            _ => self.actor.acquire(name, mode).await.map(Some),
         }
     }
 
@@ -156,8 +163,9 @@ fn void(history: &History) -> Vec<Violation> {
 /// Late requests may land until two leases later and hold for one more.
 async fn demand_free(store: &memory::Store) {
     let client = Client::builder().backend(store.clone()).connect().await.unwrap();
-    for name in NAMES {
-        let free = client.mutex(name).try_lock_for(TTL * 4).await.unwrap();
+    let last = Actor::new(client, &Recorder::in_memory(), 0);
+    for (name, usage) in NAMES {
+        let free = last.try_acquire_for(name, usage.all(), TTL * 4).await.unwrap();
         demand(free.is_some(), Kind::LeftBehind, format!("{name:?} is not free after the run"));
     }
 }

@@ -1,10 +1,11 @@
 //! `file:` between processes that are paused and killed.
 
 use crate::setup::{on_files, show};
-use cotter_testkit::history::{Kind, demand};
+use cotter::Client;
+use cotter_testkit::history::{Kind, Recorder, demand};
 use cotter_testkit::holder::Habits;
-use cotter_testkit::processes::{Injections, Report};
-use cotter_testkit::sized;
+use cotter_testkit::processes::{Injections, Report, Run};
+use cotter_testkit::{Actor, Usage, sized};
 use std::time::Duration;
 
 /// Eight processes with eight tasks each do everything that can be done with a mutex, are killed and stopped at
@@ -31,6 +32,65 @@ fn stress() {
     let text = format!("after a kill the next holder ran within {p99:?} at the 99th percentile, not 50 ms");
     demand(p99 <= Duration::from_millis(50), Kind::SlowHandOver, text);
     demand(report.after_kill.count() >= 20, Kind::Void, "fewer than 20 kills could be timed");
+}
+
+/// The same with readers and writers on one name, and permits of a semaphore on another.
+#[test]
+fn stress_in_all_modes() {
+    let (_place, mut run) = on_files();
+    run.processes = 8;
+    run.orders.names = vec!["one".into(), "read".into(), "limited".into()];
+    run.orders.usages =
+        vec![Usage::Mutex, Usage::RwLock { writers: 0.2 }, Usage::Semaphore { of: 4, most: 3 }];
+    run.limits.idle = Duration::from_secs(5);
+    run.limits.place_slack = Duration::from_secs(5);
+    run.orders.habits = Habits::Erratic;
+    run.orders.work_us = 2000;
+    run.acquisitions = sized(10_000, 200_000);
+    run.patience = Duration::from_secs(sized(60, 1200) as u64);
+    run.injections = Injections {
+        kill_every: Some(10_000..60_000),
+        kill_holders: 0.7,
+        stop_every: Some(100_000..300_000),
+        stop_for_us: 1000..60_000,
+    };
+    let report = run.go().expect("the run can be made");
+    show("stress in all modes", &report);
+    report.demand_clean();
+    demand_all_back(&run);
+}
+
+/// Twelve processes want a semaphore of three, and are killed: never more than three inside, and all permits come back.
+#[test]
+fn kills_of_holders_of_permits() {
+    let (_place, mut run) = on_files();
+    run.processes = 12;
+    run.orders.usages = vec![Usage::Semaphore { of: 3, most: 2 }];
+    // There are many more processes than cores.
+    run.limits.idle = Duration::from_secs(5);
+    (run.orders.tasks, run.orders.work_us) = (2, 2000);
+    run.acquisitions = sized(2_000, 50_000);
+    run.patience = Duration::from_secs(sized(60, 1200) as u64);
+    // In a run of full length, once every two seconds.
+    let every = sized(200_000, 2_000_000);
+    run.injections =
+        Injections { kill_every: Some(every..every + 1), kill_holders: 0.9, ..Injections::default() };
+    let report = run.go().expect("the run can be made");
+    show("kills of holders of permits", &report);
+    report.demand_clean();
+    demand_all_back(&run);
+}
+
+/// Nobody is left who could hold anything.
+fn demand_all_back(run: &Run) {
+    let client = Client::builder().url(&run.orders.url).connect().wait().expect("a store");
+    let last = Actor::new(client, &Recorder::in_memory(), 0);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    for (which, name) in run.orders.names.iter().enumerate() {
+        let all = run.orders.usage_of(which).all();
+        let free = runtime.block_on(last.try_acquire(name, all)).expect("it is used in one way");
+        demand(free.is_some(), Kind::LeftBehind, format!("{name:?} is not free after the run"));
+    }
 }
 
 /// Four saturated processes: each gets its share of the slices, in order of arrival.
