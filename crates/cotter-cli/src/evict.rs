@@ -10,7 +10,8 @@ use std::io::Write;
 
 /// Take a lock away from its holder
 ///
-/// The holder is notified at its next renewal, and the lock passes on when the lease ends.
+/// The holder is notified at its next renewal, and the lock passes on when the lease ends. If several hold it, as readers or
+/// with permits, all of them are evicted unless a token is given.
 ///
 /// Exits with 0 if the lock is not held, or no longer held, and with 75 if it is still held because it lives with a
 /// process: no store can take such a lock away. The message names the process that has to end.

@@ -81,7 +81,8 @@ fn with<T>(row: [T; 7], last: T) -> [T; 8] {
 /// The permits taken and their limit, for each line of a name.
 fn taken(record: &Record) -> Vec<String> {
     let first = show::permits(record).map_or_else(|| "-".to_owned(), |p| format!("{}/{}", p.taken, p.limit));
-    let others = record.holders.iter().skip(1).map(|_| String::new());
+    let rows = record.holders.len() + usize::from(record.unlisted > 0);
+    let others = (1..rows).map(|_| String::new());
     std::iter::once(first).chain(others).collect()
 }
 
@@ -110,5 +111,9 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
             first(&waiting),
         ]
     };
-    record.holders.iter().enumerate().map(line).collect()
+    let others = (record.unlisted > 0).then(|| {
+        let [a, b, c, d, e, f] = [(); 6].map(|()| String::new());
+        [a, format!("and {} more", record.unlisted), b, c, d, e, f]
+    });
+    record.holders.iter().enumerate().map(line).chain(others).collect()
 }

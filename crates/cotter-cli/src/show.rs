@@ -58,6 +58,9 @@ fn text(record: &Record) -> String {
         lines.extend(holder.since.map(|t| ("since", format!("{} ({} ago)", stamp(t), words(since(t))))));
         lines.extend(holder.remaining.map(|left| ("left", words(left))));
     }
+    if record.unlisted > 0 {
+        lines.push(("", format!("and {} more", record.unlisted)));
+    }
     lines.extend(record.waiters.map(|n| ("waiting", n.to_string())));
     lines.into_iter().map(|(key, value)| format!("{}\n", format!("{key:<10}  {value}").trim_end())).collect()
 }
@@ -69,6 +72,7 @@ pub(crate) fn json(record: &Record) -> String {
         held: !record.holders.is_empty(),
         permits: permits(record),
         holders: record.holders.iter().map(HolderJson::from).collect(),
+        unlisted: Some(record.unlisted).filter(|n| *n > 0),
         waiters: record.waiters,
         last_token: record.last_token.map(|t| t.to_string()),
     };
@@ -83,6 +87,9 @@ struct Lock<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     permits: Option<Permits>,
     holders: Vec<HolderJson<'a>>,
+    /// The number of further holders; absent if all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlisted: Option<u64>,
     waiters: Option<u32>,
     last_token: Option<String>,
 }

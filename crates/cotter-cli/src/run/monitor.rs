@@ -166,7 +166,7 @@ fn held_by(record: &Record) -> Option<String> {
         Some(then) => format!("{label} for {}", words(since(then))),
         None => label,
     };
-    Some(match record.holders.len() - 1 {
+    Some(match record.holders.len() as u64 + record.unlisted - 1 {
         0 => held,
         1 => format!("{held} and one other"),
         others => format!("{held} and {others} others"),

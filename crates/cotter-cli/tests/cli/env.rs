@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A directory with a store and a home in it. The home decides where the configuration is looked for.
 pub(crate) struct TestEnv {
     dir: TempDir,
+    /// Instead of the directory.
+    store: Option<String>,
 }
 
 /// What a finished `cotter` left.
@@ -68,7 +70,12 @@ impl TestEnv {
         fs::create_dir(dir.path().join("locks")).unwrap();
         fs::set_permissions(dir.path().join("locks"), Permissions::from_mode(0o700)).unwrap();
         fs::create_dir_all(dir.path().join("home/.config/cotter")).unwrap();
-        Self { dir }
+        Self { dir, store: None }
+    }
+
+    /// The same with another store.
+    pub(crate) fn on(store: String) -> Self {
+        Self { store: Some(store), ..Self::new() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -76,7 +83,7 @@ impl TestEnv {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("file://{}", self.path("locks").display())
+        self.store.clone().unwrap_or_else(|| format!("file://{}", self.path("locks").display()))
     }
 
     /// Writes the configuration of this home.

@@ -1,11 +1,22 @@
 //! Many that share a lock, and one that does not.
 
 use crate::env::{TestEnv, until};
+use cotter_testkit::servers::Redis;
 use rustix::process::Signal;
 
 #[test]
 fn several_share_it_and_an_exclusive_run_waits_for_all() {
-    let env = TestEnv::new();
+    sharing(&TestEnv::new());
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn on_redis_several_share_it_and_an_exclusive_run_waits_for_all() {
+    let redis = Redis::start();
+    sharing(&TestEnv::on(redis.url("")));
+}
+
+fn sharing(env: &TestEnv) {
     let (first, older) = env.hold(&["--shared", "--label", "one"], "a");
     let (second, newer) = env.hold(&["-s", "-n", "--label", "two"], "a");
     assert!(newer > older, "one counter for all");
@@ -24,7 +35,17 @@ fn several_share_it_and_an_exclusive_run_waits_for_all() {
 
 #[test]
 fn an_exclusive_run_keeps_readers_out() {
-    let env = TestEnv::new();
+    writing(&TestEnv::new());
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn on_redis_an_exclusive_run_keeps_readers_out() {
+    let redis = Redis::start();
+    writing(&TestEnv::on(redis.url("")));
+}
+
+fn writing(env: &TestEnv) {
     let (writer, older) = env.hold(&[], "a");
     env.run(["run", "--shared", "--wait", "50ms", "a", "true"]).code(75);
     let read = || env.start(["run", "-v", "-s", "a", "--", "sh", "-c", "echo $COTTER_TOKEN; read line"]);
@@ -67,6 +88,68 @@ fn list_and_show_name_all_who_share_it() {
         run.let_go().code(0);
     }
     assert_eq!(env.run(["list"]).code(0).stdout, "");
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn on_redis_list_and_show_name_all_who_share_it_and_evict_takes_it_from_one_or_all() {
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    let (first, older) = env.hold(&["-s", "--label", "one"], "a");
+    let (mut second, newer) = env.hold(&["-s", "--ttl", "900ms", "--label", "two"], "a");
+    let list = env.run(["list"]).code(0).silent().stdout;
+    let lines: Vec<Vec<&str>> = list.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(lines.len(), 3, "{list}");
+    assert!(lines[1][0] == "a" && lines[1].contains(&"(one)") && lines[1].contains(&"shared"), "{list}");
+    assert!(lines[2].contains(&"(two)") && lines[2].contains(&"shared"), "{list}");
+    let json = env.run(["show", "--json", "a"]).code(0).json();
+    let tokens: Vec<_> = json[0]["holders"].as_array().unwrap().iter().map(|h| h["token"].clone()).collect();
+    assert_eq!(tokens, [older.to_string(), newer.to_string()]);
+    env.run(["evict", "--token", &newer.to_string(), "a"]).code(0);
+    assert!(second.error_line().contains("evicted"));
+    second.end().code(74);
+    env.run(["run", "-n", "a", "true"]).code(75);
+    env.run(["evict", "--now", "a"]).code(0);
+    env.run(["run", "-n", "a", "true"]).code(0);
+    first.let_go().code(74);
+    assert_eq!(env.run(["list"]).code(0).stdout, "");
+}
+
+/// Only some of them are named.
+#[test]
+#[ignore = "needs redis-server"]
+fn very_many_who_share_it_are_counted() {
+    const OTHERS: &str = "for i = 1, 300 do
+        redis.call('ZADD', KEYS[1] .. ':r', 9e15, i)
+        redis.call('HSET', KEYS[1] .. ':h', i, '-- 0000000000000001 00001 0000000000000001 0000000000 x')
+    end";
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    let (reader, _) = env.hold(&["-s"], "a");
+    redis.command(&["EVAL", OTHERS, "1", "cotter:{a}"]);
+    let busy = env.run(["run", "-n", "a", "true"]).code(75);
+    busy.one_line(&[" and 300 others; gave up"]);
+    assert!(env.run(["list"]).code(0).stdout.contains("and 45 more"));
+    assert!(env.run(["show", "a"]).code(0).stdout.contains("and 45 more"));
+    assert_eq!(env.run(["show", "--json", "a"]).code(0).json()[0]["unlisted"], 45);
+    reader.let_go().code(0);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn one_name_is_not_a_lock_and_a_semaphore() {
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    let (reader, _) = env.hold(&["-s"], "a");
+    env.run(["run", "--limit", "3", "a", "true"])
+        .code(65)
+        .one_line(&["in use as a lock, not as a semaphore of 3"]);
+    reader.let_go().code(0);
+    let (holder, _) = env.hold(&["--limit", "3"], "a");
+    env.run(["run", "--limit", "2", "a", "true"]).code(65).one_line(&["in use as a semaphore of 3"]);
+    env.run(["run", "a", "true"]).code(65).one_line(&["in use as a semaphore of 3, not as a lock"]);
+    env.run(["run", "-s", "a", "true"]).code(65).one_line(&["in use as a semaphore of 3, not as a lock"]);
+    holder.let_go().code(0);
 }
 
 #[test]
