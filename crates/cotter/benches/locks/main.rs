@@ -10,7 +10,7 @@ mod rounds;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 11] = [
+const PARTS: [(&str, fn()); 12] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -19,6 +19,7 @@ const PARTS: [(&str, fn()); 11] = [
     ("redis-pairs", redis::pairs),
     ("redis-pairs-threads", redis::pairs_on_threads),
     ("redis-server", redis::server_time),
+    ("redis-shares", redis::shares),
     ("redis-handover", redis::handover),
     ("redis-contended", redis::contended),
     ("redis-renewal", redis::renewal),

@@ -170,7 +170,8 @@ cases! {
         a_reader_can_leave_the_lock_kept
         readers_are_shown_and_evicted
         a_reader_writes_notes
-        a_downgraded_lock_is_extended_and_released;
+        a_downgraded_lock_is_extended_and_released
+        a_readers_grant_passes_to_another_claim;
     notes:
         a_note_outlives_its_writer
         keys_beside_one_name_are_apart

@@ -2,7 +2,7 @@
 
 use super::fixture::{Fixture, SOON, TTL, give, is_busy, refused, settle, take, used, wait_in_task};
 use super::leases::{extend, its_end, short};
-use crate::backend::{Backend, Claim, EvictOrder, Extension, Filter, Grant, Mode, NoteAt, Until};
+use crate::backend::{Backend, Claim, EvictOrder, Extension, Filter, Found, Grant, Mode, NoteAt, Until};
 use crate::{Eviction, LossCause};
 use std::sync::Arc;
 use std::time::Duration;
@@ -159,7 +159,7 @@ pub(super) async fn a_reader_can_leave_the_lock_kept(f: &Fixture) {
     let held = reader(f);
     take(&one, &held).await;
     let leave = used(1).keeping(Some(Duration::from_secs(1)));
-    assert_eq!(one.release(&held, leave).await.expect("answers").found(), crate::backend::Found::Held);
+    assert_eq!(one.release(&held, leave).await.expect("answers").found(), Found::Held);
     is_busy(&other, &f.claim("a")).await;
     let beside = reader(f);
     take(&other, &beside).await;
@@ -191,7 +191,7 @@ pub(super) async fn readers_are_shown_and_evicted(f: &Fixture) {
         assert!(told(0).await && told(1).await && told(2).await, "all of them");
         for grant in &grants {
             let found = one.release(&grant.claim, used(1)).await.expect("answers").found();
-            let expected = if now { crate::backend::Found::Evicted } else { crate::backend::Found::Held };
+            let expected = if now { Found::Evicted } else { Found::Held };
             assert_eq!(found, expected);
         }
         let writer = f.claim("a");
@@ -238,4 +238,24 @@ pub(super) async fn a_downgraded_lock_is_extended_and_released(f: &Fixture) {
     give(&one, &shared.claim).await;
     let next = waiting.await.expect("no panic").expect("a writer is never admitted beside a reader");
     assert!(next.number > last);
+}
+
+pub(super) async fn a_readers_grant_passes_to_another_claim(f: &Fixture) {
+    let Some([one, other]) = connect(f).await else { return };
+    if !one.info().capabilities.tickets {
+        return;
+    }
+    let (from, to) = (reader(f), reader(f));
+    let first = take(&one, &from).await;
+    for _ in 0..2 {
+        let passed = other.adopt(&from, &to).await.expect("answers").expect("it holds");
+        assert_eq!((passed.claim.id, passed.number), (to.id, first.number));
+        assert!(matches!(extend(&other, &passed, TTL).await, Extension::Extended { .. }));
+    }
+    assert!(matches!(extend(&one, &first, TTL).await, Extension::Lost(_)));
+    assert_ne!(one.release(&from, used(1)).await.expect("answers").found(), Found::Held);
+    is_busy(&one, &f.claim("a")).await;
+    give(&other, &to).await;
+    assert!(other.adopt(&from, &to).await.expect("answers").is_none());
+    take(&one, &f.claim("a")).await;
 }

@@ -9,6 +9,7 @@ mod race;
 mod raw;
 mod renewal;
 mod server_time;
+mod shares;
 
 pub(crate) use children::{child, is_child};
 pub(crate) use contended::run as contended;
@@ -16,6 +17,7 @@ pub(crate) use handover::run as handover;
 pub(crate) use pairs::{on_one_thread as pairs, on_threads as pairs_on_threads};
 pub(crate) use renewal::run as renewal;
 pub(crate) use server_time::run as server_time;
+pub(crate) use shares::run as shares;
 
 use cotter_testkit::servers::Redis;
 use rustix::process::Pid;

@@ -20,6 +20,7 @@ mod renewal;
 mod replicated;
 mod runtimes;
 mod setup;
+mod share_rules;
 mod shares;
 mod still;
 mod tls;
