@@ -1,8 +1,8 @@
 -- Included: walking along the queue.
 --@include queue
 --@include silence
-local function in_line(from)
-  local ids = redis.call('ZRANGE', KEYS[2], from, from + 255)
+local function in_line(from, many)
+  local ids = redis.call('ZRANGE', KEYS[2], from, from + many - 1)
   while #ids > 0 and string.sub(ids[#ids], 1, 1) == '~' do ids[#ids] = nil end
   return ids
 end

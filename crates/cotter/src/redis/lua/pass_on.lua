@@ -19,9 +19,11 @@ local function pass_on(last, asker)
   end
   --@include share_out
   --@include line
-  local heard, kept, walked, whole = {}, 0, 0, false
+  -- Most walks are short, so it begins with few.
+  local heard, kept, walked, whole, many = {}, 0, 0, false, 8
   while walked < 8192 and not whole do
-    local ids = in_line(kept + #granted)
+    local ids = in_line(kept + #granted, many)
+    many = math.min(many * 2, 256)
     walked = walked + #ids + 1
     if #ids > 0 then
       -- At most 64 waiters without subscribers stay in the queue.
