@@ -89,11 +89,14 @@ fn lifetime(capabilities: Capabilities) -> &'static str {
 }
 
 /// The capabilities that commands make use of: the key for programs, the text for people, and whether the store has it.
-fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 4] {
+fn abilities(capabilities: Capabilities) -> [(&'static str, &'static str, bool); 7] {
     [
         ("leases", "leases", capabilities.leases),
         ("shared_locks", "shared locks", capabilities.shared),
         ("permits", "semaphores", capabilities.permits),
+        ("latches", "latches", capabilities.swap),
+        ("elections", "elections", capabilities.notes && capabilities.records),
+        ("tickets", "tickets", capabilities.tickets),
         ("keep_for", "keeping a lock without a process", capabilities.keep_for),
     ]
 }
