@@ -10,6 +10,7 @@ use crate::backend::{
 };
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -129,6 +130,7 @@ impl Backend for Replicated {
         self.inner.admin()
     }
 
+    #[cfg(unix)]
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
         self.inner.descriptors(grant)
     }
