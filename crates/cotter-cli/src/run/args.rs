@@ -1,7 +1,8 @@
 //! The arguments of `cotter run`.
 
-use crate::duration::{parse, parse_positive};
-use crate::exit::{self, Exit};
+use super::patience::Patience;
+use crate::duration::parse_positive;
+use crate::exit;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,15 +41,8 @@ pub(crate) struct Run {
     /// Take K of the N permits, all at once [default: 1]
     #[arg(long, value_name = "K", requires = "limit", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) take: Option<u32>,
-    /// Give up immediately if the lock is held
-    #[arg(short, long, conflicts_with = "wait")]
-    pub(crate) no_wait: bool,
-    /// Give up after this time, for example 5s or 1m30s [default: wait forever]
-    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
-    pub(crate) wait: Option<Duration>,
-    /// The exit code if the lock was not acquired
-    #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
-    pub(crate) busy_code: u8,
+    #[command(flatten)]
+    pub(crate) patience: Patience,
     /// How long the lock outlives a cotter process that is dead or disconnected
     ///
     /// The lock is renewed every third of this time. The ttl has to be at least three grace periods (see above), so that CMD

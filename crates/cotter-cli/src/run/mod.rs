@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `args` | the arguments |
+//! | `args`, `patience` | the arguments; those about waiting, which other commands have too |
 //! | `leading` | the run of a leader |
 //! | `wait`, `monitor` | waiting for the lock; the waiting line |
 //! | `job_control` | Ctrl-Z and `fg` |
@@ -18,13 +18,14 @@ mod keep_for;
 mod leading;
 mod monitor;
 mod once;
+mod patience;
 mod report;
 mod sink;
-mod wait;
+pub(crate) mod wait;
 
 pub(crate) use args::Run;
 pub(crate) use leading::Leading;
-pub(crate) use monitor::{WaitMonitor, busy_message};
+pub(crate) use patience::Patience;
 
 use crate::command::signals::Signals;
 use crate::command::{Child, Grace, Launch, Outcome, Step, Watch, reap_as_init, restore_lease, stop};
@@ -77,9 +78,18 @@ async fn attempt(
     };
     let above = Held::above(|key| std::env::var_os(key))?;
     above.refuse(&client, &name)?;
-    let guard = match wait::acquire(args, &client, &name, &mut signals, console).await? {
+    let guard = match wait::acquire(
+        wait::ask(args, &client, &name),
+        &args.patience,
+        &client,
+        &name,
+        &mut signals,
+        console,
+    )
+    .await?
+    {
         Acquired::Held(guard) => guard,
-        Acquired::Busy => return Ok(Exit::Busy(args.busy_code)),
+        Acquired::Busy => return Ok(Exit::Busy(args.patience.busy_code)),
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
     report.held(guard.token());

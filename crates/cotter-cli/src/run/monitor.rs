@@ -24,7 +24,7 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// On a terminal it shows the holder in a status line, with `--verbose` it prints the line once, and otherwise nothing: a
 /// wait is not worth a mail from cron.
-pub(crate) struct WaitMonitor<'a> {
+pub(super) struct WaitMonitor<'a> {
     client: &'a Client,
     name: &'a Name,
     console: &'a Console,
@@ -77,7 +77,7 @@ fn ordinal(n: u32) -> String {
 }
 
 impl<'a> WaitMonitor<'a> {
-    pub(crate) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
+    pub(super) fn new(client: &'a Client, name: &'a Name, console: &'a Console) -> Self {
         let live = StatusLine::new(!console.quiet);
         let is_printed = !console.verbose;
         Self {
@@ -93,7 +93,7 @@ impl<'a> WaitMonitor<'a> {
     }
 
     /// Returns only if waiting is of no use.
-    pub(crate) async fn watch(mut self) -> Failure {
+    pub(super) async fn watch(mut self) -> Failure {
         sleep(FIRST_LINE_AFTER).await;
         loop {
             let begin = Instant::now();
@@ -145,7 +145,7 @@ impl<'a> WaitMonitor<'a> {
 }
 
 /// The message about giving up.
-pub(crate) fn busy_message(wait: Option<Duration>, name: &Name, record: Option<&Record>) -> String {
+pub(super) fn busy_message(wait: Option<Duration>, name: &Name, record: Option<&Record>) -> String {
     let held = record.and_then(held_by).map_or_else(|| "is busy".to_owned(), |by| format!("is held by {by}"));
     let held = record.and_then(permits).map(|taken| format!("{held} ({taken})")).unwrap_or(held);
     match wait {

@@ -2,6 +2,7 @@
 
 use super::args::Run;
 use super::monitor::{WaitMonitor, busy_message};
+use super::patience::Patience;
 use crate::command::signals::Signals;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, Permit, ReadGuard};
@@ -15,16 +16,17 @@ const HOLDER_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The result of waiting.
-pub(super) enum Acquired {
+pub(crate) enum Acquired {
     Held(Guard),
     Busy,
     /// Interrupted by this signal.
     Interrupted(u8),
 }
 
-/// Acquires the lock as the arguments say.
-pub(super) async fn acquire(
-    args: &Run,
+/// Waits for the answer to an acquisition.
+pub(crate) async fn acquire(
+    asking: impl Future<Output = cotter::Result<Option<Guard>>>,
+    patience: &Patience,
     client: &Client,
     name: &Name,
     signals: &mut Signals,
@@ -33,7 +35,7 @@ pub(super) async fn acquire(
     let acquired = tokio::select! {
         biased;
         signal = signals.stop() => Acquired::Interrupted(signal),
-        guard = ask(args, client, name) => guard?.map_or(Acquired::Busy, Acquired::Held),
+        guard = asking => guard?.map_or(Acquired::Busy, Acquired::Held),
         failure = WaitMonitor::new(client, name, console).watch() => {
             close(client).await;
             return Err(failure);
@@ -47,49 +49,55 @@ pub(super) async fn acquire(
         Acquired::Busy => {
             let record =
                 timeout(HOLDER_TIMEOUT, client.holder(name)).await.ok().and_then(Result::ok).flatten();
-            console.remark(&busy_message(args.wait, name, record.as_ref()));
+            console.remark(&busy_message(patience.wait, name, record.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
     }
 }
 
-async fn ask(args: &Run, client: &Client, name: &Name) -> Result<Option<Guard>, cotter::Error> {
+/// Acquires what the arguments say.
+pub(super) async fn ask(args: &Run, client: &Client, name: &Name) -> cotter::Result<Option<Guard>> {
     if let Some(leading) = &args.leading {
         return leading.campaign(args, client, name).await;
     }
-    if args.shared {
-        return share(args, client, name).await.map(|guard| guard.map(Guard::from));
+    match args.limit {
+        Some(limit) => permits(args, client, name, limit).await.map(|permit| permit.map(Guard::from)),
+        None => lock(args.shared, &args.patience, client, name).await,
     }
-    if let Some(limit) = args.limit {
-        return permits(args, client, name, limit).await.map(|permit| permit.map(Guard::from));
+}
+
+/// Acquires the lock, exclusive or shared.
+pub(crate) async fn lock(
+    is_shared: bool,
+    patience: &Patience,
+    client: &Client,
+    name: &Name,
+) -> cotter::Result<Option<Guard>> {
+    if is_shared {
+        return share(patience, client, name).await.map(|guard| guard.map(Guard::from));
     }
     let mutex = client.mutex(name);
-    match args.wait {
-        _ if args.no_wait => mutex.try_lock().await,
+    match patience.wait {
+        _ if patience.no_wait => mutex.try_lock().await,
         Some(wait) => mutex.try_lock_for(wait).await,
         None => mutex.lock().await.map(Some),
     }
 }
 
-async fn share(args: &Run, client: &Client, name: &Name) -> Result<Option<ReadGuard>, cotter::Error> {
+async fn share(patience: &Patience, client: &Client, name: &Name) -> cotter::Result<Option<ReadGuard>> {
     let lock = client.rwlock(name);
-    match args.wait {
-        _ if args.no_wait => lock.try_read().await,
+    match patience.wait {
+        _ if patience.no_wait => lock.try_read().await,
         Some(wait) => lock.try_read_for(wait).await,
         None => lock.read().await.map(Some),
     }
 }
 
-async fn permits(
-    args: &Run,
-    client: &Client,
-    name: &Name,
-    limit: u32,
-) -> Result<Option<Permit>, cotter::Error> {
+async fn permits(args: &Run, client: &Client, name: &Name, limit: u32) -> cotter::Result<Option<Permit>> {
     let semaphore = client.semaphore(name, limit).take(args.take.unwrap_or(1));
-    match args.wait {
-        _ if args.no_wait => semaphore.try_acquire().await,
+    match args.patience.wait {
+        _ if args.patience.no_wait => semaphore.try_acquire().await,
         Some(wait) => semaphore.try_acquire_for(wait).await,
         None => semaphore.acquire().await.map(Some),
     }

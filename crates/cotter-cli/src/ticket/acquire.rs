@@ -2,10 +2,11 @@
 
 use super::keeper;
 use super::text::TicketText;
-use super::wait::{Waited, wait};
-use crate::duration::{parse, parse_positive};
+use super::wait::wait;
+use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::run::Patience;
 use crate::run::held::Held;
 use crate::store::Chosen;
 use clap::Args;
@@ -14,14 +15,17 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::time::Duration;
 
+/// Not part of the text above, which is wrapped.
+const EXAMPLE: &str = "\
+Example:
+  eval \"$(cotter acquire nightly --wait 1m --pid $$)\" || exit
+  pg_dump shop > dump.sql
+  cotter release";
+
 /// Acquire a lock for a script that cannot run under `cotter run`
 ///
 /// Prints shell code that sets and exports COTTER_TICKET and COTTER_TOKEN; if the lock was not acquired, shell code that
-/// fails. `cotter renew` and `cotter release` take the ticket from the environment:
-///
-///   eval "$(cotter acquire nightly --wait 1m --pid $$)" || exit
-///   pg_dump shop > dump.sql
-///   cotter release
+/// fails. `cotter renew` and `cotter release` take the ticket from the environment.
 ///
 /// With --pid, a process in the background renews the lock and releases it when process PID has ended, however it ended.
 /// Without --pid nobody renews it: it is lost after --ttl, unless `cotter renew` is called in time. Nothing stops the script
@@ -29,6 +33,7 @@ use std::time::Duration;
 ///
 /// Whoever has the ticket can release the lock: treat it like a password.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLE)]
 pub(crate) struct Acquire {
     /// Keep the lock until this process ends, usually the shell itself: $$
     #[arg(long, value_name = "PID")]
@@ -40,15 +45,8 @@ pub(crate) struct Acquire {
     /// Take a shared lock, which several holders can have at once
     #[arg(short, long)]
     pub(super) shared: bool,
-    /// Give up immediately if the lock is held
-    #[arg(short, long, conflicts_with = "wait")]
-    pub(super) no_wait: bool,
-    /// Give up after this time, for example 5s or 1m30s [default: wait forever]
-    #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
-    pub(super) wait: Option<Duration>,
-    /// The exit code if the lock was not acquired
-    #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
-    pub(super) busy_code: u8,
+    #[command(flatten)]
+    pub(super) patience: Patience,
     /// A label of the holder, shown to others in addition to host and process
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
@@ -108,8 +106,8 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
     }
     Held::above(|key| std::env::var_os(key))?.refuse(&client, &name)?;
     let guard = match wait(args, &client, &name, console).await? {
-        Waited::Held(guard) => guard,
-        Waited::Ended(exit) => return Ok(exit),
+        Ok(guard) => guard,
+        Err(exit) => return Ok(exit),
     };
     let ticket = guard.into_ticket(args.ttl()).await?;
     let acquired = Acquired { token: ticket.token(), ticket: TicketText::Leased(ticket.clone()) };

@@ -4,11 +4,11 @@ use super::acquire::{Acquire, Acquired, print};
 use super::binding::Binding;
 use super::kept::{Answer, Kept, Request};
 use super::text::TicketText;
-use super::wait::{Waited, wait};
+use super::wait::wait;
+use crate::command::signals::Signals;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::held::Held;
-use crate::stop_signals::StopSignals;
 use crate::store::Chosen;
 use cotter::{Client, FencingToken, Guard, Lease, Lost, Name, Released};
 use rustix::process::getuid;
@@ -38,12 +38,12 @@ pub(super) async fn start(args: &Acquire, store: &Chosen, console: &Console) -> 
     // Ctrl-C reaches only this process. Its end closes the keeper's standard input, which ends the wait.
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut keeper = command.spawn().map_err(|e| cannot(&e))?;
-    let mut signals = StopSignals::listen()?;
+    let mut signals = Signals::listen()?;
     let mut answer = String::new();
     let mut output = BufReader::new(keeper.stdout.take().expect("a pipe"));
     tokio::select! {
         biased;
-        signal = signals.next() => {
+        signal = signals.stop() => {
             drop(keeper.stdin.take());
             let _ = timeout(TIMEOUT, keeper.wait()).await;
             return Ok(Exit::Interrupted(signal));
@@ -66,12 +66,12 @@ fn words(args: &Acquire, console: &Console) -> Vec<String> {
     let mut option = |name: &str, value: Option<String>| words.extend(value.map(|v| format!("--{name}={v}")));
     option("pid", args.pid.map(|pid| pid.to_string()));
     option("ttl", Some(millis(args.ttl())));
-    option("wait", args.wait.map(millis));
-    option("busy-code", Some(args.busy_code.to_string()));
+    option("wait", args.patience.wait.map(millis));
+    option("busy-code", Some(args.patience.busy_code.to_string()));
     option("label", args.label.clone());
     let flags = [
         (args.shared, "--shared"),
-        (args.no_wait, "--no-wait"),
+        (args.patience.no_wait, "--no-wait"),
         (console.quiet, "--quiet"),
         (console.verbose, "--verbose"),
     ];
@@ -104,12 +104,12 @@ pub(super) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Re
         () = binding.ended() => return leave(&client).await,
         () = caller_gone() => return leave(&client).await,
         waited = wait(args, &client, &name, console) => match waited? {
-            Waited::Held(guard) => guard,
-            Waited::Ended(exit) => return Ok(exit),
+            Ok(guard) => guard,
+            Err(exit) => return Ok(exit),
         },
     };
     // Before the ticket is out: whoever has it may ask at once.
-    let mut signals = StopSignals::listen()?;
+    let mut signals = Signals::listen()?;
     let told = tell(kept, guard.token());
     let quiet = be_silent();
     if told.and(quiet).is_err() {
@@ -120,7 +120,7 @@ pub(super) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Re
     tokio::select! {
         biased;
         () = binding.ended() => {}
-        _ = signals.next() => {}
+        _ = signals.stop() => {}
         () = keeper.serve(listener) => return Ok(Exit::Done),
     }
     leave(&client).await

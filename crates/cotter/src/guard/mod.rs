@@ -140,13 +140,7 @@ impl Guard {
     /// # Errors
     /// [`Lost`]; `work` was dropped at the point that it had reached.
     pub async fn scope<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
-        let mut work = pin!(work);
-        let done = tokio::select! {
-            biased;
-            lost = self.lost() => return Err(lost),
-            done = &mut work => done,
-        };
-        self.check().map(|()| done)
+        until_lost(work, self.lost()).await.and_then(|done| self.check().map(|()| done))
     }
 
     /// Runs `work` in a scope and releases: the second half of every `with`.
@@ -195,6 +189,19 @@ impl Guard {
 
     pub(crate) fn engine(&self) -> Arc<Engine> {
         self.hold().core.engine.clone()
+    }
+}
+
+/// Runs `work` until it is done or `lost` completes, whichever comes first.
+pub(crate) async fn until_lost<F: Future>(
+    work: F,
+    lost: impl Future<Output = Lost>,
+) -> Result<F::Output, Lost> {
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        lost = lost => Err(lost),
+        done = &mut work => Ok(done),
     }
 }
 

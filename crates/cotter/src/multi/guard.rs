@@ -1,10 +1,10 @@
 //! Several locks that are held together.
 
+use crate::guard::until_lost;
 use crate::join::{First, all};
 use crate::{Error, Expiring, Guard, Lost, Op, Released, Result};
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
 use std::time::Duration;
 
 /// Several locks that are held together, as one: a loss of one is a loss of all. Dropping it releases them in the
@@ -68,13 +68,7 @@ impl MultiGuard {
     /// # Errors
     /// [`Lost`]; `work` was dropped at the point that it had reached.
     pub async fn scope<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
-        let mut work = pin!(work);
-        let done = tokio::select! {
-            biased;
-            lost = self.lost() => return Err(lost),
-            done = &mut work => done,
-        };
-        self.check().map(|()| done)
+        until_lost(work, self.lost()).await.and_then(|done| self.check().map(|()| done))
     }
 
     /// Gives all of them back, at once. The answer is [`Released::AlreadyLost`] if one of them was lost before.
