@@ -20,7 +20,7 @@ const EXAMPLE: &str = "\
 Example:
   eval \"$(cotter acquire nightly --wait 1m --pid $$)\" || exit
   pg_dump shop > dump.sql
-  cotter release";
+  cotter release\n";
 
 /// Acquire a lock for a script that cannot run under `cotter run`
 ///

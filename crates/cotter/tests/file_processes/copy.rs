@@ -212,3 +212,36 @@ pub(crate) fn waiters(directory: &Path) -> usize {
     let tickets = std::fs::read_dir(directory.join("a.queue")).into_iter().flatten();
     tickets.filter(|t| !t.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')).count()
 }
+
+/// Checks that a copy that waits gets the lock at once when the last of two holders ends, in twenty rounds. `leave` lets a
+/// holder go before it waits for long, if there is one to go; `end` ends the last.
+pub(crate) fn demand_wake_ups(
+    held: &str,
+    wanted: &str,
+    leave: impl Fn(&mut Copy),
+    end: impl Fn(u64, &mut Copy, &mut Copy),
+) {
+    let (_keep, directory) = place();
+    let mut waits = Vec::new();
+    let mut last = 0;
+    for round in 0..20 {
+        let (mut one, mut other, mut next) =
+            (Copy::start(&directory), Copy::start(&directory), Copy::start(&directory));
+        one.take(held);
+        other.take(held);
+        next.order(wanted);
+        until("it queues", || waiters(&directory) == 1);
+        leave(&mut other);
+        // Until it sleeps, at another point of the time between two looks in every round.
+        std::thread::sleep(Duration::from_millis(80 + 40 * round));
+        let start = Instant::now();
+        end(round, &mut one, &mut other);
+        let token = next.token();
+        waits.push(start.elapsed());
+        assert!(token > last);
+        last = token;
+    }
+    waits.sort_unstable();
+    assert!(waits[17] < Duration::from_millis(30), "nothing wakes: {waits:?}");
+    assert!(waits[19] < Duration::from_secs(2), "{waits:?}");
+}

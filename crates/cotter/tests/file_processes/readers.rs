@@ -1,6 +1,6 @@
 //! Readers and writers.
 
-use crate::copy::{Copy, place, until, waiters};
+use crate::copy::{Copy, demand_wake_ups, place};
 use cotter::{Client, file};
 use std::time::{Duration, Instant};
 
@@ -28,33 +28,11 @@ fn several_read_and_one_writes() {
 
 #[test]
 fn the_last_reader_wakes_the_writer_however_it_ends() {
-    let (_keep, directory) = place();
-    let mut waits = Vec::new();
-    let mut last = 0;
-    for round in 0..20 {
-        let (mut one, mut other, mut writer) =
-            (Copy::start(&directory), Copy::start(&directory), Copy::start(&directory));
-        one.take("read");
-        other.take("read");
-        writer.order("write");
-        until("it queues", || waiters(&directory) == 1);
-        other.ask("release");
-        // Until it sleeps, at another point of the time between two looks in every round.
-        std::thread::sleep(Duration::from_millis(80 + 40 * round));
-        let start = Instant::now();
-        if round % 2 == 0 {
-            one.child.kill().unwrap();
-        } else {
-            one.ask("release");
-        }
-        let token: u64 = writer.answer().parse().unwrap();
-        waits.push(start.elapsed());
-        assert!(token > last);
-        last = token;
-    }
-    waits.sort_unstable();
-    assert!(waits[17] < Duration::from_millis(30), "nothing wakes: {waits:?}");
-    assert!(waits[19] < Duration::from_secs(2), "{waits:?}");
+    let leave = |other: &mut Copy| drop(other.ask("release"));
+    demand_wake_ups("read", "write", leave, |round, one, _| match round % 2 {
+        0 => one.child.kill().unwrap(),
+        _ => drop(one.ask("release")),
+    });
 }
 
 /// Four that take it all the time, and one of the other kind that wants it now and then.

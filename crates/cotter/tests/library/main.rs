@@ -13,6 +13,7 @@
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
+//! | `steps` | steps that many tests take |
 //! | `file`, `flock`, `redis` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
@@ -38,6 +39,7 @@ mod rings;
 mod rwlock;
 mod semaphore;
 mod slow_subscriber;
+mod steps;
 mod tickets;
 mod values;
 mod which_store;

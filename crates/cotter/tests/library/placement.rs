@@ -164,11 +164,7 @@ fn when_the_queue_is_empty_the_claim_in_the_store_is_undone() {
 }
 
 fn until(condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(5), "does not come about");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    crate::steps::until(Duration::from_secs(5), "does not come about", condition);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Readers and writers, on a clock that the test moves.
 
+use crate::steps::{self, waiters};
 use cotter::{Client, ErrorKind, Guard, Lease, ManualClock, Owner, Released, memory};
 use std::time::Duration;
 
@@ -12,16 +13,8 @@ fn pair() -> (Client, Client) {
     (connect(), connect())
 }
 
-fn waiters(client: &Client) -> u32 {
-    client.holder("a").wait().unwrap().and_then(|r| r.waiters).unwrap_or(0)
-}
-
 fn until(condition: impl Fn() -> bool) {
-    let start = std::time::Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < SOON, "does not come about");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    steps::until(SOON, "does not come about", condition);
 }
 
 #[test]

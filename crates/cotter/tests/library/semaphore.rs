@@ -1,5 +1,6 @@
 //! Permits, on a clock that the test moves.
 
+use crate::steps::{self, waiters};
 use cotter::{Client, ErrorKind, Fence, LossCause, ManualClock, Mode, Owner, Released, Semaphore, memory};
 use std::time::Duration;
 
@@ -19,16 +20,8 @@ fn free(client: &Client, of: u32) -> u32 {
     taken.len() as u32
 }
 
-fn waiters(client: &Client) -> u32 {
-    client.holder("a").wait().unwrap().and_then(|r| r.waiters).unwrap_or(0)
-}
-
 fn until(condition: impl Fn() -> bool) {
-    let start = std::time::Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < SOON, "does not come about");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    steps::until(SOON, "does not come about", condition);
 }
 
 fn kind(semaphore: &Semaphore) -> ErrorKind {

@@ -8,23 +8,28 @@ use cotter_testkit::processes::{Injections, Report, Run};
 use cotter_testkit::{Actor, Usage, sized};
 use std::time::Duration;
 
-/// Eight processes with eight tasks each do everything that can be done with a mutex, are killed and stopped at
-/// random, and nobody ever believes to hold what somebody else holds.
-#[test]
-fn stress() {
-    let (_place, mut run) = on_files();
+/// Eight processes that do everything at random, and are killed and stopped at random.
+fn erratic(run: &mut Run) {
     run.processes = 8;
-    run.orders.names = vec!["one".into(), "two".into()];
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
-    run.acquisitions = sized(10_000, 100_000);
-    run.patience = Duration::from_secs(sized(60, 600) as u64);
     run.injections = Injections {
         kill_every: Some(10_000..60_000),
         kill_holders: 0.7,
         stop_every: Some(100_000..300_000),
         stop_for_us: 1000..60_000,
     };
+}
+
+/// Eight processes with eight tasks each do everything that can be done with a mutex, are killed and stopped at
+/// random, and nobody ever believes to hold what somebody else holds.
+#[test]
+fn stress() {
+    let (_place, mut run) = on_files();
+    erratic(&mut run);
+    run.orders.names = vec!["one".into(), "two".into()];
+    run.acquisitions = sized(10_000, 100_000);
+    run.patience = Duration::from_secs(sized(60, 600) as u64);
     let report = run.go().expect("the run can be made");
     show("stress", &report);
     report.demand_clean();
@@ -38,22 +43,14 @@ fn stress() {
 #[test]
 fn stress_in_all_modes() {
     let (_place, mut run) = on_files();
-    run.processes = 8;
+    erratic(&mut run);
     run.orders.names = vec!["one".into(), "read".into(), "limited".into()];
     run.orders.usages =
         vec![Usage::Mutex, Usage::RwLock { writers: 0.2 }, Usage::Semaphore { of: 4, most: 3 }];
     run.limits.idle = Duration::from_secs(5);
     run.limits.place_slack = Duration::from_secs(5);
-    run.orders.habits = Habits::Erratic;
-    run.orders.work_us = 2000;
     run.acquisitions = sized(10_000, 200_000);
     run.patience = Duration::from_secs(sized(60, 1200) as u64);
-    run.injections = Injections {
-        kill_every: Some(10_000..60_000),
-        kill_holders: 0.7,
-        stop_every: Some(100_000..300_000),
-        stop_for_us: 1000..60_000,
-    };
     let report = run.go().expect("the run can be made");
     show("stress in all modes", &report);
     report.demand_clean();

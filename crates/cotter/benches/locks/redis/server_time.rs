@@ -35,29 +35,39 @@ pub(crate) fn run() {
         "server time of the native pair {pair:.2} us, of SET NX PX in a script {set:.2} us: {:.2}",
         pair / set
     );
-    let few = handovers(&server, &runtime, 10);
-    let many = handovers(&server, &runtime, 10_000);
+    let few = handovers(&server, &runtime, 10, |_| false);
+    let many = handovers(&server, &runtime, 10_000, |_| false);
     println!(
         "server time of a hand-over and the next question with 10 waiters {few:.2} us, with 10,000 {many:.2} us: {:.2}",
         many / few
     );
 }
 
-/// Each of them in the server's queue, and back at its end when it was served: microseconds for one turn.
-fn handovers(server: &Redis, runtime: &Runtime, waiters: usize) -> f64 {
+/// Each of them in the server's queue, and back at its end when it was served, some of them as readers: microseconds for one
+/// turn.
+pub(super) fn handovers(
+    server: &Redis,
+    runtime: &Runtime,
+    waiters: usize,
+    is_reader: fn(usize) -> bool,
+) -> f64 {
     server.command(&["FLUSHALL"]);
     let lease = Lease::renewed(Duration::from_secs(60));
     let builder = Client::builder().url(server.url("")).lease(lease).local_turns(false);
     let client = builder.connect().wait().unwrap();
-    let (mutex, turns) = (client.mutex("line"), Arc::new(AtomicUsize::new(0)));
+    let (lock, turns) = (client.rwlock("line"), Arc::new(AtomicUsize::new(0)));
     runtime.block_on(async {
-        let first = mutex.lock().await.unwrap();
+        let first = lock.write().await.unwrap();
         let mut line = JoinSet::new();
-        for _ in 0..waiters {
-            let (mutex, turns) = (mutex.clone(), turns.clone());
+        for i in 0..waiters {
+            let (lock, turns) = (lock.clone(), turns.clone());
             line.spawn(async move {
                 loop {
-                    mutex.lock().await.unwrap().finish().await.unwrap();
+                    if is_reader(i) {
+                        lock.read().await.unwrap().finish().await.unwrap();
+                    } else {
+                        lock.write().await.unwrap().finish().await.unwrap();
+                    }
                     turns.fetch_add(1, Ordering::Relaxed);
                 }
             });

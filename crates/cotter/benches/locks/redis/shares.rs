@@ -1,18 +1,15 @@
 //! What one call on a shared name costs the server, with few and with many holders or waiters.
 
+use super::server_time::handovers;
 use super::{cost, runtime, server};
 use cotter::backend::{Backend, Claim, Grant, Leave, Mode, Until};
-use cotter::{Client, Lease};
 use cotter_testkit::bare::{backend, claim, take};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::task::JoinSet;
 
 const PAIRS: usize = 10_000;
-const HANDOVERS: usize = 2_000;
 const LONG: Duration = Duration::from_secs(600);
 
 pub(crate) fn run() {
@@ -24,7 +21,8 @@ pub(crate) fn run() {
         [10, 1_000].map(|n| beside(&server, &runtime, n, Mode::Permits { take: 1, of: n as u32 + 1 }));
     report("an acquisition and a release with 10 holders of permits", "1,000", holders.map(|(pair, _)| pair));
     report("a renewal with 10 holders of permits", "1,000", holders.map(|(_, renewal)| renewal));
-    let waiters = [10, 5_000].map(|n| handovers(&server, &runtime, n));
+    // Every fifth is a writer.
+    let waiters = [10, 5_000].map(|n| handovers(&server, &runtime, n, |i| i % 5 != 0));
     report("a turn with 10 readers and writers in the queue", "5,000", waiters);
 }
 
@@ -73,41 +71,4 @@ async fn renewals(server: &Redis, backend: &Arc<dyn Backend>, grants: &[Grant]) 
         backend.extend(&[&grants[i % grants.len()]], LONG * 2 + Duration::from_secs(i as u64)).await;
     }
     cost(server, "evalsha", "usec") / PAIRS as f64
-}
-
-/// Every fifth is a writer, each is in the server's queue, and back at its end when it was served: microseconds for one
-/// turn.
-fn handovers(server: &Redis, runtime: &Runtime, waiters: usize) -> f64 {
-    server.command(&["FLUSHALL"]);
-    let lease = Lease::renewed(Duration::from_secs(60));
-    let builder = Client::builder().url(server.url("")).lease(lease).local_turns(false);
-    let client = builder.connect().wait().unwrap();
-    let (lock, turns) = (client.rwlock("line"), Arc::new(AtomicUsize::new(0)));
-    runtime.block_on(async {
-        let first = lock.write().await.unwrap();
-        let mut line = JoinSet::new();
-        for i in 0..waiters {
-            let (lock, turns) = (lock.clone(), turns.clone());
-            line.spawn(async move {
-                loop {
-                    if i % 5 == 0 {
-                        lock.write().await.unwrap().finish().await.unwrap();
-                    } else {
-                        lock.read().await.unwrap().finish().await.unwrap();
-                    }
-                    turns.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        while server.command(&["ZCARD", "cotter:{line}:q"]) != waiters.to_string() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        server.command(&["CONFIG", "RESETSTAT"]);
-        turns.store(0, Ordering::Relaxed);
-        drop(first);
-        while turns.load(Ordering::Relaxed) < HANDOVERS {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    cost(server, "evalsha", "usec") / turns.load(Ordering::Relaxed) as f64
 }

@@ -8,18 +8,10 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-fn until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-fn waiters(place: &Place) -> usize {
-    fs::read_dir(place.directory().join("a.queue")).map_or(0, Iterator::count)
+fn until(what: &str, happened: impl FnMut() -> bool) {
+    crate::steps::until(Duration::from_secs(20), what, happened);
 }
 
 /// The files of permits, without the records.
@@ -96,7 +88,7 @@ fn a_name_is_a_lock_or_a_semaphore() {
         mixed(other.semaphore("a", 3).acquire().wait().unwrap_err());
         let semaphore = other.semaphore("a", 4);
         let waiting = thread::spawn(move || semaphore.acquire().wait().map(drop));
-        until("it queues", || waiters(&place) == 1);
+        until("it queues", || place.waiters() == 1);
         mixed(one.rwlock("a").write().wait().unwrap_err());
         drop(permit);
         waiting.join().unwrap().unwrap();
@@ -113,7 +105,7 @@ fn one_who_mixes_them_up_does_not_wait() {
     let lock = one.mutex("a").lock().wait().unwrap();
     let next = other.mutex("a");
     let waiting = thread::spawn(move || next.lock().wait().map(drop));
-    until("it queues", || waiters(&place) == 1);
+    until("it queues", || place.waiters() == 1);
     let third = place.client().wait().unwrap();
     let refused = third.semaphore("a", 4).acquire().wait().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::LimitMismatch);

@@ -20,6 +20,11 @@ impl Place {
         self.directory().join("a.lock")
     }
 
+    /// How many wait for the lock `a`.
+    pub(crate) fn waiters(&self) -> usize {
+        std::fs::read_dir(self.directory().join("a.queue")).map_or(0, Iterator::count)
+    }
+
     /// To be awaited, or waited for in a thread.
     pub(crate) fn client(&self) -> Op<Client> {
         Client::builder().backend(file::Store::at(self.directory())).connect()

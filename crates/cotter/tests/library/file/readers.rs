@@ -12,16 +12,8 @@ fn records(place: &Place) -> usize {
     std::fs::read_dir(place.directory().join("a.readers")).map_or(0, Iterator::count)
 }
 
-fn waiters(place: &Place) -> usize {
-    std::fs::read_dir(place.directory().join("a.queue")).map_or(0, Iterator::count)
-}
-
-fn until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-        thread::sleep(Duration::from_millis(1));
-    }
+fn until(what: &str, happened: impl FnMut() -> bool) {
+    crate::steps::until(Duration::from_secs(20), what, happened);
 }
 
 #[test]
@@ -94,7 +86,7 @@ fn readers_that_waited_together_are_let_in_together() {
     let first = clients[0].rwlock("a").read().wait().unwrap();
     let lock = clients[1].rwlock("a");
     let writer = thread::spawn(move || lock.write().wait().unwrap());
-    until("it queues", || waiters(&place) == 1);
+    until("it queues", || place.waiters() == 1);
     assert!(clients[2].rwlock("a").try_read().wait().unwrap().is_none(), "a writer waits");
     let readers: Vec<_> = clients[1..]
         .iter()
@@ -104,7 +96,7 @@ fn readers_that_waited_together_are_let_in_together() {
         })
         .collect();
     // The first client's writer stands before its reader in one place.
-    until("they queue", || waiters(&place) == 3);
+    until("they queue", || place.waiters() == 3);
     let before = first.token();
     drop(first);
     let writer = writer.join().unwrap();
@@ -199,7 +191,7 @@ fn those_who_wait_to_read_are_woken_when_a_writer_becomes_a_reader() {
             let reader = lock.read().wait().unwrap();
             (reader, Instant::now())
         });
-        until("it queues", || waiters(&place) == 1);
+        until("it queues", || place.waiters() == 1);
         thread::sleep(Duration::from_millis(80 + 5 * round));
         let start = Instant::now();
         let down = writer.downgrade().wait().unwrap();
