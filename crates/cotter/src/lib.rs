@@ -90,6 +90,8 @@ mod loss;
 mod multi;
 mod mutex;
 mod name;
+#[cfg(feature = "server")]
+mod net;
 mod notes;
 mod op;
 mod owner;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
 pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
     let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config(format!("the store URL has no scheme; {KNOWN}")));
+        return Err(config(format!("the store URL has no scheme; {}", known())));
     };
     match scheme {
         "memory" => memory(rest),
@@ -18,16 +18,18 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "flock" => Ok(Arc::new(crate::file::Flock::from_url(rest)?)),
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
-        _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {KNOWN}"))),
+        _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
     }
 }
 
-const KNOWN: &str = match (cfg!(feature = "file"), cfg!(feature = "redis")) {
-    (true, true) => "try memory:, file:///DIR, flock:/PATH or redis://HOST",
-    (true, false) => "try memory:, file:///DIR or flock:/PATH",
-    (false, true) => "try memory: or redis://HOST",
-    (false, false) => "try memory:",
-};
+/// Examples of what this build knows.
+fn known() -> String {
+    let mut known = vec!["memory:"];
+    known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
+    known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
+    let last = known.pop().unwrap_or_default();
+    if known.is_empty() { format!("try {last}") } else { format!("try {} or {last}", known.join(", ")) }
+}
 
 fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     if !rest.is_empty() {

@@ -9,7 +9,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
-//! | `socket`, `tls` | the socket to the server, and TLS |
+//! | `socket` | the socket to the server |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
 //! | `errors` | translating errors of the server and the driver |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
@@ -46,7 +46,6 @@ mod settings;
 mod sharers;
 mod socket;
 mod state;
-mod tls;
 mod waiters;
 mod waiting;
 mod wake;

@@ -88,7 +88,7 @@ impl Keys {
     /// The name of a key that [`pattern`](Self::pattern) matches; `None` if cotter did not write the key.
     pub(super) fn name(&self, key: &[u8]) -> Option<Name> {
         let inner = key.strip_prefix(self.prefix.as_bytes())?.strip_suffix(b"}")?;
-        let decoded = super::address::decode("key", std::str::from_utf8(inner).ok()?).ok()?;
+        let decoded = crate::net::decode("key", std::str::from_utf8(inner).ok()?).ok()?;
         Name::new(decoded).ok().filter(|name| self.lock(name).as_bytes() == key)
     }
 }

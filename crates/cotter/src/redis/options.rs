@@ -1,10 +1,10 @@
 //! The options of a store, and their defaults.
 
-use super::address::{Address, database, decode};
+use super::address::{Address, database};
 use super::socket::Server;
-use super::tls::Certificates;
 use crate::Result;
 use crate::error::config;
+use crate::net::{Certificates, duration, pairs, read, read_password, word};
 use std::time::Duration;
 
 /// The protocol of a store; the option `mode=` of its URL.
@@ -73,14 +73,13 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new(String::new());
-    for pair in query.split('&').filter(|p| !p.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = decode(&format!("option {key:?}"), value)?;
+    for pair in pairs(query) {
+        let (key, value) = pair?;
         match key {
             "ca" => certificates.ca = Some(read(key, &value)?),
             "cert" => certificates.cert = Some(read(key, &value)?),
             "key" => certificates.key = Some(read(key, &value)?),
-            "password_file" => address.password = Some(password(read(key, &value)?)?),
+            "password_file" => address.password = Some(read_password(&value)?),
             "db" if scheme == "unix" => address.db = database(&value)?,
             _ => options.set(key, value)?,
         }
@@ -128,53 +127,6 @@ fn protocol(value: &str) -> Result<Protocol> {
 fn replicas(value: &str) -> Result<u32> {
     let why = "replicas= must be the number of replicas that acknowledge each write, such as 1";
     value.parse().map_err(|_| config(why))
-}
-
-/// Checks a value that becomes part of a key or a message. Braces would change the hash tag, a blank would end a field.
-pub(super) fn word(key: &str, value: String) -> Result<String> {
-    let bad = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '{' | '}' | '%');
-    if value.is_empty() || value.len() > 128 || value.contains(bad) {
-        return Err(config(format!(
-            "{key}= must be 1 to 128 bytes without blanks, braces, percent signs or control characters"
-        )));
-    }
-    Ok(value)
-}
-
-/// Parses a duration such as `250ms`, `2s`, `10m`, `1h` or `3d`. Zero is refused.
-fn duration(key: &str, value: &str) -> Result<Duration> {
-    let digits = value.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = value.split_at(digits);
-    let millis = match unit {
-        "ms" => Some(1),
-        "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        "d" => Some(86_400_000_u64),
-        _ => None,
-    };
-    let millis = millis.zip(number.parse::<u64>().ok()).and_then(|(unit, number)| number.checked_mul(unit));
-    millis.filter(|ms| (1..=MAX_MILLIS).contains(ms)).map(Duration::from_millis).ok_or_else(|| {
-        config(format!("{key}= must be a duration such as 250ms, 2s, 10m, 1h or 3d, and at most a year"))
-    })
-}
-
-/// Limits a duration to the range that a URL may contain.
-pub(super) fn clamp(duration: Duration) -> Duration {
-    duration.clamp(Duration::from_millis(1), Duration::from_millis(MAX_MILLIS))
-}
-
-/// A year in milliseconds.
-const MAX_MILLIS: u64 = 365 * 86_400_000;
-
-fn read(key: &str, path: &str) -> Result<Vec<u8>> {
-    std::fs::read(path)
-        .map_err(|e| config(format!("cannot read {path:?}, the file of {key}=: {e}")).with_source(e))
-}
-
-fn password(bytes: Vec<u8>) -> Result<String> {
-    let text = String::from_utf8(bytes).map_err(|_| config("the file of password_file= is not UTF-8"))?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 #[cfg(test)]

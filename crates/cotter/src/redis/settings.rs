@@ -1,8 +1,9 @@
 //! Setting the options of a store in code.
 
-use super::options::{Options, Protocol, clamp, word};
+use super::options::{Options, Protocol};
 use super::{Shared, Store};
 use crate::Result;
+use crate::net::{clamp, word};
 use std::time::Duration;
 
 /// The options of [`from_url`](Store::from_url), for stores that are made otherwise. Each method returns a new store that

@@ -4,6 +4,7 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
+use crate::net::{Stream, connect};
 use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::pki_types::ServerName;
@@ -14,10 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, lookup_host};
-use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 /// The endpoint of a server, and the credentials to log in with.
@@ -51,22 +49,14 @@ impl Server {
     }
 }
 
-/// A byte stream in both directions.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// The time after which the kernel gives up a connection whose data is not acknowledged. Longer than the usual timeout of
-/// a request.
-const USER_TIMEOUT: Duration = Duration::from_secs(10);
-
 impl Endpoint {
     /// Opens a socket.
     pub(super) async fn open(&self) -> RedisResult<Box<dyn Stream>> {
         Ok(match self {
-            Self::Tcp(host, port) => Box::new(tcp(host, *port).await?),
+            Self::Tcp(host, port) => Box::new(connect(host, *port).await?),
             Self::Tls(host, port, config) => {
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                let stream = tcp(host, *port).await?;
+                let stream = connect(host, *port).await?;
                 Box::new(TlsConnector::from(config.clone()).connect(name, stream).await?)
             }
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
@@ -84,24 +74,6 @@ impl Endpoint {
         }
         Ok(())
     }
-}
-
-/// Connects to all addresses of a host at once; the first connection that succeeds is used.
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut tries = JoinSet::new();
-    lookup_host((host, port)).await?.for_each(|address| _ = tries.spawn(TcpStream::connect(address)));
-    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    while let Some(done) = tries.join_next().await {
-        match done.map_err(io::Error::other).and_then(|tried| tried) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                sys::limit_unacknowledged(&stream, USER_TIMEOUT)?;
-                return Ok(stream);
-            }
-            Err(e) => failed = e,
-        }
-    }
-    Err(failed)
 }
 
 /// The state of a socket, as it can be seen from outside its driver.

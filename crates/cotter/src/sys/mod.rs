@@ -32,7 +32,7 @@ mod system;
 
 pub(crate) use host::host_name;
 pub(crate) use net::register_a_socket;
-#[cfg(feature = "redis")]
+#[cfg(feature = "server")]
 pub(crate) use net::{limit_unacknowledged, unix_socket};
 pub(crate) use system::{alarm, clock};
 

@@ -1,6 +1,6 @@
 //! Sockets.
 
-#[cfg(feature = "redis")]
+#[cfg(feature = "server")]
 use std::{io, path::Path, time::Duration};
 
 /// Registers a socket with the runtime that the caller has entered, and drops it.
@@ -18,14 +18,14 @@ pub(crate) fn register_a_socket() {
 }
 
 /// A connection to a socket in the file system.
-#[cfg(all(feature = "redis", unix))]
+#[cfg(all(feature = "server", unix))]
 type UnixSocket = tokio::net::UnixStream;
 /// Stands for a connection that cannot be made on this system.
-#[cfg(all(feature = "redis", not(unix)))]
+#[cfg(all(feature = "server", not(unix)))]
 type UnixSocket = tokio::net::TcpStream;
 
 /// Connects to a socket in the file system.
-#[cfg(feature = "redis")]
+#[cfg(feature = "server")]
 pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
     #[cfg(unix)]
     return UnixSocket::connect(path).await;
@@ -38,7 +38,7 @@ pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
 
 /// Closes a connection whose peer has not acknowledged what was sent for this long. Elsewhere than on Linux the limit
 /// is that of the system.
-#[cfg(feature = "redis")]
+#[cfg(feature = "server")]
 pub(crate) fn limit_unacknowledged(stream: &tokio::net::TcpStream, limit: Duration) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::net::sockopt::set_tcp_user_timeout(stream, limit.as_millis() as u32)?;

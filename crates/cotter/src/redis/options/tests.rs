@@ -28,6 +28,7 @@ fn options() {
 fn what_is_wrong_is_named_and_no_password_repeated() {
     let bad = [
         ("redis:h", "//"),
+        ("redis://u:canary@h,i", "more than one"),
         ("redis://:canary@", "host"),
         ("redis://u:canary@h:port", "port"),
         ("redis://u:canary%zz@h", "password"),

@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 /// The contents of the files of `ca=`, `cert=` and `key=`.
 #[derive(Default)]
-pub(super) struct Certificates {
-    pub(super) ca: Option<Vec<u8>>,
-    pub(super) cert: Option<Vec<u8>>,
-    pub(super) key: Option<Vec<u8>>,
+pub(crate) struct Certificates {
+    pub(crate) ca: Option<Vec<u8>>,
+    pub(crate) cert: Option<Vec<u8>>,
+    pub(crate) key: Option<Vec<u8>>,
 }
 
 impl Certificates {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ca.is_none() && self.cert.is_none() && self.key.is_none()
     }
 
     /// Uses the crypto provider that the application has installed. If it has installed none, *ring* is used for these
     /// connections only: the process-wide provider is the application's choice.
-    pub(super) fn config(&self) -> Result<Arc<ClientConfig>> {
+    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>> {
         let provider =
             CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -1,0 +1,77 @@
+//! The parts of a URL before its query.
+
+use crate::Result;
+use crate::error::config;
+
+/// Credentials, hosts and path.
+#[derive(Default)]
+pub(crate) struct Url<'a> {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    /// At least one.
+    pub(crate) hosts: Vec<(String, u16)>,
+    /// What follows the first slash after the hosts, not decoded.
+    pub(crate) path: &'a str,
+}
+
+impl<'a> Url<'a> {
+    /// Parses `scheme:rest`. `rest` has no query any more. Hosts are separated by commas, each with a port of its own or the
+    /// default.
+    pub(crate) fn parse(scheme: &str, rest: &'a str, default_port: u16) -> Result<Self> {
+        let Some(rest) = rest.strip_prefix("//") else {
+            return Err(config(format!("{scheme}: must be followed by //")));
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (credentials, hosts) = match authority.rsplit_once('@') {
+            Some((credentials, hosts)) => (Some(credentials), hosts),
+            None => (None, authority),
+        };
+        let hosts: Result<_> = hosts.split(',').map(|host| host_and_port(host, default_port)).collect();
+        let mut url = Self { hosts: hosts?, path, ..Self::default() };
+        if let Some(credentials) = credentials {
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            url.user = non_empty(decode("user", user)?);
+            url.password = non_empty(decode("password", password)?);
+        }
+        Ok(url)
+    }
+}
+
+fn host_and_port(text: &str, default: u16) -> Result<(String, u16)> {
+    let (host, port) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    if host.is_empty() {
+        return Err(config("the URL names no host"));
+    }
+    let port = port.map_or(Ok(default), |p| {
+        p.parse().map_err(|_| config("the port in the URL is not a number up to 65535"))
+    })?;
+    Ok((decode("host", host)?, port))
+}
+
+fn non_empty(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// Percent-decodes a part of a URL. The error names the part, but never quotes it.
+pub(crate) fn decode(part: &str, text: &str) -> Result<String> {
+    let wrong = || config(format!("the {part} in the URL is not percent-encoded UTF-8"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let hex = rest.get(..2).and_then(|h| std::str::from_utf8(h).ok()).ok_or_else(wrong)?;
+        bytes.push(u8::from_str_radix(hex, 16).map_err(|_| wrong())?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
