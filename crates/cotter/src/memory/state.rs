@@ -265,3 +265,5 @@ fn permits(mode: Mode) -> u32 {
         Mode::Exclusive | Mode::Shared => 0,
     }
 }
+// x
+// y
