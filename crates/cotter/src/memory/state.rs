@@ -265,5 +265,3 @@ fn permits(mode: Mode) -> u32 {
         Mode::Exclusive | Mode::Shared => 0,
     }
 }
-// x
-// y
