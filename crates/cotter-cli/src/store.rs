@@ -52,12 +52,17 @@ impl Chosen {
     /// Refuses the built-in default, for commands that promise to run something on one of several hosts: each host has a `file:`
     /// of its own.
     pub(crate) fn set_explicitly(self) -> Result<Self, Failure> {
-        if self.why == BY_DEFAULT {
+        if self.is_by_default() {
             let why = "no store is set: with the default, file:, every host would run every job by itself; set `url` or `store` \
                        in the file, COTTER_URL, or --url (--url file: for the jobs of this user on this host)";
             return Err(Failure::config(why));
         }
         Ok(self)
+    }
+
+    /// Whether it is the built-in default.
+    pub(crate) fn is_by_default(&self) -> bool {
+        self.why == BY_DEFAULT
     }
 
     /// Adds the password file of the command line, the configuration or the environment.

@@ -32,10 +32,17 @@ pub enum EventKind {
     Ended {
         /// The slot of the run.
         slot: UnixTime,
+        /// The number of the attempt.
+        attempt: u32,
+        /// Its fencing token.
+        token: u64,
         /// How the run ended.
         outcome: Ending,
         /// How long it took.
         took: Duration,
+        /// Whether this is the last that is heard of the slot: the end was recorded, and the run is not repeated. If it was not
+        /// recorded, whoever notices that emits [`Crashed`](Self::Crashed).
+        last: bool,
     },
     /// A run will be repeated.
     Retrying {
@@ -140,14 +147,17 @@ impl fmt::Display for EventKind {
             Self::Started { slot, attempt, token } => {
                 write!(f, "started for {} with token {token}, attempt {attempt}", short(*slot))
             }
-            Self::Ended { slot, outcome, took } => {
+            Self::Ended { slot, outcome, took, .. } => {
                 write!(f, "ended for {} after {took:.1?}: {outcome}", short(*slot))
             }
             Self::Retrying { slot, attempt, after } => {
                 write!(f, "attempt {attempt} for {} follows in {after:.1?}", short(*slot))
             }
+            Self::Skipped { n: 1 } => f.write_str("1 slot passed during the run and is skipped"),
             Self::Skipped { n } => write!(f, "{n} slots passed during the run and are skipped"),
+            Self::Missed { n: 1 } => f.write_str("1 slot was missed"),
             Self::Missed { n } => write!(f, "{n} slots were missed"),
+            Self::Merged { n: 1 } => f.write_str("the backlog is too long: its oldest slot is dropped"),
             Self::Merged { n } => write!(f, "the backlog is too long: its oldest {n} slots are dropped"),
             Self::Crashed { slot, token, again } => {
                 let then = if *again { "; the slot is run again" } else { "" };
@@ -166,6 +176,24 @@ impl fmt::Display for EventKind {
             }
             Self::Paused { yes: true, by, .. } => write!(f, "paused by {by}"),
             Self::Paused { yes: false, by, .. } => write!(f, "resumed by {by}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slot_is_singular() {
+        let cases = [
+            (EventKind::Missed { n: 1 }, "1 slot was missed"),
+            (EventKind::Missed { n: 2 }, "2 slots were missed"),
+            (EventKind::Skipped { n: 1 }, "1 slot passed during the run and is skipped"),
+            (EventKind::Merged { n: 1 }, "the backlog is too long: its oldest slot is dropped"),
+        ];
+        for (kind, text) in cases {
+            assert_eq!(kind.to_string(), text);
         }
     }
 }

@@ -42,7 +42,8 @@ fn settings(policy: &Policy) -> String {
         ("enabled", &policy.enabled),
         ("lease", &Maybe(policy.lease.map(lease))),
     ];
-    let list: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let mut list: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    list.extend(policy.max_retry_delay.map(|max| format!("max_retry_delay: {}", Length(max))));
     format!("Policy {{ {} }}", list.join(", "))
 }
 
@@ -164,6 +165,13 @@ mod tests {
         for (job, hash) in cases {
             assert_eq!(job.hash(), hash, "{job:?}");
         }
+    }
+
+    #[test]
+    fn a_setting_of_a_later_version_counts_unless_it_is_the_default() {
+        let job = || job(Trigger::fixed_rate(seconds(1)).unwrap());
+        assert_ne!(job().max_retry_delay(seconds(60)).hash(), job().hash());
+        assert_ne!(job().max_retry_delay(seconds(60)).hash(), job().max_retry_delay(seconds(61)).hash());
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(crate) struct Policy {
     pub(crate) on_crash: OnCrash,
     pub(crate) retries: u32,
     pub(crate) retry_delay: Duration,
+    pub(crate) max_retry_delay: Option<Duration>,
     pub(crate) jitter: Duration,
     pub(crate) at_least: Duration,
     pub(crate) busy: Busy,
@@ -65,12 +66,23 @@ impl Default for Policy {
             on_crash: OnCrash::default(),
             retries: 0,
             retry_delay: Duration::from_secs(10),
+            max_retry_delay: None,
             jitter: Duration::ZERO,
             at_least: Duration::ZERO,
             busy: Busy::default(),
             generation: 1,
             enabled: true,
             lease: None,
+        }
+    }
+}
+
+impl Policy {
+    /// The pause before a repetition, after so many earlier ones.
+    pub(crate) fn retry_pause(&self, retried: u32) -> Duration {
+        match self.max_retry_delay {
+            None => self.retry_delay,
+            Some(max) => self.retry_delay.saturating_mul(2_u32.saturating_pow(retried)).min(max),
         }
     }
 }
@@ -178,6 +190,14 @@ impl Job {
         self
     }
 
+    /// Makes each pause before a repetition twice as long as the one before it, up to this. Default: all are as long as
+    /// [`retry_delay`](Self::retry_delay).
+    #[must_use]
+    pub fn max_retry_delay(mut self, d: Duration) -> Self {
+        self.policy.max_retry_delay = Some(d);
+        self
+    }
+
     /// The maximum delay of starts. The delay is always the same for a job of this name; it spreads jobs with the same slots.
     /// Default: none.
     #[must_use]
@@ -270,6 +290,9 @@ impl Job {
         }
         if policy.max_backlog == 0 {
             return Err(Error::job(name, "max_backlog is zero; set it to 1 or more"));
+        }
+        if policy.max_retry_delay.is_some_and(|max| max < policy.retry_delay) {
+            return Err(Error::job(name, "max_retry_delay is shorter than retry_delay"));
         }
         Ok(())
     }

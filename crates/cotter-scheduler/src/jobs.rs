@@ -2,7 +2,8 @@
 
 use crate::decide::next_on_grid;
 use crate::notes::{
-    Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all, load_control, roster,
+    Arguments, Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all,
+    load_control, roster,
 };
 use crate::trigger::Kind;
 use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
@@ -76,6 +77,11 @@ fn short(text: String) -> String {
 }
 
 impl Jobs {
+    /// The maximum length of the arguments of a request, names and values together, in bytes.
+    pub const MAX_ARGUMENTS: usize = 1024;
+    /// The maximum number of pending requests with arguments, for each job.
+    pub const MAX_REQUESTS: usize = 16;
+
     /// The jobs of this group.
     pub fn new(client: &Client, group: impl Into<String>) -> Self {
         let by = format!("process {}", std::process::id());
@@ -123,7 +129,11 @@ impl Jobs {
     /// # Errors
     /// [`ErrorKind::UnknownJob`], [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
     pub async fn pause(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, _, _| control.pause(self.pause_of())).await
+        self.ask(job, |control, _, _| {
+            control.pause(self.pause_of());
+            Ok(())
+        })
+        .await
     }
 
     /// Resumes a job: slots from now on are run.
@@ -131,18 +141,44 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause).
     pub async fn resume(&self, job: &str) -> Result<()> {
-        self.ask(job, |control, now, _| control.resume(now)).await
+        self.ask(job, |control, now, _| {
+            control.resume(now);
+            Ok(())
+        })
+        .await
     }
 
     /// Requests one run as soon as possible, even of a paused job, but not of a disabled one. Several requests during a run count
-    /// as one.
+    /// as one, unless they have [arguments](Self::trigger_with).
     ///
     /// # Errors
     /// As [`pause`](Self::pause).
     pub async fn trigger(&self, job: &str) -> Result<()> {
+        self.trigger_with(job, []).await
+    }
+
+    /// Requests one run with [arguments](crate::Run::arguments), as soon as possible. It is a run of its own, after those that
+    /// were requested before. Its repetitions have the same arguments.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
+    /// [`MAX_ARGUMENTS`](Self::MAX_ARGUMENTS) bytes, and if [`MAX_REQUESTS`](Self::MAX_REQUESTS) requests with arguments are
+    /// pending already.
+    pub async fn trigger_with(
+        &self,
+        job: &str,
+        arguments: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<()> {
+        let arguments = checked(job, arguments)?;
         self.ask(job, |control, _, state| {
-            // The requests of a job that was forgotten are gone, but not those that its note has settled.
-            control.requests = control.requests.max(state.handled) + 1;
+            control.request(state.handled, &arguments);
+            match control.arguments.len() {
+                0..=Self::MAX_REQUESTS => Ok(()),
+                _ => Err(Error::job(
+                    job,
+                    "too many requests with arguments are pending; wait until they have run",
+                )),
+            }
         })
         .await
     }
@@ -191,7 +227,7 @@ impl Jobs {
         for (key, _) in keys.iter().zip(notes).filter(|(_, note)| note.is_some()) {
             guard.put_note_at(key, "").await?;
         }
-        edit_job(&self.client, &self.group, job, |_| None).await?;
+        edit_job(&self.client, &self.group, job, |_| Ok(None)).await?;
         roster::remove(&self.client, &self.group, job).await?;
         guard.put_note("").await?;
         Ok(guard.finish().await?)
@@ -202,13 +238,17 @@ impl Jobs {
     }
 
     /// Changes the requests to a job, which is given with the store's time and its state.
-    async fn ask(&self, job: &str, edit: impl Fn(&mut JobControl, UnixTime, &State)) -> Result<()> {
+    async fn ask(
+        &self,
+        job: &str,
+        edit: impl Fn(&mut JobControl, UnixTime, &State) -> Result<()>,
+    ) -> Result<()> {
         let state = self.known(job).await?;
         let now = store_time(&self.client).await?;
         let change = |mut asked: JobControl| {
-            edit(&mut asked, now, &state);
+            edit(&mut asked, now, &state)?;
             asked.by.clone_from(&self.by);
-            Some(asked)
+            Ok(Some(asked))
         };
         edit_job(&self.client, &self.group, job, change).await
     }
@@ -239,6 +279,25 @@ impl Jobs {
     fn lock_name(&self, job: &str) -> String {
         format!("{}/{job}", self.group)
     }
+}
+
+/// Rejects arguments that no run could be given.
+fn checked(job: &str, arguments: impl IntoIterator<Item = (String, String)>) -> Result<Arguments> {
+    let mut all = Arguments::new();
+    for (name, value) in arguments {
+        if name.is_empty() {
+            return Err(Error::job(job, "an argument has no name"));
+        }
+        if let Some((name, _)) = all.insert(name.clone(), value).map(|old| (name, old)) {
+            return Err(Error::job(job, format!("the argument {name:?} occurs twice")));
+        }
+    }
+    let bytes: usize = all.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > Jobs::MAX_ARGUMENTS {
+        let why = format!("arguments of {bytes} bytes are too long, the maximum is {}", Jobs::MAX_ARGUMENTS);
+        return Err(Error::job(job, why));
+    }
+    Ok(all)
 }
 
 /// The store's clock, or this host's if it has none.

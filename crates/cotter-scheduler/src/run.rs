@@ -2,6 +2,7 @@
 
 use crate::UnixTime;
 use cotter::{Client, FencingToken, Guard, LossSignal, Lost};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,6 +17,7 @@ pub struct Run {
     pub(crate) slot: UnixTime,
     pub(crate) attempt: u32,
     pub(crate) token: u64,
+    pub(crate) arguments: Arc<BTreeMap<String, String>>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) client: Client,
     pub(crate) cancel: watch::Receiver<Option<Why>>,
@@ -53,6 +55,11 @@ impl Run {
     /// The number of this attempt: 1, counting up with each repetition after a failure or crash.
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// The arguments of the request, if an operator has [triggered](crate::Jobs::trigger_with) this run with some.
+    pub fn arguments(&self) -> &BTreeMap<String, String> {
+        &self.arguments
     }
 
     /// The fencing token of this run, larger than that of every earlier run and attempt. The resource accepts only tokens that

@@ -9,6 +9,7 @@ use super::wire::{Request, ShimEvent, TerminalAccess};
 use crate::exit::Share;
 use crate::output::Failure;
 use crate::raise::typed;
+use cotter::Guard;
 use rustix::process::{Pid, Signal};
 use std::io::ErrorKind;
 use std::process::ExitStatus;
@@ -41,7 +42,16 @@ pub(crate) struct Child {
 impl Child {
     /// Starts the shim, and in it the command, with the lock's data in its environment.
     pub(crate) async fn spawn(launch: &Launch, watch: &Watch<'_>) -> Result<Self, Failure> {
-        let (guard, grace) = (watch.guard(), watch.grace());
+        Self::start(launch, Some(watch.guard()), watch.grace().whole(), watch.limit()).await
+    }
+
+    /// The same without a lock, if there is no guard. The shim stops the command by itself at this limit: TERM and KILL.
+    pub(super) async fn start(
+        launch: &Launch,
+        guard: Option<&Guard>,
+        grace: Duration,
+        limit: Option<(u64, u64)>,
+    ) -> Result<Self, Failure> {
         shims::become_subreaper().map_err(|e| launch::cannot("become the parent of orphans", &e))?;
         let terminal = if launch.has_terminal { Terminal::ours() } else { None };
         let place = match &terminal {
@@ -49,12 +59,13 @@ impl Child {
             Some((t, ours)) if is_for_the_command(t) => TerminalAccess::Foreground(*ours),
             Some((_, ours)) => TerminalAccess::Background(*ours),
         };
-        let descriptors = guard.descriptors().map_err(|e| launch::cannot("keep the lock", &e))?;
+        let descriptors = guard.map_or(Ok(Vec::new()), Guard::descriptors);
+        let descriptors = descriptors.map_err(|e| launch::cannot("keep the lock", &e))?;
         let (socket, shim) = launch.start_shim(guard)?;
-        if let Some((term, kill)) = watch.limit() {
+        if let Some((term, kill)) = limit {
             Request::Until { term, kill }.send(&socket, &[]);
         }
-        launch.hand_over(&socket, Request::Start { grace: grace.whole(), place }, &descriptors)?;
+        launch.hand_over(&socket, Request::Start { grace, place }, &descriptors)?;
         drop(descriptors);
         let socket =
             UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("hear of the command", &e))?;

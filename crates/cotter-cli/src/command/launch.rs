@@ -21,12 +21,12 @@ use std::sync::Arc;
 /// This program, even if the file at its path was replaced.
 const OURSELVES: &str = "/proc/self/exe";
 
-/// A command to run under a guard.
+/// A command to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     /// The program and its arguments; not empty.
     pub(crate) argv: Vec<OsString>,
-    /// Additional environment variables. `COTTER_NAME` is set from the guard.
+    /// Additional environment variables. `COTTER_NAME` and `COTTER_TOKEN` are set from the guard; without one they are removed.
     pub(crate) env: Vec<(String, String)>,
     /// `COTTER_TOKEN`, if it is not the token of the guard.
     pub(crate) token: Option<FencingToken>,
@@ -67,7 +67,7 @@ impl Launch {
     }
 
     /// Starts the shim, with the environment of the command. Returns the socket to it.
-    pub(super) fn start_shim(&self, guard: &Guard) -> Result<(OwnedFd, Shim), Failure> {
+    pub(super) fn start_shim(&self, guard: Option<&Guard>) -> Result<(OwnedFd, Shim), Failure> {
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
         let (ours, theirs) = pair.map_err(|e| cannot("make a socket", &e.into()))?;
         ioctl_fionbio(&ours, true).map_err(|e| cannot("make a socket", &e.into()))?;
@@ -81,9 +81,14 @@ impl Launch {
             // The inherited values may name another store.
             .env_remove("COTTER_STORE")
             .env_remove("COTTER_PASSWORD_FILE")
-            .envs(self.env.iter().map(|(key, value)| (key, value)))
-            .env("COTTER_NAME", guard.name().as_str())
-            .env("COTTER_TOKEN", self.token.unwrap_or(guard.token()).to_string());
+            .envs(self.env.iter().map(|(key, value)| (key, value)));
+        match guard {
+            Some(guard) => {
+                let token = self.token.unwrap_or(guard.token());
+                command.env("COTTER_NAME", guard.name().as_str()).env("COTTER_TOKEN", token.to_string());
+            }
+            None => drop(command.env_remove("COTTER_NAME").env_remove("COTTER_TOKEN")),
+        }
         for key in self.without {
             command.env_remove(key);
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `launch` | the command to run and its environment; starting its shim |
 //! | `child` | the running command, through its shim |
+//! | `alone` | a command without a lock |
 //! | `shim/` | the process that runs the command, and ends it if this one cannot |
 //! | `shims` | all shims of this process, and the orphans of those that were killed |
 //! | `wire`, `argv` | the protocol between cotter and a shim; the arguments of the command |
@@ -14,6 +15,7 @@
 //!
 //! One process can run several commands at once, each under its own guard.
 
+mod alone;
 mod argv;
 pub(crate) mod boot_clock;
 mod child;
@@ -30,6 +32,7 @@ mod termination;
 mod watch;
 mod wire;
 
+pub(crate) use alone::run_alone;
 pub(crate) use child::Child;
 pub(crate) use grace::Grace;
 pub(crate) use launch::{Launch, Streams};

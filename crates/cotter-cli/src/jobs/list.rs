@@ -57,7 +57,7 @@ fn state(job: &JobStatus) -> String {
     }
 }
 
-fn object(job: &JobStatus) -> Value {
+pub(super) fn object(job: &JobStatus) -> Value {
     let time = |at: Option<UnixTime>| at.map(millis);
     json!({
         "job": job.name,

@@ -3,11 +3,16 @@
 //! | file | concept |
 //! |---|---|
 //! | `list` | the status of all jobs |
+//! | `watch` | the same again and again |
+//! | `arguments` | the arguments of a requested run |
 //! | `history` | the last runs of one |
 
+pub(crate) mod arguments;
 mod history;
 mod list;
+mod watch;
 
+use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
@@ -19,6 +24,7 @@ use cotter_scheduler::UnixTime;
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Inspect and control scheduled jobs
 ///
@@ -40,7 +46,19 @@ pub(crate) struct Jobs {
 enum Action {
     /// List all jobs that were ever started
     #[command(visible_alias = "ls")]
-    List,
+    List {
+        /// Print it again every second, or after this time, until interrupted; --json prints the jobs that have changed
+        #[arg(
+            short,
+            long,
+            value_name = "DUR",
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "1s",
+            value_parser = parse_positive,
+        )]
+        watch: Option<Duration>,
+    },
     /// Start no more slots of a job until it is resumed; a run in progress is not affected
     Pause {
         #[command(flatten)]
@@ -55,9 +73,14 @@ enum Action {
         which: Which,
     },
     /// Run a job once as soon as possible, even if it is paused
+    ///
+    /// Requests that wait for a run in progress count as one, except for those with arguments: each of them is a run of its own.
     Trigger {
         /// Its name within the group
         job: String,
+        /// Arguments: the command finds NAME=VALUE in its environment as COTTER_ARG_NAME
+        #[arg(value_name = "NAME=VALUE", value_parser = arguments::parse)]
+        arguments: Vec<(String, String)>,
     },
     /// Show the last runs of a job, oldest first
     History {
@@ -92,7 +115,8 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {
-        Action::List => list::print(&jobs.list().await?, console)?,
+        Action::List { watch: None } => list::print(&jobs.list().await?, console)?,
+        Action::List { watch: Some(every) } => return watch::run(&jobs, *every, console).await,
         Action::Pause { which: Which { job: Some(job), .. }, reason } => {
             jobs.reason(reason).pause(job).await?;
             console.confirm(&format!("{job}: paused; no runs are started until it is resumed"));
@@ -109,8 +133,8 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             jobs.resume_all().await?;
             console.confirm("resumed, except for jobs that are paused by themselves");
         }
-        Action::Trigger { job } => {
-            jobs.trigger(job).await?;
+        Action::Trigger { job, arguments } => {
+            jobs.trigger_with(job, arguments.iter().cloned()).await?;
             console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
         }
         Action::History { job, output } => history::print(&jobs.history(job).await?, *output, console)?,

@@ -65,7 +65,8 @@ pub(crate) struct Run {
     /// Run CMD only if it has not succeeded with this key before
     ///
     /// A key identifies one run of a job, for example 2031-05-02 or v1.4. If CMD exits with 0, the key is stored with the
-    /// lock; later runs with the same key exit with 0 without running CMD. The last 1000 keys are kept.
+    /// lock; later runs with the same key exit with 0 without running CMD. The last 1000 keys are kept. The store has to be
+    /// set: the default, file:, is another one on each host.
     #[arg(long, value_name = "KEY", conflicts_with = "shared", value_parser = super::once::parse)]
     pub(crate) slot: Option<String>,
     /// Write a report to FILE, as one JSON object; - is standard output

@@ -64,6 +64,7 @@ async fn attempt(
     report: &mut Report,
 ) -> Result<Exit, Failure> {
     let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
+    once::check_store(args, store)?;
     // Before anything else, so that no signal can end cotter and leave the command running.
     let mut signals = Signals::listen()?;
     reap_as_init()?;

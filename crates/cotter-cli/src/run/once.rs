@@ -3,6 +3,7 @@
 use super::args::Run;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
+use crate::store::Chosen;
 use cotter::{Client, Guard, Name, Note};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,17 @@ struct CompletedKeys {
 pub(super) struct OnceKey {
     key: String,
     completed: CompletedKeys,
+}
+
+/// Refuses the built-in default store if there is a key: once per key means once on all hosts, and each has a `file:` of its
+/// own.
+pub(super) fn check_store(args: &Run, store: &Chosen) -> Result<(), Failure> {
+    if args.slot.is_none() || !store.is_by_default() {
+        return Ok(());
+    }
+    let why = "--slot, but no store is set: with the default, file:, every host would run the command by itself; set COTTER_URL, \
+               or use --url (--url file: for once on this host)";
+    Err(Failure::config(why))
 }
 
 /// Parses a key of the command line.

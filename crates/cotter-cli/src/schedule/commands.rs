@@ -6,6 +6,7 @@ use super::output::Reading;
 use super::systemd;
 use crate::command::{Child, Launch, Outcome, Step, Streams, Watch, restore_lease, stop};
 use crate::exit::Exit;
+use crate::jobs::arguments;
 use crate::run::held::{self, Held};
 use crate::store::Chosen;
 use cotter_scheduler::{Job, Run};
@@ -58,7 +59,7 @@ impl Commands {
 
     /// Runs the command, and passes on what it prints. The error is the reason of a failure.
     async fn run(&self, spec: &Spec, run: &Run) -> Result<(), String> {
-        let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot() });
+        let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot(), key: None });
         let reading = Reading::start(&origin, &self.log);
         let (reading, streams) = reading.map_err(|error| format!("cannot make a pipe: {error}"))?;
         let result = self.run_with(spec, run, streams).await;
@@ -115,6 +116,9 @@ impl Commands {
         env.push((held::KEY.to_owned(), held.text()));
         env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));
         env.push(("COTTER_ATTEMPT".to_owned(), run.attempt().to_string()));
+        for (name, value) in run.arguments() {
+            env.push(arguments::variable(name, value)?);
+        }
         Ok(env)
     }
 

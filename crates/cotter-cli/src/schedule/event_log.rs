@@ -38,6 +38,8 @@ pub(super) struct EventLog {
 pub(super) struct Origin {
     pub(super) job: String,
     pub(super) slot: UnixTime,
+    /// The key of a command that follows the run.
+    pub(super) key: Option<&'static str>,
 }
 
 enum Line {
@@ -81,7 +83,8 @@ impl EventLog {
         self.codes.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned(), code);
     }
 
-    pub(super) fn event(&self, event: &Event) {
+    /// Reports an event. Returns the exit code of the command, if this is the end of its run.
+    pub(super) fn event(&self, event: &Event) -> Option<u8> {
         let job = event.job.as_deref();
         let ended = matches!(event.kind, EventKind::Ended { .. });
         let code = job
@@ -94,6 +97,7 @@ impl EventLog {
             (false, true) => Line::Warning(text),
             (false, false) => Line::Remark(text),
         });
+        code
     }
 
     /// Sets the names that begin lines, which are padded to the same length.
@@ -109,12 +113,14 @@ impl EventLog {
             true => Output::Object(stamped(json!({
                 "event": "output",
                 "job": origin.job,
+                "of": origin.key,
                 "slot": origin.slot.to_string(),
                 "stream": if is_error { "stderr" } else { "stdout" },
                 "line": String::from_utf8_lossy(&line),
             }))),
             false => {
-                let (job, width) = (clean(&origin.job), self.width.load(Ordering::Relaxed));
+                let key = origin.key.map(|key| format!(" {key}")).unwrap_or_default();
+                let (job, width) = (clean(&origin.job) + &key, self.width.load(Ordering::Relaxed));
                 let line = [format!("{job:width$} | ").as_bytes(), &line, b"\n"].concat();
                 Output::Text { is_error, line }
             }
@@ -189,7 +195,7 @@ fn is_problem(kind: &EventKind) -> bool {
 fn text(event: &Event) -> String {
     let job = event.job.as_deref().map(|job| format!("{job}: ")).unwrap_or_default();
     match &event.kind {
-        EventKind::Ended { slot, outcome, took } => {
+        EventKind::Ended { slot, outcome, took, .. } => {
             format!("{job}ended for {} after {}: {outcome}", short(*slot), words(*took))
         }
         EventKind::Retrying { slot, attempt, after } => {
@@ -221,9 +227,11 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::Started { slot, attempt, token } => {
             json!({ "event": "started", "slot": slot.to_string(), "attempt": attempt, "token": token.to_string() })
         }
-        EventKind::Ended { slot, outcome, took } => json!({
+        EventKind::Ended { slot, attempt, token, outcome, took, .. } => json!({
             "event": "ended",
             "slot": slot.to_string(),
+            "attempt": attempt,
+            "token": token.to_string(),
             "outcome": outcome.word(),
             "reason": outcome.reason(),
             "took_ms": millis(*took),

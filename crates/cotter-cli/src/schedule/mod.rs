@@ -7,6 +7,7 @@
 //! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
 //! | `commands` | one run: a command under the lock of its job |
+//! | `follow_up` | the commands that follow runs: `on_success` and `on_failure` |
 //! | `output` | the output of a command, line by line |
 //! | `event_log` | events as lines |
 //! | `systemd` | notifications to the service manager |
@@ -15,6 +16,7 @@ mod commands;
 mod connect;
 mod event_log;
 pub(crate) mod file;
+mod follow_up;
 mod next;
 mod output;
 mod serve;

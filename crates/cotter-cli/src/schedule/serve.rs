@@ -4,6 +4,7 @@ use super::commands::Commands;
 use super::connect::{Connected, connect};
 use super::event_log::EventLog;
 use super::file::{self, File};
+use super::follow_up::FollowUps;
 use super::systemd::{self, Watchdog};
 use crate::command::reap_as_init;
 use crate::command::signals::Signals;
@@ -58,6 +59,7 @@ async fn schedule(
 struct Service {
     file: File,
     commands: Arc<Commands>,
+    follow_ups: Arc<FollowUps>,
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     runner: JoinHandle<cotter_scheduler::Result<()>>,
@@ -66,9 +68,12 @@ struct Service {
 impl Service {
     fn start(file: File, client: &Client, commands: Arc<Commands>) -> Self {
         let log = commands.log.clone();
+        let follow_ups = FollowUps::new(&commands.store, &log);
+        let followed = follow_ups.clone();
+        follow_ups.set(&file.jobs);
         let mut scheduler = Scheduler::new(client, &file.group)
             .host(uname().nodename().to_string_lossy())
-            .observe(move |event| log.event(event))
+            .observe(move |event| followed.event(event, log.event(event)))
             .jobs(jobs(&file, &commands));
         scheduler = file.workers.into_iter().fold(scheduler, Scheduler::workers);
         scheduler = file.max_clock_offset.into_iter().fold(scheduler, Scheduler::max_clock_offset);
@@ -76,7 +81,7 @@ impl Service {
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
-        Self { file, commands, handle, stop: Some(stop), runner }
+        Self { file, commands, follow_ups, handle, stop: Some(stop), runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
@@ -99,6 +104,7 @@ impl Service {
             }
         };
         self.commands.closed(KILL_TIMEOUT).await;
+        self.follow_ups.finish().await;
         match end {
             Ok(end) => end.map(|()| Exit::Done).map_err(Failure::from),
             Err(error) => Err(Failure::new(Exit::Protocol, format!("the scheduler failed: {error}"))),
@@ -117,6 +123,7 @@ impl Service {
             None => {
                 self.commands.log.warning(None, "second signal: killing running commands");
                 self.commands.kill_all();
+                self.follow_ups.stop_all();
                 self.handle.end_grace();
             }
         }
@@ -150,7 +157,10 @@ impl Service {
         let jobs = jobs(&file, &self.commands);
         let count = jobs.len();
         match self.handle.replace(jobs).await {
-            Ok(()) => self.commands.log.remark(&format!("the file was read again and has {count} jobs")),
+            Ok(()) => {
+                self.follow_ups.set(&file.jobs);
+                self.commands.log.remark(&format!("the file was read again and has {count} jobs"));
+            }
             Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
         }
         self.file.jobs = file.jobs;

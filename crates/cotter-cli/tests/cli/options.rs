@@ -1,6 +1,6 @@
 //! `--grace`, `--at-least`, `--slot` and `--report`.
 
-use crate::env::{TestEnv, is_alive};
+use crate::env::{Running, TestEnv, is_alive};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -60,6 +60,15 @@ fn a_slot_is_not_done_when_its_command_fails() {
     assert_eq!(env.run(["run", "--slot", "x", "a", "echo", "ran"]).code(0).stdout, "");
     assert_eq!(env.run(["run", "--slot", "x", "b", "echo", "ran"]).code(0).stdout, "ran\n");
     env.run(["run", "--slot", "", "a", "true"]).code(64);
+}
+
+#[test]
+fn once_on_all_hosts_needs_a_store_that_was_chosen() {
+    let env = TestEnv::new();
+    let run = |args: &[&str]| Running::start(env.cotter(args).env_remove("COTTER_URL")).end();
+    run(&["run", "--slot", "x", "a", "true"]).code(78).one_line(&["--slot", "COTTER_URL", "--url file:"]);
+    run(&["run", "a", "true"]).code(0).silent();
+    run(&["run", "--url", "file:", "--slot", "x", "a", "true"]).code(0).silent();
 }
 
 fn report(env: &TestEnv, args: &[&str], code: i32) -> Value {

@@ -14,7 +14,7 @@ mod rate;
 mod tests;
 
 use crate::definition::Definition;
-use crate::notes::{JobControl, LastRun, State};
+use crate::notes::{Arguments, JobControl, LastRun, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
 use planner::{Plan, Planner};
@@ -34,6 +34,15 @@ pub(crate) struct DueRun {
     pub(crate) asked: bool,
     /// The latest request that this run answers.
     pub(crate) request: Option<u64>,
+    /// The arguments of that request.
+    pub(crate) arguments: Arguments,
+}
+
+impl DueRun {
+    /// The first attempt of a slot.
+    fn first(at: UnixTime) -> Self {
+        Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments: Arguments::new() }
+    }
 }
 
 /// How far this process has followed the job up to now. The slots of a fixed rate that pass while it does are a backlog, which
@@ -154,7 +163,8 @@ impl Decision {
         if again && definition.policy.enabled && control.pause.is_none() {
             let (at, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
             let request = asked.then_some(self.state.handled);
-            self.due = Some(DueRun { at, attempt, crashes, asked, request });
+            let arguments = run.arguments;
+            self.due = Some(DueRun { at, attempt, crashes, asked, request, arguments });
         }
     }
 
@@ -169,7 +179,9 @@ impl Decision {
         let is_lost = run.outcome.as_deref() == Some(Ending::Lost.word());
         let (crashes, at) = match run.retry_at {
             // Not later than it would be now, in case the store's clock went backwards.
-            Some(at) if run.retried() < policy.retries => (run.crashes, at.min(now + policy.retry_delay)),
+            Some(at) if run.retried() < policy.retries => {
+                (run.crashes, at.min(now + policy.retry_pause(run.retried())))
+            }
             None if is_lost && policy.on_crash == OnCrash::Rerun && run.crashes + 1 < Job::MAX_CRASHES => {
                 (run.crashes + 1, now)
             }
@@ -181,7 +193,8 @@ impl Decision {
         }
         let request = run.asked.then_some(self.state.handled);
         let (slot, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
-        self.due = Some(DueRun { at: slot, attempt, crashes, asked, request });
+        let arguments = run.arguments.clone();
+        self.due = Some(DueRun { at: slot, attempt, crashes, asked, request, arguments });
     }
 
     fn find_request(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
@@ -192,8 +205,9 @@ impl Decision {
             self.state.handled = control.requests;
             return;
         }
-        let request = Some(control.requests);
-        self.due = Some(DueRun { at: now, attempt: 1, crashes: 0, asked: true, request });
+        let (request, arguments) = control.next_request(self.state.handled);
+        let request = Some(request);
+        self.due = Some(DueRun { at: now, attempt: 1, crashes: 0, asked: true, request, arguments });
     }
 
     fn find_slot(
@@ -212,7 +226,7 @@ impl Decision {
         }
         let planner = Planner::new(definition, &self.state, control, now, followed);
         let Plan { due, last, missed, skipped, merged, next } = planner.plan(&definition.trigger);
-        self.due = due.map(|at| DueRun { at, attempt: 1, crashes: 0, asked: false, request: None });
+        self.due = due.map(DueRun::first);
         self.state.last = self.state.last.max(last);
         (self.missed, self.skipped, self.merged) = (missed, skipped, merged);
         self.next = next.map(|at| at + definition.shift);

@@ -82,7 +82,7 @@ fn slots_that_passed_while_it_ran_are_skipped_unless_all_are_wanted() {
 }
 
 fn due_at(seconds: i64) -> DueRun {
-    DueRun { at: at(seconds), attempt: 1, crashes: 0, asked: false, request: None }
+    DueRun::first(at(seconds))
 }
 
 #[test]

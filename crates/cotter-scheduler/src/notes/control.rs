@@ -67,7 +67,13 @@ pub(crate) struct JobControl {
     /// The number of the last requested run.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub(crate) requests: u64,
+    /// The arguments of requests that have some, by their numbers. Each of them is a run of its own.
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub(crate) arguments: BTreeMap<u64, Arguments>,
 }
+
+/// The arguments of a requested run.
+pub(crate) type Arguments = BTreeMap<String, String>;
 
 type Shard = BTreeMap<String, JobControl>;
 
@@ -80,6 +86,25 @@ impl JobControl {
     pub(crate) fn resume(&mut self, now: UnixTime) {
         if self.pause.take().is_some() {
             self.resumed_at = Some(now);
+        }
+    }
+
+    /// Adds a request to run, given the latest one that is settled.
+    pub(crate) fn request(&mut self, handled: u64, arguments: &Arguments) {
+        // The requests of a job that was forgotten are gone, but not those that its note has settled.
+        self.requests = self.requests.max(handled) + 1;
+        self.arguments.retain(|number, _| *number > handled);
+        if !arguments.is_empty() {
+            self.arguments.insert(self.requests, arguments.clone());
+        }
+    }
+
+    /// The next request to run after those that are settled: all in a row that have no arguments count as one.
+    pub(crate) fn next_request(&self, handled: u64) -> (u64, Arguments) {
+        match self.arguments.range(handled + 1..).next() {
+            Some((number, arguments)) if *number == handled + 1 => (*number, arguments.clone()),
+            Some((number, _)) => (number - 1, Arguments::new()),
+            None => (self.requests, Arguments::new()),
         }
     }
 }
@@ -222,7 +247,7 @@ pub(crate) async fn edit_job(
     client: &Client,
     group: &str,
     job: &str,
-    change: impl Fn(JobControl) -> Option<JobControl>,
+    change: impl Fn(JobControl) -> Result<Option<JobControl>>,
 ) -> Result<()> {
     let shard = shard::of(job);
     let key = shard::key(LIST, shard);
@@ -232,7 +257,7 @@ pub(crate) async fn edit_job(
         let older = legacy(client, group, job).await?;
         let before = all.remove(job).or_else(|| older.clone()).unwrap_or_default();
         // Nothing would not take precedence over the older one.
-        let after = change(before).or_else(|| older.map(|_| JobControl::default()));
+        let after = change(before)?.or_else(|| older.map(|_| JobControl::default()));
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if client.swap_note(group, &key, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
@@ -273,6 +298,22 @@ fn contended(group: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_in_a_row_are_one_and_those_with_arguments_are_runs_of_their_own() {
+        let (mut control, none) = (JobControl::default(), Arguments::new());
+        let one = Arguments::from([("a".to_owned(), "1".to_owned())]);
+        for arguments in [&none, &none, &one, &none, &one] {
+            control.request(0, arguments);
+        }
+        let runs: Vec<_> = std::iter::successors(Some(control.next_request(0)), |(last, _)| {
+            (*last < control.requests).then(|| control.next_request(*last))
+        })
+        .collect();
+        assert_eq!(runs, [(2, none.clone()), (3, one.clone()), (4, none.clone()), (5, one)]);
+        control.request(3, &none);
+        assert_eq!(control.arguments.len(), 1, "what is settled is dropped");
+    }
 
     #[test]
     fn a_runner_loads_what_has_changed_and_all_if_it_has_missed_too_much() {

@@ -70,6 +70,7 @@ impl RunV1 {
             reason: self.reason,
             code: None,
             retry_at: None,
+            arguments: BTreeMap::new(),
         }
     }
 }
@@ -108,7 +109,8 @@ impl ControlV1 {
         self.jobs.into_iter().map(|(job, of)| {
             let paused_by = if of.paused_by.is_empty() { of.by.clone() } else { of.paused_by };
             let pause = of.paused.then(|| super::Pause { by: paused_by, reason: String::new() });
-            (job, JobControl { pause, resumed_at: of.resumed_at, by: of.by, requests: of.requests })
+            let (resumed_at, by, requests) = (of.resumed_at, of.by, of.requests);
+            (job, JobControl { pause, resumed_at, by, requests, ..JobControl::default() })
         })
     }
 }

@@ -22,7 +22,7 @@ mod shard;
 mod state;
 
 pub(crate) use control::{
-    Control, GROUP, JobControl, Pause, edit_group, edit_job, load as load_control, load_changed,
+    Arguments, Control, GROUP, JobControl, Pause, edit_group, edit_job, load as load_control, load_changed,
 };
 pub use history::Entry;
 pub(crate) use load::load_all;

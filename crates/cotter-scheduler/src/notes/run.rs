@@ -1,6 +1,6 @@
 //! A run in the notes of its job.
 
-use super::instant;
+use super::{Arguments, instant};
 use crate::decide::DueRun;
 use crate::{Ending, UnixTime};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub(crate) struct LastRun {
     /// When the next attempt is due.
     #[serde(rename = "y", with = "instant::maybe", default, skip_serializing_if = "is_default")]
     pub(crate) retry_at: Option<UnixTime>,
+    /// The arguments of the request, for another attempt. The history does not keep them.
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub(crate) arguments: Arguments,
 }
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -65,6 +68,7 @@ impl LastRun {
             reason: None,
             code: None,
             retry_at: None,
+            arguments: due.arguments.clone(),
         }
     }
 

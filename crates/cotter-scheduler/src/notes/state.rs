@@ -2,7 +2,7 @@
 
 use super::history::{self, Segment};
 use super::run::is_default;
-use super::{LastRun, foreign, instant, legacy};
+use super::{Arguments, LastRun, foreign, instant, legacy};
 use crate::decide::DueRun;
 use crate::definition::Definition;
 use crate::{Ending, Result, UnixTime};
@@ -140,7 +140,7 @@ impl State {
     /// Makes room for the next run. If a segment is returned it has to be written before this state: whoever finds the state as
     /// it was writes the same segment again.
     pub(crate) fn make_room(&mut self, kept: usize) -> Option<Segment> {
-        self.past.extend(self.run.clone());
+        self.past.extend(self.run.clone().map(|run| LastRun { arguments: Arguments::new(), ..run }));
         self.kept = kept;
         if self.past.len() < history::SEGMENT_RUNS {
             return None;

@@ -9,7 +9,7 @@ use crate::decide::{Decision, DueRun, Followed, decide};
 use crate::notes::State;
 use crate::notes::history::Output;
 use crate::run::Report;
-use crate::{Ending, EventKind, Run, UnixTime};
+use crate::{Ending, EventKind, Job, OnCrash, Run, UnixTime};
 use cotter::Guard;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -149,7 +149,10 @@ impl<'a> Hold<'a> {
             // Only writing the note shows whether the lock was held to the end.
             let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
             let outcome = if lost { Ending::Lost } else { ending };
-            self.context.emit(self.snapshot.name(), EventKind::Ended { slot: slot.at, outcome, took });
+            let last = matches!(written, Ok(None)) && !self.is_rerun(&slot, &outcome);
+            let (at, attempt) = (slot.at, slot.attempt);
+            let ended = EventKind::Ended { slot: at, attempt, token, outcome, took, last };
+            self.context.emit(self.snapshot.name(), ended);
             let Some(retry_at) = written? else { return Ok(()) };
             worker = self.pause(&slot, retry_at).await?;
             slot = DueRun { attempt: slot.attempt + 1, ..slot };
@@ -165,7 +168,7 @@ impl<'a> Hold<'a> {
 
     async fn run_once(&self, slot: &DueRun, token: u64) -> (Ending, Report) {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
-        let (slot, attempt) = (slot.at, slot.attempt);
+        let (slot, attempt, arguments) = (slot.at, slot.attempt, Arc::new(slot.arguments.clone()));
         context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
@@ -174,6 +177,7 @@ impl<'a> Hold<'a> {
             slot,
             attempt,
             token,
+            arguments,
             guard: guard.clone(),
             client,
             cancel: cancelled,
@@ -198,7 +202,7 @@ impl<'a> Hold<'a> {
         let now = self.context.clock.now();
         let retried = slot.attempt - 1 - slot.crashes;
         let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
-        let retry_at = again.then(|| now + self.snapshot.job.policy.retry_delay);
+        let retry_at = again.then(|| now + self.snapshot.job.policy.retry_pause(retried));
         state.end(now, ending);
         if let Some(run) = &mut state.run {
             (run.code, run.retry_at) = (report.code, retry_at);
@@ -210,6 +214,12 @@ impl<'a> Hold<'a> {
         Ok(retry_at)
     }
 
+    /// Whether the run is repeated because it has lost its lock.
+    fn is_rerun(&self, slot: &DueRun, outcome: &Ending) -> bool {
+        let may_crash_again = slot.crashes + 1 < Job::MAX_CRASHES;
+        *outcome == Ending::Lost && self.snapshot.job.policy.on_crash == OnCrash::Rerun && may_crash_again
+    }
+
     async fn keep_output(&self, state: &mut State, text: String) -> Result<(), Halt> {
         let token = state.run.as_ref().map_or(0, |run| run.token);
         let (key, bytes) = (Output::key(state.next_output()), Output { token, text }.bytes());
@@ -219,7 +229,8 @@ impl<'a> Hold<'a> {
     /// Waits before a retry, with the lock but without a worker. If this process does not live that long, or stops, another one
     /// finds in the note what is due.
     async fn pause(&self, slot: &DueRun, until: UnixTime) -> Result<OwnedSemaphorePermit, Halt> {
-        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_delay);
+        let retried = slot.attempt - 1 - slot.crashes;
+        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_pause(retried));
         self.context.emit(self.snapshot.name(), EventKind::Retrying { slot: slot.at, attempt, after });
         tokio::select! {
             () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),

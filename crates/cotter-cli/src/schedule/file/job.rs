@@ -25,11 +25,14 @@ pub(super) const SHARED: &[&str] = &[
     "on_crash",
     "retries",
     "retry_delay",
+    "max_retry_delay",
     "jitter",
     "enabled",
     "busy",
     "at_least",
     "generation",
+    "on_success",
+    "on_failure",
 ];
 /// The trigger keys, of which exactly one is required.
 const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at"];
@@ -54,6 +57,8 @@ pub(crate) struct Spec {
     words: Vec<String>,
     env: Vec<(String, String)>,
     cwd: Option<PathBuf>,
+    on_success: Option<Vec<String>>,
+    on_failure: Option<Vec<String>>,
     settings: Settings,
 }
 
@@ -70,6 +75,7 @@ struct Settings {
     on_crash: Option<OnCrash>,
     retries: Option<u32>,
     retry_delay: Option<Duration>,
+    max_retry_delay: Option<Duration>,
     jitter: Option<Duration>,
     busy: Option<Busy>,
     at_least: Option<Duration>,
@@ -99,15 +105,44 @@ impl Spec {
         }
         let env = section.get("env", mistakes, value::environment).unwrap_or_default();
         let cwd = section.get("cwd", mistakes, value::directory);
+        let on_success = section.get("on_success", mistakes, value::words_or_script);
+        let on_failure = section.get("on_failure", mistakes, value::words_or_script);
         let enabled = section.get("enabled", mistakes, value::boolean).unwrap_or(true);
         let (trigger, words, grace) = (trigger?, words?, grace?);
         let (name, at) = (name.to_owned(), section.at());
-        Some(Self { name, trigger, zone, enabled, grace, at, words, env, cwd, settings })
+        Some(Self {
+            name,
+            trigger,
+            zone,
+            enabled,
+            grace,
+            at,
+            words,
+            env,
+            cwd,
+            on_success,
+            on_failure,
+            settings,
+        })
     }
 
     /// The command, with additional environment variables.
     pub(crate) fn launch(&self, more: Vec<(String, String)>) -> Launch {
-        let words = self.words.iter().map(OsString::from).collect();
+        self.launch_words(&self.words, more)
+    }
+
+    /// The command that follows a run that has succeeded or failed, if there is one.
+    pub(in crate::schedule) fn follow_up(
+        &self,
+        succeeded: bool,
+        more: Vec<(String, String)>,
+    ) -> Option<Launch> {
+        let words = if succeeded { &self.on_success } else { &self.on_failure };
+        words.as_ref().map(|words| self.launch_words(words, more))
+    }
+
+    fn launch_words(&self, words: &[String], more: Vec<(String, String)>) -> Launch {
+        let words = words.iter().map(OsString::from).collect();
         let env = self.env.iter().cloned().chain(more).collect();
         Launch {
             argv: words,
@@ -158,6 +193,7 @@ impl Settings {
             on_crash: section.get("on_crash", mistakes, value::word(&crashes)),
             retries: section.get("retries", mistakes, value::small),
             retry_delay: section.get("retry_delay", mistakes, value::duration),
+            max_retry_delay: section.get("max_retry_delay", mistakes, value::duration),
             jitter: section.get("jitter", mistakes, value::duration),
             busy: section.get("busy", mistakes, value::word(&[("wait", Busy::Wait), ("skip", Busy::Skip)])),
             at_least: section.get("at_least", mistakes, value::duration),
@@ -176,6 +212,7 @@ impl Settings {
         job = set(job, self.late_within, Job::late_within);
         job = set(job, self.misfire_window, Job::misfire_window);
         job = set(job, self.retry_delay, Job::retry_delay);
+        job = set(job, self.max_retry_delay, Job::max_retry_delay);
         job = set(job, self.jitter, Job::jitter);
         job = set(job, self.at_least, Job::at_least);
         job = job.misfire(self.misfire.unwrap_or_default()).on_crash(self.on_crash.unwrap_or_default());
@@ -205,7 +242,7 @@ fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<Strin
         key @ "command" => section.get(key, mistakes, value::words),
         key => {
             let script = section.get(key, mistakes, value::text)?;
-            Some(vec!["sh".to_owned(), "-c".to_owned(), script])
+            Some(value::by_the_shell(script))
         }
     }
 }

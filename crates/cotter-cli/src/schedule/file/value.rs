@@ -99,6 +99,19 @@ pub(super) fn words(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
+/// A program and its arguments, or a script for the shell.
+pub(super) fn words_or_script(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    match value {
+        DeValue::String(_) => Ok(by_the_shell(text(value)?)),
+        _ => words(value),
+    }
+}
+
+/// The command for a script.
+pub(super) fn by_the_shell(script: String) -> Vec<String> {
+    vec!["sh".to_owned(), "-c".to_owned(), script]
+}
+
 pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
     let DeValue::Table(table) = value else {
         return Err(format!("found {}, write {{ KEY = \"value\" }}", kind(value)));

@@ -1,6 +1,7 @@
 //! `cotter schedule` and `cotter jobs`, from outside.
 
 mod file;
+mod follow_up;
 mod leased;
 mod operators;
 mod replicas;

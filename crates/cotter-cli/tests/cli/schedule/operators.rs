@@ -1,7 +1,7 @@
 //! `cotter jobs`.
 
 use super::{event, once, printed};
-use crate::env::{TestEnv, until};
+use crate::env::{Running, TestEnv, until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -64,6 +64,46 @@ fn a_failed_run_is_shown_with_host_code_and_output_until_it_is_forgotten() {
     jobs(&["forget", "a"]).code(0).silent();
     assert_eq!(jobs(&["list"]).code(0).stdout, "");
     jobs(&["forget", "a"]).code(64).one_line(&["has no job \"a\""]);
+}
+
+#[test]
+fn a_triggered_run_has_its_arguments_in_its_environment() {
+    let env = TestEnv::new();
+    let script = "echo since=$COTTER_ARG_SINCE path=$COTTER_ARG_PATH; env | grep -c ^COTTER_ARG_";
+    let mut run = env.schedule(&format!("[job.a]\ncron = \"0 0 0 1 1 ? 2099\"\nshell = \"{script}\"\n"));
+    event(&mut run, "remark");
+    let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat());
+    until("it is known", || jobs(&["trigger", "a"]).code == 0);
+    assert_eq!((printed(&mut run), printed(&mut run)), ("since= path=".into(), "0".into()));
+    jobs(&["trigger", "a", "SINCE=a b=c", "PATH=x"]).code(0).silent();
+    assert_eq!((printed(&mut run), printed(&mut run)), ("since=a b=c path=x".into(), "2".into()));
+    jobs(&["trigger", "a", "SINCE"]).code(64).one_line(&["write NAME=VALUE"]);
+    jobs(&["trigger", "a", "a-b=1"]).code(64).one_line(&["\"a-b\" is not the name of a variable"]);
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
+#[test]
+fn jobs_are_watched() {
+    let env = TestEnv::new();
+    let run = env.schedule("[job.a]\ncron = \"0 0 0 1 1 ? 2099\"\nshell = \"exit 3\"\n");
+    let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat());
+    until("it is known", || !jobs(&["list"]).stdout.is_empty());
+    let mut watch = env.start(["--json", "jobs", "--group", "g", "list", "--watch=20ms"]);
+    let changed = |watch: &mut Running| -> Value { serde_json::from_str(&watch.line()).unwrap() };
+    assert_eq!(changed(&mut watch)["outcome"], Value::Null);
+    let mut table = env.start(["jobs", "--group", "g", "list", "-w=20ms"]);
+    for _ in 0..2 {
+        assert!(table.line().starts_with("JOB  STATE"));
+        assert!(table.line().starts_with("a    waiting"));
+        assert_eq!(table.line(), "");
+    }
+    jobs(&["trigger", "a"]).code(0);
+    while changed(&mut watch)["outcome"] != "failed" {}
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    jobs(&["forget", "a"]).code(0);
+    while changed(&mut watch)["gone"] != true {}
 }
 
 #[test]

@@ -45,6 +45,32 @@ async fn a_failed_run_is_repeated_without_a_worker_in_between() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_pause_is_twice_as_long_as_the_one_before_up_to_a_limit() {
+    let (world, begin) = (World::new(), Instant::now());
+    let log = world.log.clone();
+    let failing = Job::new("a", hourly(), move |run| {
+        log.add("a", &run);
+        async { Err::<(), _>("no") }
+    });
+    let failing = failing.retries(5).retry_delay(S * 10).max_retry_delay(S * 60);
+    let replica = world.start(|s| s.job(failing.clone())).await;
+    sleep(S * 100).await;
+    let client = replica.client.clone();
+    replica.kill().await;
+    // Another runner finds in the note what is due, and goes on doubling.
+    let replica = world.start_on(client, |s| s.job(failing), S);
+    sleep(S * 300).await;
+    assert_times(&world.log.millis(begin), &[0, 10_000, 30_000, 70_000, 130_000, 190_000]);
+    let last =
+        |wanted: bool| world.log.events(|e| matches!(e, EventKind::Ended { last, .. } if *last == wanted));
+    assert_eq!((last(false), last(true)), (5, 1), "{:?}", world.log.told());
+    let short = Job::new("b", hourly(), |_| async {}).retry_delay(S * 10).max_retry_delay(S);
+    let error = replica.handle.replace([short]).await.unwrap_err();
+    assert!(error.to_string().contains("max_retry_delay"), "{error}");
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn panics_and_errors_of_one_job_stop_no_other() {
     let world = World::new();
     let bad = Job::new("bad", Trigger::fixed_rate(S).unwrap(), |run: Run| async move {

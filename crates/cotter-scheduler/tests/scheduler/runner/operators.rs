@@ -1,7 +1,9 @@
 //! What operators ask, while jobs run and while they do not.
 
 use super::world::{MS, S, World, sleep};
-use cotter_scheduler::{Ending, ErrorKind, EventKind, Jobs, Trigger};
+use cotter_scheduler::{Ending, ErrorKind, EventKind, Job, Jobs, Run, Trigger};
+use cotter_testkit::history::{Kind, demand};
+use std::sync::{Arc, Mutex};
 
 #[tokio::test(start_paused = true)]
 async fn pause_resume_trigger_list_history() {
@@ -39,6 +41,70 @@ async fn pause_resume_trigger_list_history() {
         [false, false, false, true, true, false, false]
     );
     assert!(history.iter().all(|e| e.ending == Ending::Ok && e.ended.since(e.started).as_millis() >= 100));
+}
+
+/// The arguments of a request, and of each run that had some.
+type Given = Vec<(u32, String)>;
+
+#[tokio::test(start_paused = true)]
+async fn each_request_with_arguments_is_a_run_of_its_own_and_keeps_them_when_repeated() {
+    let world = World::new();
+    let given = Arc::<Mutex<Given>>::default();
+    let seen = given.clone();
+    let job = Job::new("a", Trigger::fixed_rate(S * 3600).unwrap(), move |run: Run| {
+        let seen = seen.clone();
+        async move {
+            let text: Vec<_> =
+                run.arguments().iter().map(|(name, value)| format!("{name}={value}")).collect();
+            seen.lock().unwrap().push((run.attempt(), text.join(" ")));
+            sleep(S).await;
+            if run.attempt() == 1 && text.contains(&"fail=yes".to_owned()) { Err("once") } else { Ok(()) }
+        }
+    });
+    let job = || job.clone().retries(1).retry_delay(S * 10);
+    let replica = world.start(|s| s.job(job())).await;
+    sleep(MS * 500).await;
+    let jobs = Jobs::new(&replica.client, "g");
+    let with = |pairs: &[(&str, &str)]| {
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        jobs.trigger_with("a", pairs)
+    };
+    jobs.trigger("a").await.unwrap();
+    jobs.trigger("a").await.unwrap();
+    with(&[("since", "monday"), ("fail", "yes")]).await.unwrap();
+    with(&[("since", "monday")]).await.unwrap();
+    sleep(S * 4).await;
+    // The second attempt is made by another process, which finds the arguments in the note.
+    replica.kill().await;
+    let replica = world.start(|s| s.job(job())).await;
+    sleep(S * 30).await;
+    let wanted =
+        [(1, ""), (1, ""), (1, "fail=yes since=monday"), (2, "fail=yes since=monday"), (1, "since=monday")];
+    let given = given.lock().unwrap().clone();
+    let is_same = given == wanted.map(|(attempt, text)| (attempt, text.to_owned()));
+    demand(is_same, Kind::SlotMissing, format!("the requested runs were {given:?}"));
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_no_note_could_hold_are_refused() {
+    let world = World::new();
+    let replica = world.start(|s| s.job(world.log.job("a", Trigger::fixed_rate(S * 3600).unwrap(), S))).await;
+    sleep(S * 2).await;
+    replica.handle.replace([]).await.unwrap();
+    let jobs = Jobs::new(&replica.client, "g");
+    let refused =
+        async |pairs: Vec<(String, String)>| jobs.trigger_with("a", pairs).await.unwrap_err().to_string();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert!(refused(vec![pair("", "x")]).await.contains("no name"));
+    assert!(refused(vec![pair("a", "1"), pair("a", "2")]).await.contains("\"a\" occurs twice"));
+    assert!(refused(vec![pair("a", &"x".repeat(1024))]).await.contains("1025 bytes"));
+    for number in 0..Jobs::MAX_REQUESTS {
+        jobs.trigger_with("a", [pair("number", &number.to_string())]).await.unwrap();
+    }
+    assert!(refused(vec![pair("a", "1")]).await.contains("too many requests"));
+    jobs.trigger("a").await.unwrap();
+    replica.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
