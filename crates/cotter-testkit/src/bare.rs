@@ -1,11 +1,11 @@
-//! A Redis store without the engine, for tests that play both sides of the protocol; and a client that keeps nothing to itself.
+//! A store without the engine, for tests that play both sides of the protocol; and a client that keeps nothing to itself.
 
 use crate::clock::ShiftedClock;
 use crate::servers::Redis;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
 use cotter::clock::Clock;
-use cotter::redis::Store;
 use cotter::{Client, Lease, Name};
+use cotter::{etcd, redis};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,11 @@ pub fn clock() -> Arc<dyn Clock> {
 /// # Panics
 /// When the server does not answer.
 pub async fn backend(url: &str) -> Arc<dyn Backend> {
-    Store::from_url(url).unwrap().connect(&Host::without_engine(clock())).await.unwrap()
+    let store: Box<dyn Connect> = match url.starts_with("etcd:") {
+        true => Box::new(etcd::Store::from_url(url).unwrap()),
+        false => Box::new(redis::Store::from_url(url).unwrap()),
+    };
+    store.connect(&Host::without_engine(clock())).await.unwrap()
 }
 
 /// A claim of its own on a name.

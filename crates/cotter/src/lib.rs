@@ -68,6 +68,7 @@
 //! |---|---|---|
 //! | `file` | yes | locks in a directory of this host: `file:`, `flock:`; not on Windows |
 //! | `redis` | | locks in a Redis or Valkey server |
+//! | `etcd` | | locks in an etcd cluster |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
 //!
@@ -117,6 +118,8 @@ pub mod memory;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 #[cfg(all(feature = "file", unix))]
 pub mod file;
 #[cfg(all(feature = "file", not(unix)))]

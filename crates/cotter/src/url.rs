@@ -18,6 +18,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "flock" => Ok(Arc::new(crate::file::Flock::from_url(rest)?)),
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
+        #[cfg(feature = "etcd")]
+        "etcd" => Ok(Arc::new(crate::etcd::Store::from_url(url)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
     }
 }
@@ -27,6 +29,7 @@ fn known() -> String {
     let mut known = vec!["memory:"];
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
     known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
+    known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     let last = known.pop().unwrap_or_default();
     if known.is_empty() { format!("try {last}") } else { format!("try {} or {last}", known.join(", ")) }
 }

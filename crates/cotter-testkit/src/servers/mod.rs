@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
+//! | `etcd` | an etcd cluster: its members are stopped, killed, restarted |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
@@ -14,6 +15,7 @@
 //! its name, and `scripts/servers` installs it.
 
 mod acl;
+mod etcd;
 mod fault_rates;
 mod kept;
 mod proxy;
@@ -22,6 +24,7 @@ mod skew;
 mod wire;
 
 pub use acl::acl_rule;
+pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
 pub use kept::Kept;
 pub use proxy::{Loss, Proxy};

@@ -14,7 +14,7 @@
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
 //! | `steps` | steps that many tests take |
-//! | `file`, `flock`, `redis` | what is particular to one store |
+//! | `etcd`, `file`, `flock`, `redis` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
@@ -23,6 +23,8 @@
 #[cfg(feature = "conformance")]
 mod conformance;
 mod election;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(feature = "file")]
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]

@@ -22,7 +22,7 @@ const LOWER: &[&str] = &[
     "sys",
     "token",
 ];
-const STORES: &[&str] = &["memory", "file", "redis"];
+const STORES: &[&str] = &["memory", "file", "etcd", "redis"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
@@ -45,6 +45,11 @@ const TIMED: &[&str] = &[
     "file/flock/backend.rs",
     "file/kernel_queue.rs",
     "file/recheck.rs",
+    // The connection to a cluster, and the stream of its watches.
+    "etcd/connection.rs",
+    "etcd/connector.rs",
+    "etcd/live.rs",
+    "etcd/watches.rs",
     // The connection to a server, and its subscription.
     "redis/connection.rs",
     "redis/connector.rs",

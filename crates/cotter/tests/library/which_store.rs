@@ -94,11 +94,29 @@ async fn the_rows_of_redis_are_true() {
     }
 }
 
+#[cfg(feature = "etcd")]
+#[tokio::test]
+#[ignore = "needs etcd"]
+async fn the_rows_of_etcd_are_true() {
+    let server = cotter_testkit::servers::Etcd::start(1);
+    for (store, options) in [("`etcd:`", ""), ("`etcd:` `dialect=concurrency`", "dialect=concurrency")] {
+        assert_true(store, &server.url(options)).await;
+    }
+}
+
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 6] =
-        ["`memory:`", "`file:`", "`flock:`", "`redis:`", "`redis:` `mode=plain`", "`redis:` `mode=getset`"];
+    const STORES: [&str; 8] = [
+        "`memory:`",
+        "`file:`",
+        "`flock:`",
+        "`redis:`",
+        "`redis:` `mode=plain`",
+        "`redis:` `mode=getset`",
+        "`etcd:`",
+        "`etcd:` `dialect=concurrency`",
+    ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
     for table in tables {
         let rows = table.lines().skip(2).map(|row| row.split('|').nth(1).unwrap().trim());

@@ -1,5 +1,7 @@
 //! The stores against the contract (`src/conformance`): one test for each case and store.
 
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(feature = "file")]
 mod file;
 mod memory;

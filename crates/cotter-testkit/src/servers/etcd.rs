@@ -1,0 +1,203 @@
+//! Real `etcd` servers: a cluster of one or more members.
+
+use super::free_port;
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A running cluster; ends when it is dropped.
+#[derive(Debug)]
+pub struct Etcd {
+    members: Vec<Member>,
+    args: Vec<String>,
+    dir: TempDir,
+}
+
+#[derive(Debug)]
+struct Member {
+    child: Option<Child>,
+    port: u16,
+    peer_port: u16,
+}
+
+const BINARY: &str = "etcd";
+const TOOL: &str = "etcdctl";
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often other ports are tried.
+const TRIES: usize = 10;
+
+impl Etcd {
+    /// A cluster of so many members. Nothing is synced to the disk: a machine that crashes ends the tests too.
+    ///
+    /// # Panics
+    /// When it does not start, or `etcd` is not in `PATH`.
+    pub fn start(members: usize) -> Self {
+        Self::with_args(members, &[])
+    }
+
+    /// The same, with more arguments for each member.
+    ///
+    /// # Panics
+    /// When it does not start, or `etcd` is not in `PATH`.
+    pub fn with_args(members: usize, args: &[&str]) -> Self {
+        let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
+        for _ in 0..TRIES {
+            let member = |_| Member { child: None, port: free_port(), peer_port: free_port() };
+            let dir = tempfile::tempdir().expect("a temporary folder");
+            let mut cluster = Self { members: (0..members).map(member).collect(), args: args.clone(), dir };
+            (0..members).for_each(|number| cluster.spawn(number));
+            // Otherwise somebody else was given one of the ports in the meantime.
+            if cluster.answers() {
+                return cluster;
+            }
+        }
+        panic!("the cluster ended {TRIES} times before it answered");
+    }
+
+    fn spawn(&mut self, number: usize) {
+        let url = |port| format!("http://127.0.0.1:{port}");
+        let peers: Vec<_> =
+            self.members.iter().enumerate().map(|(n, m)| format!("m{n}={}", url(m.peer_port))).collect();
+        let Member { port, peer_port, .. } = self.members[number];
+        let child = Command::new(BINARY)
+            .args(["--name", &format!("m{number}"), "--logger", "zap", "--unsafe-no-fsync"])
+            .args(["--data-dir", &self.folder(number).to_string_lossy()])
+            .args(["--listen-client-urls", &url(port), "--advertise-client-urls", &url(port)])
+            .args(["--listen-peer-urls", &url(peer_port), "--initial-advertise-peer-urls", &url(peer_port)])
+            .args(["--initial-cluster", &peers.join(",")])
+            .args(&self.args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let child =
+            child.unwrap_or_else(|e| panic!("{BINARY} does not start ({e}); scripts/servers installs it"));
+        self.members[number].child = Some(child);
+    }
+
+    fn folder(&self, number: usize) -> PathBuf {
+        self.dir.path().join(format!("m{number}"))
+    }
+
+    /// Waits until the running members answer; false when one of them has ended instead.
+    fn answers(&mut self) -> bool {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            let mut running = self.members.iter_mut().filter_map(|m| m.child.as_mut());
+            if running.any(|child| child.try_wait().is_ok_and(|status| status.is_some())) {
+                return false;
+            }
+            let running: Vec<_> = self.running().collect();
+            let open = |&number: &usize| TcpStream::connect(("127.0.0.1", self.members[number].port)).is_ok();
+            let healthy = |&number: &usize| self.try_ctl(number, &["endpoint", "health"]).is_some();
+            if running.iter().all(open) && running.iter().all(healthy) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    fn running(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().enumerate().filter(|(_, m)| m.child.is_some()).map(|(n, _)| n)
+    }
+
+    /// The port of a member on 127.0.0.1.
+    pub fn port(&self, member: usize) -> u16 {
+        self.members[member].port
+    }
+
+    /// A URL of all members, with these options: `""` or `"dialect=concurrency"`.
+    pub fn url(&self, options: &str) -> String {
+        let hosts: Vec<_> = self.members.iter().map(|m| format!("127.0.0.1:{}", m.port)).collect();
+        format!("etcd://{}?{options}", hosts.join(","))
+    }
+
+    /// The number of the member that leads.
+    ///
+    /// # Panics
+    /// When none does.
+    pub fn leader(&self) -> usize {
+        let leads = |&number: &usize| {
+            let status = self.try_ctl(number, &["endpoint", "status", "-w", "fields"]).unwrap_or_default();
+            let field = |name: &str| {
+                let line = status.lines().find_map(|line| line.strip_prefix(&format!("\"{name}\" : ")));
+                line.map(str::to_owned)
+            };
+            field("MemberID").is_some() && field("MemberID") == field("Leader")
+        };
+        self.running().find(leads).expect("a member leads")
+    }
+
+    /// Kills a member, without any chance to write.
+    pub fn kill(&mut self, member: usize) {
+        if let Some(mut child) = self.members[member].child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts a member that was killed again, with its data, and waits until the cluster answers.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn restart(&mut self, member: usize) {
+        self.kill(member);
+        self.spawn(member);
+        assert!(self.answers(), "the cluster does not answer");
+    }
+
+    /// Stops a member as it is: connections stay, and nothing is answered until it goes on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop(&self, member: usize) {
+        self.signal(member, Signal::STOP);
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn go_on(&self, member: usize) {
+        self.signal(member, Signal::CONT);
+    }
+
+    fn signal(&self, member: usize, signal: Signal) {
+        let child = self.members[member].child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("it is ours");
+    }
+
+    /// The output of an `etcdctl` command at the first member that runs.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn ctl(&self, words: &[&str]) -> String {
+        let member = self.running().next().expect("a member runs");
+        self.try_ctl(member, words).unwrap_or_else(|| panic!("{TOOL} {words:?} failed"))
+    }
+
+    fn try_ctl(&self, member: usize, words: &[&str]) -> Option<String> {
+        let output = self.ctl_command(member, words).stderr(Stdio::null()).output();
+        let output =
+            output.unwrap_or_else(|e| panic!("{TOOL} does not start ({e}); scripts/servers installs it"));
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// An `etcdctl` command at a member, to be run.
+    pub fn ctl_command(&self, member: usize, words: &[&str]) -> Command {
+        let mut command = Command::new(TOOL);
+        let endpoint = format!("127.0.0.1:{}", self.members[member].port);
+        command.env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", endpoint).args(words).stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        (0..self.members.len()).for_each(|member| self.kill(member));
+    }
+}

@@ -1,0 +1,147 @@
+//! Entering the queue of a name.
+
+use super::backend::Inner;
+use super::errors::{Failure, place_is_gone, unexpected};
+use super::leases::{Proof, seconds};
+use super::messages::{KeyValue, Target, TxnRequest, TxnResponse};
+use super::requests::{TXN, empty, equal, first, last, look, put};
+use super::seats::Seat;
+use crate::backend::{Claim, ClaimId, Grant, Session};
+use crate::{Error, ErrorKind, Result};
+use std::sync::Arc;
+
+/// The number of tokens that a revision stands for.
+const TURNS: u16 = 64;
+/// How often a request is repeated that another one has put in doubt, or whose lease has ended.
+const TRIES: usize = 5;
+
+/// Where a claim stands.
+#[derive(Debug, Clone)]
+pub(super) enum Standing {
+    /// First: it holds the lock. With its entry.
+    Holds(Entry),
+    /// It waits behind the entry with this key. With its own entry.
+    Behind(Entry, Vec<u8>),
+    /// It has no entry, because somebody else has one.
+    Refused,
+    /// Its entry is gone: the lease has ended, or somebody deleted it.
+    Gone,
+}
+
+/// An entry as the server knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) revision: i64,
+    pub(super) lease: i64,
+}
+
+impl From<&KeyValue> for Entry {
+    fn from(kv: &KeyValue) -> Self {
+        Self { revision: kv.create_revision, lease: kv.lease }
+    }
+}
+
+impl Inner {
+    /// Puts the entry of a claim, unless it is there already. With `if_empty`, only if there is no other.
+    pub(super) async fn enter(self: Arc<Self>, claim: Claim, if_empty: bool) -> Result<Standing> {
+        let seconds = seconds(claim.ttl);
+        for _ in 0..TRIES {
+            let proof = self.leases.proved(seconds).await?;
+            let answer = match self.put_entry(&claim, proof, if_empty).await {
+                Ok(answer) => answer,
+                Err(failure) if failure.is_lease_not_found() => {
+                    self.leases.forget(seconds, proof.lease);
+                    continue;
+                }
+                Err(failure) => return Err(failure.into()),
+            };
+            if let Some(standing) = self.standing_of(&claim, proof, &answer).await? {
+                return Ok(standing);
+            }
+        }
+        let why = "the request was interrupted by others of this process again and again";
+        Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
+    }
+
+    async fn put_entry(&self, claim: &Claim, proof: Proof, if_empty: bool) -> Result<TxnResponse, Failure> {
+        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
+        let (doubt, lease) = (self.keys.doubt(proof.lease), proof.lease);
+        let free = if if_empty { empty(&line) } else { equal(key.clone(), Target::Created(0)) };
+        let certain = equal(doubt.clone(), Target::Version(self.leases.doubts(lease)));
+        let txn = TxnRequest {
+            compare: vec![free, certain],
+            success: vec![put(key.clone(), self.value(claim).as_bytes(), lease), last(&line, 2, 0)],
+            failure: vec![look(key), look(doubt), first(&line)],
+        };
+        self.doubts.sent(claim.id, lease);
+        let answer = self.link.ask(TXN, txn).await;
+        if !matches!(&answer, Err(failure) if !failure.is_refusal()) {
+            self.doubts.answered(claim.id, lease);
+        }
+        answer
+    }
+
+    /// Returns `None` if the request has to be repeated.
+    async fn standing_of(
+        &self,
+        claim: &Claim,
+        proof: Proof,
+        answer: &TxnResponse,
+    ) -> Result<Option<Standing>> {
+        let key = self.keys.entry(claim);
+        if answer.succeeded {
+            let others = answer.found(1).iter().find(|kv| kv.key != key);
+            let entry = Entry { revision: answer.revision(), lease: proof.lease };
+            let behind = |kv: &KeyValue| Standing::Behind(entry, kv.key.clone());
+            return Ok(Some(others.map_or(Standing::Holds(entry), behind)));
+        }
+        if let [own] = answer.found(0) {
+            return self.look_before(claim, own.into()).await.map(Some);
+        }
+        let doubts = answer.found(1).first().map_or(0, |kv| kv.version);
+        let is_outdated = doubts != self.leases.doubts(proof.lease);
+        self.leases.doubted(proof.lease, doubts);
+        match answer.found(2).is_empty() || is_outdated {
+            true => Ok(None),
+            false => Ok(Some(Standing::Refused)),
+        }
+    }
+
+    /// Looks at the entry before one that was created at a known revision, and whether that one is still there.
+    pub(super) async fn look_before(&self, claim: &Claim, own: Entry) -> Result<Standing> {
+        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
+        let txn = TxnRequest::of(vec![look(key), last(&line, 1, own.revision - 1)]);
+        let answer: TxnResponse = self.link.ask(TXN, txn).await?;
+        Ok(match (answer.found(0), answer.found(1)) {
+            ([now], _) if now.create_revision != own.revision => Standing::Gone,
+            ([now], []) => Standing::Holds(now.into()),
+            ([now], [before, ..]) => Standing::Behind(now.into(), before.key.clone()),
+            _ => Standing::Gone,
+        })
+    }
+
+    /// The grant of a claim whose entry is the first one.
+    pub(super) async fn grant(&self, claim: &Claim, entry: Entry) -> Result<Grant> {
+        let seconds = seconds(claim.ttl);
+        let seat = self.seats.place(claim.id);
+        let proof = self.leases.proved(seat.map_or(seconds, |seat| seat.seconds)).await?;
+        if proof.lease != entry.lease {
+            // The lease that it is attached to has ended, or is about to.
+            return Err(place_is_gone().with_outcome_unknown());
+        }
+        let number = u64::try_from(entry.revision).ok().and_then(|r| r.checked_mul(u64::from(TURNS)));
+        let number = number.ok_or_else(|| unexpected("a revision that is too large"))?;
+        let mut grant = Grant::new(claim.clone(), number, proof.as_of);
+        (grant.turns, grant.ttl) = (claim.turns.clamp(1, TURNS), Some(proof.ttl));
+        grant.session = Some(self.sit(claim, claim.id, entry, seconds));
+        Ok(grant)
+    }
+
+    fn sit(&self, claim: &Claim, id: ClaimId, Entry { revision, lease }: Entry, seconds: u64) -> Session {
+        self.seats.session(id, || {
+            let session = Session::new();
+            let _watched = self.watches.guard(self.keys.entry(claim), revision, &session);
+            Seat { session, lease, seconds, revision, _watched }
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! The contract.
+
+use super::SCHEME;
+use super::acquire::Standing;
+use super::connection::Link;
+use super::connector::Cluster;
+use super::doubts::Doubts;
+use super::errors::{Failure, place_is_gone};
+use super::leases::Leases;
+use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
+use super::names::Keys;
+use super::options::Options;
+use super::requests::{TXN, delete, look, put};
+use super::seats::Seats;
+use super::waiting::Waiting;
+use super::watches::Watches;
+use crate::backend::flight::Flights;
+use crate::backend::{
+    Acquired, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Release, Until, poll,
+};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A client of a cluster.
+pub(super) struct Etcd {
+    inner: Arc<Inner>,
+    info: Info,
+}
+
+/// What its requests share.
+pub(super) struct Inner {
+    pub(super) link: Arc<Link>,
+    pub(super) keys: Arc<Keys>,
+    pub(super) leases: Arc<Leases>,
+    pub(super) watches: Arc<Watches>,
+    pub(super) seats: Seats,
+    pub(super) doubts: Doubts,
+    /// Requests that enter a queue. The requests of one connection are not ordered, so a release first lets them land.
+    pub(super) calls: Flights<Standing>,
+}
+
+/// A server makes shorter leases longer.
+const MIN_TTL: Duration = Duration::from_secs(2);
+
+impl Etcd {
+    pub(super) async fn open(cluster: &Cluster, options: &Options, host: &Host) -> Result<Self> {
+        let link = Arc::new(Link::new(cluster.clone(), options, host));
+        link.live().await?;
+        let mut info = Info::new(SCHEME, &options.instance);
+        info.capabilities = Capabilities {
+            leases: true,
+            ordered: true,
+            names: true,
+            distinct: true,
+            in_line: true,
+            min_ttl: MIN_TTL,
+            ttl_step: Duration::from_secs(1),
+            ..Capabilities::default()
+        };
+        let keys = Arc::new(Keys::new(options));
+        let inner = Inner {
+            leases: Arc::new(Leases::new(link.clone(), keys.clone())),
+            watches: Arc::new(Watches::new(link.clone())),
+            seats: Seats::default(),
+            doubts: Doubts::default(),
+            calls: Flights::default(),
+            keys,
+            link,
+        };
+        Ok(Self { inner: Arc::new(inner), info })
+    }
+
+    async fn wait(&self, claim: &Claim, until: Until, mut waiting: Waiting<'_>) -> Result<Acquired> {
+        let clock = self.inner.link.host().clock().clone();
+        if let Some(grant) = poll::until(&*clock, until, &mut waiting).await? {
+            return Ok(Acquired::Granted(grant));
+        }
+        drop(waiting);
+        self.inner.remove(claim).await.map_err(Error::with_outcome_unknown)?;
+        Ok(Acquired::Busy)
+    }
+}
+
+impl Inner {
+    /// What an entry says of its claim.
+    pub(super) fn value(&self, claim: &Claim) -> String {
+        claim.label.to_string()
+    }
+
+    /// Removes the entry of a claim. Returns false if there was none.
+    async fn remove(&self, claim: &Claim) -> Result<bool> {
+        let _ = self.calls.land(claim.id).await;
+        let mut freed = false;
+        while let Some(lease) = self.doubts.of(claim.id) {
+            freed |= self.end_doubts(claim, lease).await?;
+            self.doubts.settled(claim.id, lease);
+        }
+        let removal = TxnRequest::of(vec![delete(self.keys.entry(claim))]);
+        let answer: TxnResponse = self.link.ask(TXN, removal).await?;
+        self.seats.leave(claim.id);
+        Ok(freed || answer.deleted(0) > 0)
+    }
+
+    /// Makes sure that no put of the lease that was sent before is carried out any more.
+    async fn end_doubts(&self, claim: &Claim, lease: i64) -> Result<bool> {
+        let doubt = self.keys.doubt(lease);
+        let operations = vec![
+            delete(self.keys.entry(claim)),
+            put(doubt.clone(), claim.id.to_string().as_bytes(), lease),
+            look(doubt),
+        ];
+        let answer: Result<TxnResponse, Failure> = self.link.ask(TXN, TxnRequest::of(operations)).await;
+        match answer {
+            Ok(answer) => {
+                let times = answer.found(2).first().map_or(0, |kv| kv.version);
+                self.leases.doubted(lease, times);
+                Ok(answer.deleted(0) > 0)
+            }
+            // A put with a lease that has ended is refused, whenever it arrives.
+            Err(failure) if failure.is_lease_not_found() => Ok(false),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Etcd {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
+        let named = |e: Error| e.with_name(&claim.name);
+        self.info.supports(claim.mode).map_err(named)?;
+        let inner = &self.inner;
+        let entering = inner.clone().enter(claim.clone(), until == Until::Now);
+        let answer = match inner.calls.call(claim.id, entering).await.map_err(named)? {
+            Standing::Holds(entry) => inner.grant(claim, entry).await.map(Acquired::Granted),
+            Standing::Refused => Ok(Acquired::Busy),
+            Standing::Gone => Err(place_is_gone()),
+            Standing::Behind(..) if until == Until::InLine => Ok(Acquired::Queued),
+            Standing::Behind(own, ahead) => {
+                self.wait(claim, until, Waiting::behind(inner, claim, own, ahead)).await
+            }
+        };
+        answer.map_err(named)
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        self.inner.extend(grants, ttl).await
+    }
+
+    async fn release(&self, claim: &Claim, _: Leave) -> Result<Release> {
+        let freed = self.inner.remove(claim).await.map_err(|e| e.with_name(&claim.name))?;
+        Ok(if freed { Release::Freed } else { Release::NotHeld })
+    }
+
+    /// The server does not tell its time. It is asked for something that only a majority can answer.
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        let question =
+            RangeRequest { key: self.inner.keys.doubt(0), keys_only: true, ..RangeRequest::default() };
+        let _: RangeResponse = self.inner.link.ask("/etcdserverpb.KV/Range", question).await?;
+        Ok(None)
+    }
+
+    async fn close(&self) {
+        self.inner.seats.clear();
+        self.inner.leases.end().await;
+        self.inner.link.close();
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        self.inner.link.close();
+    }
+}
+
+impl fmt::Debug for Etcd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Etcd").field("info", &self.info).finish_non_exhaustive()
+    }
+}

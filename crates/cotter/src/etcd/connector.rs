@@ -1,0 +1,158 @@
+//! Opening connections.
+
+use super::SCHEME;
+use super::errors::Failure;
+use super::live::Live;
+use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
+use super::options::Options;
+use crate::backend::Host;
+use crate::net::{Stream, connect};
+use crate::{Error, ErrorKind, Result};
+use hyper::client::conn::http2;
+use hyper::rt::Executor;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tonic::body::Body;
+
+/// The members of a cluster, and how to log in.
+#[derive(Clone, Default)]
+pub(super) struct Cluster {
+    pub(super) hosts: Vec<(String, u16)>,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+}
+
+/// Opens connections to the members of one cluster.
+pub(super) struct Connector {
+    cluster: Cluster,
+    host: Host,
+    connect_timeout: Duration,
+    timeout: Duration,
+    /// True once the connections are to end.
+    closed: watch::Receiver<bool>,
+}
+
+/// The period at which a connection with open requests is checked. A server drops a client that does it more often than
+/// every 5 seconds.
+const PING_PERIOD: Duration = Duration::from_secs(6);
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl Connector {
+    pub(super) fn new(
+        cluster: Cluster,
+        options: &Options,
+        host: Host,
+        closed: watch::Receiver<bool>,
+    ) -> Self {
+        let Options { connect_timeout, timeout, .. } = *options;
+        Self { cluster, host, connect_timeout, timeout, closed }
+    }
+
+    pub(super) fn hosts(&self) -> usize {
+        self.cluster.hosts.len()
+    }
+
+    /// Connects to a member that answers and knows a leader: the first one from `first` on.
+    pub(super) async fn open(&self, first: usize) -> Result<Live> {
+        let mut failed = None;
+        for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
+            let limit = self.connect_timeout + self.timeout;
+            let elapsed = || timed_out(self.connect_timeout);
+            match timeout(limit, self.open_one(host)).await.unwrap_or_else(|_| Err(elapsed())) {
+                Ok(live) => return Ok(live),
+                // The same everywhere.
+                Err(e) if !e.is_retryable() => return Err(e),
+                Err(e) => failed = Some(e),
+            }
+        }
+        Err(failed.unwrap_or_else(|| timed_out(self.connect_timeout)))
+    }
+
+    async fn open_one(&self, host: usize) -> Result<Live> {
+        let (name, port) = &self.cluster.hosts[host];
+        let opening = timeout(self.connect_timeout, self.socket(name, *port)).await;
+        let stream =
+            opening.map_err(|_| timed_out(self.connect_timeout))?.map_err(|e| unreachable(e.to_string()))?;
+        let mut builder = http2::Builder::new(OnEngine(self.host.clone()));
+        builder.timer(TokioTimer::new()).keep_alive_interval(PING_PERIOD).keep_alive_timeout(PING_TIMEOUT);
+        let (sender, driver) = builder
+            .handshake::<_, Body>(TokioIo::new(stream))
+            .await
+            .map_err(|e| unreachable(e.to_string()))?;
+        let mut closed = self.closed.clone();
+        self.host.spawn(async move {
+            tokio::select! { _ = driver => {} _ = closed.wait_for(|closed| *closed) => {} }
+        });
+        let mut live = Live::new(sender, self.origin(host)?, host, self.timeout);
+        self.log_in(&mut live).await?;
+        Ok(live)
+    }
+
+    async fn socket(&self, host: &str, port: u16) -> io::Result<Box<dyn Stream>> {
+        let stream = connect(host, port).await?;
+        let Some(tls) = &self.cluster.tls else { return Ok(Box::new(stream)) };
+        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+        Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))
+    }
+
+    fn origin(&self, host: usize) -> Result<http::Uri> {
+        let (name, port) = &self.cluster.hosts[host];
+        let scheme = if self.cluster.tls.is_some() { "https" } else { "http" };
+        let authority =
+            if name.contains(':') { format!("[{name}]:{port}") } else { format!("{name}:{port}") };
+        let uri = http::Uri::builder().scheme(scheme).authority(authority).path_and_query("/").build();
+        uri.map_err(|e| crate::error::config(format!("the URL names a host that cannot be one: {e}")))
+    }
+
+    /// Logs in, and asks the member whether it is of use. It must be asked: a server that stands still accepts connections.
+    async fn log_in(&self, live: &mut Live) -> Result<()> {
+        if let Some(name) = self.cluster.user.clone() {
+            let password = self.cluster.password.clone().unwrap_or_default();
+            let question = AuthenticateRequest { name, password };
+            let answer: AuthenticateResponse =
+                live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(rejected)?;
+            live.log_in(
+                answer.token.parse().map_err(|_| unreachable("its login token cannot be sent back"))?,
+            );
+        }
+        let status: StatusResponse =
+            live.ask("/etcdserverpb.Maintenance/Status", StatusRequest {}).await.map_err(rejected)?;
+        if status.leader == 0 {
+            return Err(unreachable("it has no leader"));
+        }
+        Ok(())
+    }
+}
+
+/// Nothing was asked for yet, so nothing is unknown.
+fn rejected(failure: Failure) -> Error {
+    let error = Error::from(failure);
+    Error::new(error.kind(), error.to_string()).with_retryable(error.is_retryable()).with_backend(SCHEME)
+}
+
+fn unreachable(why: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {why}")).with_backend(SCHEME)
+}
+
+fn timed_out(after: Duration) -> Error {
+    let why = format!("the connection was not established within {after:?}");
+    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+}
+
+/// Runs the tasks of the driver on the engine.
+#[derive(Clone)]
+struct OnEngine(Host);
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for OnEngine {
+    fn execute(&self, task: F) {
+        self.0.spawn(task);
+    }
+}

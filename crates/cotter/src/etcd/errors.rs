@@ -1,0 +1,147 @@
+//! Translating errors of the server and the driver.
+
+use super::SCHEME;
+use crate::{Error, ErrorKind};
+use std::time::Duration;
+use tonic::{Code, Status};
+
+/// What the server says where it has refused a request before, or instead of, carrying it out. After any other error the
+/// request may have been carried out, or may still be: also after one that says that the request timed out, because a
+/// proposal is not taken back.
+const REFUSALS: &[&str] = &[
+    LEASE_NOT_FOUND,
+    OLD_AUTH_REVISION,
+    NO_LEADER,
+    "etcdserver: permission denied",
+    "etcdserver: invalid auth token",
+    "etcdserver: user name is empty",
+    "etcdserver: user name not found",
+    "etcdserver: authentication failed",
+    "etcdserver: authentication is not enabled",
+    "etcdserver: too many requests",
+    "etcdserver: request is too large",
+    "etcdserver: mvcc: database space exceeded",
+    "etcdserver: duplicate key given in txn request",
+    "etcdserver: too many operations in txn request",
+    "auth: ",
+];
+
+const LEASE_NOT_FOUND: &str = "etcdserver: requested lease not found";
+const NO_LEADER: &str = "etcdserver: no leader";
+/// Users or roles have changed since the connection has logged in.
+const OLD_AUTH_REVISION: &str = "etcdserver: revision of auth store is old";
+const INVALID_TOKEN: &str = "etcdserver: invalid auth token";
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server or the driver said so.
+    Status(Box<Status>),
+    /// No answer came in time.
+    Silence(Duration),
+    /// There was no connection to send it on.
+    NotSent(Error),
+}
+
+impl Failure {
+    /// Whether the request was not carried out, and never will be.
+    pub(super) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Status(status) => REFUSALS.iter().any(|said| status.message().starts_with(said)),
+            Self::Silence(_) => false,
+            Self::NotSent(_) => true,
+        }
+    }
+
+    /// Whether the lease of the request has ended.
+    pub(super) fn is_lease_not_found(&self) -> bool {
+        self.says(LEASE_NOT_FOUND)
+    }
+
+    /// Whether the login of the connection is no longer good, and a new one may be.
+    pub(super) fn is_stale_login(&self) -> bool {
+        self.says(INVALID_TOKEN) || self.says(OLD_AUTH_REVISION)
+    }
+
+    /// Whether another member of the cluster may answer where this one does not.
+    pub(super) fn is_of_this_member(&self) -> bool {
+        match self {
+            Self::Status(status) => {
+                self.is_stale_login()
+                    || matches!(
+                        status.code(),
+                        Code::Unavailable
+                            | Code::Unknown
+                            | Code::Cancelled
+                            | Code::Internal
+                            | Code::DeadlineExceeded
+                    )
+            }
+            Self::Silence(_) => true,
+            Self::NotSent(_) => false,
+        }
+    }
+
+    fn says(&self, what: &str) -> bool {
+        matches!(self, Self::Status(status) if status.message().starts_with(what))
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Status(Box::new(status))
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let is_refusal = failure.is_refusal();
+        let error = match failure {
+            Failure::NotSent(error) => return error,
+            Failure::Silence(after) => {
+                Self::new(ErrorKind::Unavailable, format!("no answer from the server within {after:?}"))
+            }
+            Failure::Status(status) => explain(&status, is_refusal).with_source(*status),
+        };
+        let error = error.with_backend(SCHEME);
+        if is_refusal { error } else { error.with_outcome_unknown() }
+    }
+}
+
+fn explain(status: &Status, is_refusal: bool) -> Error {
+    let said = status.message();
+    let temporary = [LEASE_NOT_FOUND, NO_LEADER, OLD_AUTH_REVISION].iter().any(|why| said.starts_with(why));
+    match status.code() {
+        _ if temporary => {
+            Error::new(ErrorKind::Unavailable, format!("the server temporarily refuses requests: {said}"))
+        }
+        Code::PermissionDenied | Code::Unauthenticated => denied(said),
+        _ if said.contains("authentication failed") || said.starts_with("etcdserver: user name") => {
+            denied(said)
+        }
+        Code::ResourceExhausted if is_refusal => {
+            Error::new(ErrorKind::Unavailable, format!("the server temporarily refuses requests: {said}"))
+        }
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange | Code::Unimplemented => {
+            Error::new(ErrorKind::Protocol, format!("the server reported an error: {said}"))
+        }
+        _ => Error::new(ErrorKind::Unavailable, format!("no answer from the server: {said}")),
+    }
+}
+
+fn denied(said: &str) -> Error {
+    Error::new(ErrorKind::Denied, format!("the server denied access: {said}"))
+}
+
+/// The error for an answer that the request cannot have.
+pub(super) fn unexpected(what: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}"))
+        .with_backend(SCHEME)
+        .with_outcome_unknown()
+}
+
+/// The error for a claim whose place went with its lease, or was deleted.
+pub(super) fn place_is_gone() -> Error {
+    let why = "the entry in the queue is gone: its lease has ended, or somebody deleted it";
+    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+}

@@ -1,0 +1,174 @@
+//! The leases of this process: one for each length in seconds, kept alive once for all claims of that length.
+//!
+//! # What proves a lease
+//! The lease lasts for its ttl after the *sending* of a keepalive that the leader has answered. A member that was the leader
+//! until a moment ago, and does not know better yet, answers too, and what it extends does not count. So a read follows each
+//! keepalive, on the same connection: only a majority can answer it, and if both answers are of one term, the member that
+//! has extended the lease was the leader when it did.
+//!
+//! # Requests in doubt
+//! A put whose answer never came may be carried out at any time later, as long as its lease lives, and here a lease lives as
+//! long as the process. So each put depends on the version of a key that counts the doubts about its lease. Whoever releases
+//! a claim whose put is in doubt increments it: after that, no put that was sent before can succeed.
+
+use super::SCHEME;
+use super::connection::Link;
+use super::errors::{Failure, unexpected};
+use super::messages::{
+    LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse, LeaseRevokeRequest,
+    LeaseRevokeResponse, RangeRequest, RangeResponse,
+};
+use super::names::Keys;
+use crate::backend::flight::Flight;
+use crate::sync::lock;
+use crate::{Error, ErrorKind, Moment, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The leases, by their length in seconds.
+pub(super) struct Leases {
+    link: Arc<Link>,
+    keys: Arc<Keys>,
+    classes: Mutex<HashMap<u64, Class>>,
+    /// How often puts of each lease were in doubt; 0 for leases that are not listed.
+    doubts: Mutex<HashMap<i64, i64>>,
+}
+
+#[derive(Default)]
+struct Class {
+    proof: Option<Proof>,
+    proving: Option<Flight<Proof>>,
+}
+
+/// A lease that lives for `ttl` after `as_of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub(super) lease: i64,
+    pub(super) as_of: Moment,
+    pub(super) ttl: Duration,
+}
+
+/// How often a keepalive is repeated that a former leader may have answered.
+const TRIES: usize = 3;
+
+/// Whole seconds, as the server counts leases.
+pub(super) fn seconds(ttl: Duration) -> u64 {
+    ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0)
+}
+
+impl Leases {
+    pub(super) fn new(link: Arc<Link>, keys: Arc<Keys>) -> Self {
+        Self { link, keys, classes: Mutex::default(), doubts: Mutex::default() }
+    }
+
+    /// Returns the lease of this length, proved no longer ago than a sixth of it.
+    pub(super) async fn proved(self: &Arc<Self>, seconds: u64) -> Result<Proof> {
+        let proving = {
+            let mut classes = lock(&self.classes);
+            let class = classes.entry(seconds).or_default();
+            let now = self.link.now();
+            if let Some(proof) = class.proof.filter(|proof| now.since(proof.as_of) < proof.ttl / 6) {
+                return Ok(proof);
+            }
+            let old = class.proof;
+            class.proving.get_or_insert_with(|| Flight::new(self.clone().prove(seconds, old))).clone()
+        };
+        proving.land().await
+    }
+
+    /// Forgets a lease that has ended.
+    pub(super) fn forget(&self, seconds: u64, lease: i64) {
+        let mut classes = lock(&self.classes);
+        if let Some(class) = classes.get_mut(&seconds)
+            && class.proof.is_some_and(|proof| proof.lease == lease)
+        {
+            class.proof = None;
+            lock(&self.doubts).remove(&lease);
+        }
+    }
+
+    pub(super) fn doubts(&self, lease: i64) -> i64 {
+        lock(&self.doubts).get(&lease).copied().unwrap_or_default()
+    }
+
+    /// Records how often puts of a lease were in doubt. The number never goes back.
+    pub(super) fn doubted(&self, lease: i64, times: i64) {
+        let mut doubts = lock(&self.doubts);
+        let known = doubts.entry(lease).or_default();
+        *known = times.max(*known);
+    }
+
+    async fn prove(self: Arc<Self>, seconds: u64, old: Option<Proof>) -> Result<Proof> {
+        let proved = match old.filter(|old| self.link.now() < old.as_of + old.ttl) {
+            None => self.grant(seconds).await,
+            Some(old) => match self.keep_alive(old).await {
+                Ok(Some(proof)) => Ok(proof),
+                Ok(None) => self.grant(seconds).await,
+                Err(e) => Err(e),
+            },
+        };
+        let mut classes = lock(&self.classes);
+        let class = classes.entry(seconds).or_default();
+        class.proving = None;
+        if let Ok(proof) = &proved {
+            class.proof = Some(*proof);
+        }
+        proved
+    }
+
+    async fn grant(&self, seconds: u64) -> Result<Proof> {
+        let as_of = self.link.now();
+        let ttl = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let question = LeaseGrantRequest { ttl };
+        let answer: LeaseGrantResponse = self.link.ask("/etcdserverpb.Lease/LeaseGrant", question).await?;
+        if !answer.error.is_empty() || answer.ttl < ttl {
+            return Err(unexpected("a lease that is shorter than the one that was asked for"));
+        }
+        Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl) })
+    }
+
+    /// `None` if the lease has ended.
+    async fn keep_alive(&self, old: Proof) -> Result<Option<Proof>> {
+        for _ in 0..TRIES {
+            let live = self.link.live().await?;
+            let (as_of, id) = (self.link.now(), old.lease);
+            let question = LeaseKeepAliveRequest { id };
+            let answer: LeaseKeepAliveResponse =
+                live.ask_once("/etcdserverpb.Lease/LeaseKeepAlive", question).await?;
+            if answer.id != id {
+                return Err(unexpected("a keepalive of another lease"));
+            }
+            // A lease that has ended is no error, it has no time left.
+            if answer.ttl <= 0 {
+                return Ok(None);
+            }
+            let key = self.keys.doubt(id);
+            let question = RangeRequest { key, keys_only: true, ..RangeRequest::default() };
+            let read: RangeResponse = live.ask("/etcdserverpb.KV/Range", question).await?;
+            let terms = (answer.header.map(|h| h.raft_term), read.header.map(|h| h.raft_term));
+            if terms.0.is_some() && terms.0 == terms.1 {
+                return Ok(Some(Proof { lease: id, as_of, ttl: whole(answer.ttl).min(old.ttl) }));
+            }
+        }
+        let why = "the cluster changes its leader again and again";
+        Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+    }
+
+    /// Ends all leases, and with them whatever is left of their claims.
+    pub(super) async fn end(&self) {
+        let classes = std::mem::take(&mut *lock(&self.classes));
+        for id in classes.into_values().filter_map(|class| class.proof).map(|proof| proof.lease) {
+            let question = LeaseRevokeRequest { id };
+            let revoked: Result<LeaseRevokeResponse, Failure> =
+                self.link.ask("/etcdserverpb.Lease/LeaseRevoke", question).await;
+            if revoked.is_err_and(|failure| !failure.is_lease_not_found()) {
+                return;
+            }
+        }
+    }
+}
+
+fn whole(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
+}

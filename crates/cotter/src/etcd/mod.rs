@@ -1,0 +1,97 @@
+//! Locks in an etcd cluster.
+//!
+//! Each claim is an entry of its own, attached to a lease of this process: a process that dies takes its entries with it. The
+//! entry that was created first holds the lock; each of the others waits for the end of the one before it.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `options` | the options and the hosts in a URL |
+//! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
+//! | `messages`, `requests` | the messages of etcd's API; building and reading them |
+//! | `errors` | translating errors of the server and the driver |
+//! | `names` | the keys of a name |
+//! | `leases`, `watches` | the leases of this process; watching keys |
+//! | `backend` | the contract |
+//! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
+
+mod acquire;
+mod backend;
+mod connection;
+mod connector;
+mod doubts;
+mod errors;
+mod leases;
+mod live;
+mod messages;
+mod names;
+mod options;
+mod renewal;
+mod requests;
+mod seats;
+mod waiting;
+mod watches;
+
+pub use options::Dialect;
+
+use crate::Result;
+use crate::backend::{Backend, Connect, Host};
+use async_trait::async_trait;
+use connector::Cluster;
+use options::Options;
+use std::fmt;
+use std::sync::Arc;
+
+/// The scheme that errors and `info()` name.
+const SCHEME: &str = "etcd";
+
+/// An etcd cluster.
+///
+/// Each client that is built on it has leases of its own, and loses its locks when it cannot keep them alive.
+#[derive(Clone)]
+pub struct Store {
+    cluster: Cluster,
+    options: Options,
+}
+
+impl Store {
+    /// Parses the URL of a store. Nothing is sent yet.
+    ///
+    /// The URL is `etcd://[user:password@]host[:port][,host[:port]…]`, with the members of one cluster, any of which may be
+    /// missing, and with any of these options in its query:
+    ///
+    /// | option | meaning | default |
+    /// |---|---|---|
+    /// | `dialect` | where the entries of a lock are: [`own`](Dialect::Own) or [`concurrency`](Dialect::Concurrency) | `own` |
+    /// | `prefix` | the prefix of all keys | `cotter` |
+    /// | `connect_timeout` | the time limit for opening a connection to one member | `2s` |
+    /// | `timeout` | the time limit for the answer to a request | `2s` |
+    /// | `tls` | `yes` for TLS with the authorities of the system | `yes` if a file is named |
+    /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
+    /// | `cert`, `key` | PEM files of a client certificate and its key | |
+    /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    ///
+    /// User name, password and options are percent-decoded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
+    pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
+        let (cluster, options) = options::parse(url.as_ref())?;
+        Ok(Self { cluster, options })
+    }
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let opened = backend::Etcd::open(&self.cluster, &self.options, host).await;
+        Ok(Arc::new(opened.map_err(|e| e.with_server(&self.options.instance))?))
+    }
+}
+
+/// Shows no password.
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! Extending grants: their leases are kept alive, and their entries are looked at.
+
+use super::acquire::Entry;
+use super::backend::Inner;
+use super::leases::{Proof, seconds};
+use super::messages::{Target, TxnRequest, TxnResponse};
+use super::requests::{MAX_OPERATIONS, TXN, equal, look, nested, put};
+use super::seats::Place;
+use crate::backend::{Extension, Grant};
+use crate::{LossCause, Result};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A grant of a batch: its number in it, and its seat.
+type Seated<'a> = (usize, &'a Grant, Place);
+
+impl Inner {
+    /// Extends grants to at least `ttl` from now: one keepalive for all that share a lease, one request for 100 entries.
+    pub(super) async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let mut answers: Vec<_> = grants.iter().map(|_| Ok(Extension::Lost(LossCause::Gone))).collect();
+        // By the lease that they have, and the length of the one that they need.
+        let mut classes: BTreeMap<(u64, u64), Vec<Seated<'_>>> = BTreeMap::new();
+        for (number, grant) in grants.iter().enumerate() {
+            if let Some(place) = self.seats.place(grant.claim.id) {
+                let class = (place.seconds, place.seconds.max(seconds(ttl)));
+                classes.entry(class).or_default().push((number, grant, place));
+            }
+        }
+        for ((_, wanted), members) in classes {
+            for some in members.chunks(MAX_OPERATIONS) {
+                match self.extend_some(some, wanted).await {
+                    Ok(some) => some.into_iter().for_each(|(number, answer)| answers[number] = Ok(answer)),
+                    Err(e) => some.iter().for_each(|(number, ..)| answers[*number] = Err(e.clone())),
+                }
+            }
+        }
+        answers
+    }
+
+    async fn extend_some(&self, some: &[Seated<'_>], wanted: u64) -> Result<Vec<(usize, Extension)>> {
+        let proof = self.leases.proved(wanted).await?;
+        let to_longer = some.iter().any(|(.., place)| place.seconds != wanted);
+        let each = |(_, grant, place): &Seated<'_>| match to_longer {
+            true => self.put_on(grant, *place, proof),
+            false => look(self.keys.entry(&grant.claim)),
+        };
+        let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(some.iter().map(each).collect())).await?;
+        let mut answers = Vec::with_capacity(some.len());
+        for (at, (number, grant, place)) in some.iter().enumerate() {
+            let is_there = match to_longer {
+                true => answer.has_succeeded(at),
+                false => answer.found(at).first().is_some_and(|kv| place.is_of(kv.into(), proof)),
+            };
+            if is_there && to_longer {
+                self.seats.moved(grant.claim.id, proof.lease, wanted);
+            }
+            let extended = Extension::extended(proof.as_of, Some(proof.ttl));
+            answers.push((*number, if is_there { extended } else { Extension::Lost(LossCause::Gone) }));
+        }
+        Ok(answers)
+    }
+
+    /// Attaches an entry to another lease. Its place and its token stay.
+    fn put_on(&self, grant: &Grant, place: Place, proof: Proof) -> super::messages::Operation {
+        let key = self.keys.entry(&grant.claim);
+        let is_ours = equal(key.clone(), Target::Created(place.revision));
+        nested(vec![is_ours], vec![put(key, self.value(&grant.claim).as_bytes(), proof.lease)])
+    }
+}
+
+impl Place {
+    /// Whether the entry is that of the seat, and the lease that was proved is the one that it is attached to.
+    fn is_of(&self, entry: Entry, proof: Proof) -> bool {
+        entry.revision == self.revision && entry.lease == proof.lease
+    }
+}

@@ -1,0 +1,104 @@
+//! Building requests, and reading their answers.
+
+use super::messages::{
+    ASCENDING, BY_CREATION, Compare, DESCENDING, DeleteRequest, KeyValue, Operation, Outcome, PutRequest,
+    RangeRequest, Request, Response, Target, TxnRequest, TxnResponse,
+};
+use super::names::Line;
+
+pub(super) const TXN: &str = "/etcdserverpb.KV/Txn";
+/// A server refuses transactions of more than 128 operations.
+pub(super) const MAX_OPERATIONS: usize = 100;
+
+fn operation(request: Request) -> Operation {
+    Operation { request: Some(request) }
+}
+
+pub(super) fn put(key: Vec<u8>, value: &[u8], lease: i64) -> Operation {
+    operation(Request::Put(PutRequest { key, value: value.to_vec(), lease }))
+}
+
+pub(super) fn delete(key: Vec<u8>) -> Operation {
+    operation(Request::Delete(DeleteRequest { key, range_end: Vec::new() }))
+}
+
+/// Asks for one key, without its value.
+pub(super) fn look(key: Vec<u8>) -> Operation {
+    operation(Request::Range(RangeRequest { key, keys_only: true, ..RangeRequest::default() }))
+}
+
+/// Asks for the first entry of a line.
+pub(super) fn first(line: &Line) -> Operation {
+    some(line, ASCENDING, 1, 0)
+}
+
+/// Asks for the last entries of a line: at most `limit`, the last one first. With a revision, only for those that were
+/// created up to then.
+pub(super) fn last(line: &Line, limit: i64, up_to: i64) -> Operation {
+    some(line, DESCENDING, limit, up_to)
+}
+
+fn some(line: &Line, sort_order: i32, limit: i64, max_create_revision: i64) -> Operation {
+    operation(Request::Range(RangeRequest {
+        key: line.start(),
+        range_end: line.end(),
+        limit,
+        sort_order,
+        sort_target: BY_CREATION,
+        keys_only: true,
+        max_create_revision,
+    }))
+}
+
+/// A transaction inside a transaction.
+pub(super) fn nested(compare: Vec<Compare>, success: Vec<Operation>) -> Operation {
+    operation(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
+}
+
+/// True if the key has this value of the target; 0 for a key that is not there.
+pub(super) fn equal(key: Vec<u8>, with: Target) -> Compare {
+    Compare { result: 0, target: with.number(), key, with: Some(with), range_end: Vec::new() }
+}
+
+/// True if the line is empty.
+pub(super) fn empty(line: &Line) -> Compare {
+    Compare { range_end: line.end(), ..equal(line.start(), Target::Created(0)) }
+}
+
+impl TxnRequest {
+    /// Operations without a condition.
+    pub(super) fn of(success: Vec<Operation>) -> Self {
+        Self { success, ..Self::default() }
+    }
+}
+
+impl TxnResponse {
+    /// The revision of the store after the transaction: that of all its changes, if it made any.
+    pub(super) fn revision(&self) -> i64 {
+        self.header.as_ref().map_or(0, |header| header.revision)
+    }
+
+    /// The keys that the operation with this number has found.
+    pub(super) fn found(&self, number: usize) -> &[KeyValue] {
+        match self.responses.get(number) {
+            Some(Outcome { response: Some(Response::Range(range)) }) => &range.kvs,
+            _ => &[],
+        }
+    }
+
+    /// The number of keys that the operation with this number has deleted.
+    pub(super) fn deleted(&self, number: usize) -> i64 {
+        match self.responses.get(number) {
+            Some(Outcome { response: Some(Response::Delete(delete)) }) => delete.deleted,
+            _ => 0,
+        }
+    }
+
+    /// Whether the conditions of the nested transaction with this number were true.
+    pub(super) fn has_succeeded(&self, number: usize) -> bool {
+        matches!(
+            self.responses.get(number),
+            Some(Outcome { response: Some(Response::Txn(txn)) }) if txn.succeeded
+        )
+    }
+}

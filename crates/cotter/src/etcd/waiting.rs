@@ -1,0 +1,99 @@
+//! Waiting in the queue of a name for the end of the entry before one's own.
+
+use super::acquire::{Entry, Standing};
+use super::backend::Inner;
+use super::errors::place_is_gone;
+use super::leases::seconds;
+use super::watches::Watched;
+use crate::backend::poll::Attempt;
+use crate::backend::{Claim, Grant};
+use crate::{Error, Moment, Result};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// A claim whose entry is in the queue. If it is dropped before the grant, `release` removes the entry.
+pub(super) struct Waiting<'a> {
+    inner: &'a Arc<Inner>,
+    claim: &'a Claim,
+    own: Entry,
+    woken: Arc<Notify>,
+    /// The entry before the own one, and its watch.
+    ahead: (Vec<u8>, Watched),
+    /// The end of the lease as it was last proved.
+    lasts: Moment,
+    period: Duration,
+}
+
+/// The pause after a request that failed.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+impl<'a> Waiting<'a> {
+    pub(super) fn behind(inner: &'a Arc<Inner>, claim: &'a Claim, own: Entry, ahead: Vec<u8>) -> Self {
+        let woken = Arc::default();
+        let ahead = watch(inner, ahead, &woken);
+        let mut waiting =
+            Self { inner, claim, own, woken, ahead, lasts: Moment::ZERO, period: Duration::ZERO };
+        waiting.period = waiting.calm_period();
+        waiting
+    }
+
+    /// Less than the time for which a lease is proved, so that it is kept alive.
+    fn calm_period(&self) -> Duration {
+        Duration::from_secs(seconds(self.claim.ttl)) / 4
+    }
+
+    async fn look(&mut self) -> Result<Standing> {
+        // The place dies with its lease.
+        let proof = self.inner.leases.proved(seconds(self.claim.ttl)).await?;
+        self.lasts = proof.as_of + proof.ttl;
+        self.inner.look_before(self.claim, self.own).await
+    }
+
+    /// A request that fails does not cost the place, as long as the lease lives.
+    fn failed(&mut self, e: Error) -> Result<Option<Grant>> {
+        if e.is_retryable() && self.inner.link.now() < self.lasts {
+            self.period = RETRY_PAUSE;
+            return Ok(None);
+        }
+        Err(e.with_outcome_unknown())
+    }
+}
+
+/// Watches from now on. As soon as the server does, it wakes: the entry may have been deleted before. A watch of the past
+/// would not need that, but is served with delay as soon as anything else was written.
+fn watch(inner: &Inner, ahead: Vec<u8>, woken: &Arc<Notify>) -> (Vec<u8>, Watched) {
+    let watched = inner.watches.wait_for(ahead.clone(), woken);
+    (ahead, watched)
+}
+
+impl Attempt for Waiting<'_> {
+    type Done = Grant;
+
+    async fn attempt(&mut self) -> Result<Option<Grant>> {
+        let standing = match self.look().await {
+            Ok(standing) => standing,
+            Err(e) => return self.failed(e),
+        };
+        self.period = self.calm_period();
+        match standing {
+            Standing::Holds(entry) => self.inner.grant(self.claim, entry).await.map(Some),
+            Standing::Behind(_, ahead) => {
+                if self.ahead.0 != ahead {
+                    self.ahead = watch(self.inner, ahead, &self.woken);
+                }
+                Ok(None)
+            }
+            Standing::Gone | Standing::Refused => Err(place_is_gone()),
+        }
+    }
+
+    fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.woken.clone().notified_owned())
+    }
+
+    fn period(&self) -> Duration {
+        self.period
+    }
+}

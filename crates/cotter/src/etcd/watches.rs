@@ -1,0 +1,198 @@
+//! Watching keys, all over one stream of the connection.
+
+use super::connection::Link;
+use super::messages::{NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest, WatchResponse};
+use crate::LossCause;
+use crate::backend::{Backoff, Session};
+use crate::sync::lock;
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tonic::Streaming;
+
+/// The watches of one connection.
+pub(super) struct Watches {
+    link: Arc<Link>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last: i64,
+    open: HashMap<i64, Watch>,
+    /// To the stream, while there is one.
+    orders: Option<mpsc::UnboundedSender<WatchRequest>>,
+    is_running: bool,
+}
+
+struct Watch {
+    key: Vec<u8>,
+    /// The first revision that is of interest; 0 for what comes from now on.
+    from: i64,
+    tell: Tell,
+}
+
+/// Who is told.
+#[derive(Clone)]
+enum Tell {
+    /// Whoever waits for the end of a key. Told when the server watches it, when it is deleted, and whenever that may have
+    /// been missed.
+    Waiter(Arc<Notify>),
+    /// The session of a grant, which is lost when its entry is deleted.
+    Holder(Session),
+}
+
+/// A key that is watched until this is dropped.
+pub(super) struct Watched {
+    watches: Arc<Watches>,
+    id: i64,
+}
+
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
+const DELETE: i32 = 1;
+
+impl Watches {
+    pub(super) fn new(link: Arc<Link>) -> Self {
+        Self { link, state: Mutex::default() }
+    }
+
+    /// Notifies `waiter` once the server watches the key, and when the key has been deleted after that.
+    pub(super) fn wait_for(self: &Arc<Self>, key: Vec<u8>, waiter: &Arc<Notify>) -> Watched {
+        self.add(Watch { key, from: 0, tell: Tell::Waiter(waiter.clone()) })
+    }
+
+    /// Loses the session when the entry that was created at this revision is deleted.
+    pub(super) fn guard(self: &Arc<Self>, key: Vec<u8>, revision: i64, session: &Session) -> Watched {
+        self.add(Watch { key, from: revision + 1, tell: Tell::Holder(session.clone()) })
+    }
+
+    fn add(self: &Arc<Self>, watch: Watch) -> Watched {
+        let mut state = lock(&self.state);
+        state.last += 1;
+        let id = state.last;
+        state.send(watch.order(id));
+        state.open.insert(id, watch);
+        if !std::mem::replace(&mut state.is_running, true) {
+            let (this, closed) = (self.clone(), self.link.until_closed());
+            self.link.host().spawn(async move {
+                tokio::select! { () = this.run() => {} () = closed => {} }
+            });
+        }
+        Watched { watches: self.clone(), id }
+    }
+
+    /// Reads what the server says, over one stream after another.
+    async fn run(&self) {
+        let mut backoff = BACKOFF;
+        loop {
+            if let Ok(live) = self.link.live().await {
+                let opened = live.stream("/etcdserverpb.Watch/Watch", self.begin()).await;
+                match opened {
+                    Ok(answers) => {
+                        backoff.reset();
+                        self.read(answers).await;
+                        live.retire();
+                    }
+                    Err(failure) if failure.is_of_this_member() => live.retire(),
+                    Err(_) => {}
+                }
+            }
+            if self.interrupted() {
+                return;
+            }
+            tokio::time::sleep(backoff.pause()).await;
+        }
+    }
+
+    /// The orders of a new stream: all that is watched now, and what comes.
+    fn begin(&self) -> Orders {
+        let (sender, orders) = mpsc::unbounded_channel();
+        let mut state = lock(&self.state);
+        state.orders = Some(sender);
+        let all: Vec<_> = state.open.iter().map(|(id, watch)| watch.order(*id)).collect();
+        all.into_iter().for_each(|order| state.send(order));
+        Orders(orders)
+    }
+
+    async fn read(&self, mut answers: Streaming<WatchResponse>) {
+        while let Ok(Some(answer)) = answers.message().await {
+            if !self.on(&answer) {
+                return;
+            }
+        }
+    }
+
+    /// Returns false if the stream is of no use any more.
+    fn on(&self, answer: &WatchResponse) -> bool {
+        let mut state = lock(&self.state);
+        let Some(watch) = state.open.get_mut(&answer.watch_id) else { return true };
+        let is_deleted = answer.events.iter().any(|event| event.kind == DELETE);
+        match (&watch.tell, answer.canceled) {
+            (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.notify_one(),
+            (Tell::Holder(session), false) if is_deleted => session.lose(LossCause::Gone),
+            (_, false) => {}
+            // The history since the grant is gone: a renewal notices what has happened then.
+            (Tell::Holder(_), true) if answer.compact_revision > 0 => {
+                watch.from = 0;
+                let order = watch.order(answer.watch_id);
+                state.send(order);
+            }
+            (_, true) => return false,
+        }
+        true
+    }
+
+    /// Between two streams everything may have happened. Returns true if nobody watches anything any more.
+    fn interrupted(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.orders = None;
+        for watch in state.open.values() {
+            if let Tell::Waiter(waiter) = &watch.tell {
+                waiter.notify_one();
+            }
+        }
+        state.is_running = !state.open.is_empty();
+        !state.is_running
+    }
+}
+
+impl State {
+    fn send(&self, order: WatchRequest) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+    }
+}
+
+impl Watch {
+    fn order(&self, watch_id: i64) -> WatchRequest {
+        let (key, start_revision) = (self.key.clone(), self.from);
+        let create =
+            WatchCreate { key, start_revision, filters: vec![NO_PUT], watch_id, ..WatchCreate::default() };
+        WatchRequest { order: Some(WatchOrder::Create(create)) }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let mut state = lock(&self.watches.state);
+        if state.open.remove(&self.id).is_some() {
+            let cancel = WatchCancel { watch_id: self.id };
+            state.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
+        }
+    }
+}
+
+/// The requests of a stream.
+struct Orders(mpsc::UnboundedReceiver<WatchRequest>);
+
+impl futures_core::Stream for Orders {
+    type Item = WatchRequest;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<WatchRequest>> {
+        self.0.poll_recv(cx)
+    }
+}

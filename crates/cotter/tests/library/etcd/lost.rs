@@ -1,0 +1,143 @@
+//! Losses that the store tells, and those that it cannot tell any more.
+
+use super::{keys, leases};
+use cotter::backend::{Leave, Until};
+use cotter::{Client, Lease, LossCause};
+use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::servers::Etcd;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// A third of the ttl would be 10 s: nobody waits for the next renewal.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_lease_that_is_revoked_is_a_loss_at_once() {
+    let server = Etcd::start(1);
+    let client = client(&server.url(""), TTL).await;
+    let (one, other) =
+        (client.mutex("one").lock().await.unwrap(), client.mutex("other").lock().await.unwrap());
+    let leases = leases(&server);
+    assert_eq!(leases.len(), 1, "locks of one length share a lease");
+    let start = Instant::now();
+    server.ctl(&["lease", "revoke", &leases[0]]);
+    for guard in [one, other] {
+        let lost = tokio::time::timeout(AT_ONCE, guard.lost()).await.expect("told at once");
+        assert_eq!(lost.cause, LossCause::Gone, "after {:?}", start.elapsed());
+        assert!(!guard.is_valid());
+    }
+    // The next lock has a lease that lives.
+    let guard = client.mutex("one").lock().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    guard.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn an_entry_that_is_deleted_is_a_loss_at_once() {
+    let server = Etcd::start(1);
+    let client = client(&server.url(""), TTL).await;
+    let (gone, stays) =
+        (client.mutex("gone").lock().await.unwrap(), client.mutex("stays").lock().await.unwrap());
+    server.ctl(&["del", "--prefix", "cotter/lock/gone/"]);
+    let lost = tokio::time::timeout(AT_ONCE, gone.lost()).await.expect("told at once");
+    assert_eq!(lost.cause, LossCause::Gone);
+    assert!(stays.is_valid());
+    stays.finish().await.unwrap();
+}
+
+/// The stream of the watches breaks with its member: what happens meanwhile is told after the next one is asked.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_loss_is_told_although_the_watch_has_moved_to_another_member() {
+    let mut server = Etcd::start(3);
+    let client = client(&server.url(""), TTL).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    // The first member of the URL is the one that it is connected to.
+    server.kill(0);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert!(guard.is_valid());
+    server.ctl(&["del", "--prefix", "cotter/lock/a/"]);
+    let lost = tokio::time::timeout(AT_ONCE, guard.lost()).await.expect("told at once");
+    assert_eq!(lost.cause, LossCause::Gone);
+}
+
+/// Whoever waits on a lease that has ended has no place any more, and is never granted the lock in it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_lease_that_ends_in_the_queue_is_an_error_and_never_a_grant() {
+    let server = Etcd::start(1);
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let held = claim("a", Duration::from_secs(20));
+    take(&one, &held).await;
+    let before = leases(&server);
+    let waiting = claim("a", TTL);
+    let wait = tokio::spawn({
+        let (other, waiting) = (other.clone(), waiting.clone());
+        async move { other.acquire(&waiting, Until::Forever).await }
+    });
+    eventually("it is in the queue", || keys(&server, "cotter/lock/a/").len() == 2).await;
+    for lease in leases(&server).iter().filter(|lease| !before.contains(lease)) {
+        server.ctl(&["lease", "revoke", lease]);
+    }
+    assert_eq!(keys(&server, "cotter/lock/a/").len(), 1);
+    one.release(&held, Leave::used(1)).await.unwrap();
+    let error = tokio::time::timeout(TTL, wait).await.expect("woken").unwrap().unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    assert!(keys(&server, "cotter/lock/a/").is_empty());
+}
+
+/// The same through a client, which starts over.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_wait_goes_on_after_its_lease_has_ended() {
+    let server = Etcd::start(1);
+    let (one, other) =
+        (client(&server.url(""), TTL).await, client(&server.url(""), Duration::from_secs(20)).await);
+    let held = one.mutex("a").lock().await.unwrap();
+    let before = leases(&server);
+    let mutex = other.mutex("a");
+    let wait = tokio::spawn(async move { mutex.lock().await });
+    eventually("it is in the queue", || keys(&server, "cotter/lock/a/").len() == 2).await;
+    for lease in leases(&server).iter().filter(|lease| !before.contains(lease)) {
+        server.ctl(&["lease", "revoke", lease]);
+    }
+    held.finish().await.unwrap();
+    let guard = tokio::time::timeout(TTL, wait).await.expect("granted").unwrap().unwrap();
+    guard.finish().await.unwrap();
+}
+
+/// The server stands still for longer than the lease: the guard ends by its own clock.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_guard_ends_by_itself_while_the_cluster_stands_still() {
+    let server = Etcd::start(1);
+    let url = server.url("timeout=500ms");
+    let client = Client::builder().url(&url).lease(Lease::renewed(Duration::from_secs(3)));
+    let client = client.connect().await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    server.stop(0);
+    let start = Instant::now();
+    guard.lost().await;
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    server.go_on(0);
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}
+
+/// A stopped member is left for the next one before any lock is lost.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_member_that_stands_still_costs_no_lock() {
+    let server = Etcd::start(3);
+    let client = client(&server.url("timeout=1s"), Duration::from_secs(9)).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    server.stop(0);
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    assert!(guard.is_valid(), "{:?}", guard.check());
+    let start = Instant::now();
+    client.mutex("b").lock().await.unwrap().finish().await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    server.go_on(0);
+    guard.finish().await.unwrap();
+}

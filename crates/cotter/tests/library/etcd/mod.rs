@@ -1,0 +1,22 @@
+//! What is particular to etcd.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `lost` | leases that are revoked, entries that are deleted, members that stand still |
+//! | `late` | puts that arrive after their release |
+
+mod late;
+mod lost;
+
+use cotter_testkit::servers::Etcd;
+
+/// The ids of all leases, as `etcdctl` writes them.
+fn leases(server: &Etcd) -> Vec<String> {
+    server.ctl(&["lease", "list"]).lines().skip(1).map(str::to_owned).collect()
+}
+
+/// The keys below a prefix.
+fn keys(server: &Etcd, prefix: &str) -> Vec<String> {
+    let all = server.ctl(&["get", "--prefix", "--keys-only", prefix]);
+    all.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
