@@ -106,7 +106,7 @@ impl From<ErrorKind> for Exit {
                 Self::Usage
             }
             ErrorKind::ForeignKey | ErrorKind::LimitMismatch | ErrorKind::Upgrade => Self::UsedOtherwise,
-            ErrorKind::Unavailable => Self::Unreachable,
+            ErrorKind::Unavailable | ErrorKind::NoQuorum => Self::Unreachable,
             ErrorKind::Lost => Self::Lost,
             ErrorKind::NotFound => Self::Free,
             ErrorKind::Denied => Self::Denied,

@@ -82,6 +82,17 @@ end";
     assert_eq!(queued(server, name), many);
 }
 
+/// Makes a server with keys of this prefix vote in a quorum at once, as `cotter doctor --init` does.
+///
+/// # Panics
+/// When it does not answer.
+pub fn enlist(server: &Redis, prefix: &str, longest_lease: u64) {
+    let info = server.command(&["INFO", "server"]);
+    let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).expect("it has one").trim();
+    let marker = format!("{run} {:014} {:016}", longest_lease * 1_000_000, 0);
+    server.command(&["SET", &format!("{prefix}:member"), &marker]);
+}
+
 /// Until it holds, or the test fails.
 ///
 /// # Panics

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use cotter::backend::{
-    Acquired, Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Notes, Release,
-    Session, Until,
+    Acquired, Admin, Backend, Claim, ClaimId, Connect, Extension, Grant, Host, Info, Leave, Member, Notes,
+    Release, Session, Until,
 };
 use cotter::clock::{Clock, Moment};
 use cotter::{Error, ErrorKind, LossCause, Name, Result};
@@ -221,6 +221,10 @@ impl Backend for SessionBackend {
 
     fn admin(&self) -> Option<&dyn Admin> {
         self.inner.admin()
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        None
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {

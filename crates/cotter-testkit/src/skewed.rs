@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use cotter::backend::{
-    Acquired, Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Member, Notes, Release,
+    Until,
 };
 use cotter::{Name, Result};
 use std::os::fd::OwnedFd;
@@ -100,6 +101,10 @@ impl Backend for SkewedBackend {
 
     fn admin(&self) -> Option<&dyn Admin> {
         self.inner.admin()
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        self.inner.member()
     }
 
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {

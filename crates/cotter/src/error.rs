@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Denied,
     /// The store cannot be reached, or is out of space.
     Unavailable,
+    /// Too few members of a [quorum](crate::quorum) can be reached, or vote.
+    NoQuorum,
     /// This store cannot do that.
     Unsupported,
     /// The place of the lock is taken by something that cotter did not write.
@@ -50,6 +52,7 @@ impl ErrorKind {
             Self::Config => "configuration",
             Self::Denied => "denied",
             Self::Unavailable => "unavailable",
+            Self::NoQuorum => "no quorum",
             Self::Unsupported => "unsupported",
             Self::ForeignKey => "foreign key",
             Self::LimitMismatch => "limit mismatch",
@@ -99,9 +102,10 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind. Only [`ErrorKind::Unavailable`] starts out as retryable.
+    /// An error of this kind. Only [`ErrorKind::Unavailable`] and [`ErrorKind::NoQuorum`] start out as
+    /// retryable.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let retryable = kind == ErrorKind::Unavailable;
+        let retryable = matches!(kind, ErrorKind::Unavailable | ErrorKind::NoQuorum);
         Self(Box::new(Inner {
             kind,
             message: message.into(),

@@ -1,7 +1,7 @@
 //! Polling several futures at once, without tasks.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// Polls all of the futures until all are done.
@@ -36,4 +36,29 @@ impl<F: Future + Unpin> Future for First<F> {
         });
         ready.map_or(Poll::Pending, Poll::Ready)
     }
+}
+
+/// Polls all of the futures until all are done, `enough` are, or `limit` completes. Drops the others. Also returns whether
+/// `limit` was reached.
+pub(crate) async fn enough<F: Future>(
+    futures: impl Iterator<Item = F>,
+    limit: impl Future<Output = ()>,
+    enough: impl Fn(&[Option<F::Output>]) -> bool,
+) -> (Vec<Option<F::Output>>, bool) {
+    let mut running: Vec<Option<Pin<Box<F>>>> = futures.map(|f| Some(Box::pin(f))).collect();
+    let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    let mut limit = pin!(limit);
+    let in_time = poll_fn(|cx| {
+        for (future, output) in running.iter_mut().zip(&mut done) {
+            if let Some(Poll::Ready(ready)) = future.as_mut().map(|f| f.as_mut().poll(cx)) {
+                (*future, *output) = (None, Some(ready));
+            }
+        }
+        if done.iter().all(Option::is_some) || enough(&done) {
+            return Poll::Ready(true);
+        }
+        limit.as_mut().poll(cx).map(|()| false)
+    });
+    let in_time = in_time.await;
+    (done, !in_time)
 }

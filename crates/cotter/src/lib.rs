@@ -115,6 +115,7 @@ mod shapes;
 pub mod backend;
 pub mod clock;
 pub mod memory;
+pub mod quorum;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

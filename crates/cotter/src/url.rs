@@ -1,5 +1,8 @@
 //! From a URL to a store.
 
+#[cfg(feature = "redis")]
+mod redlock;
+
 use crate::backend::Connect;
 use crate::error::config;
 use crate::{Result, memory};
@@ -20,6 +23,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
         #[cfg(feature = "etcd")]
         "etcd" => Ok(Arc::new(crate::etcd::Store::from_url(url)?)),
+        #[cfg(feature = "redis")]
+        "redlock" | "redlocks" => Ok(Arc::new(redlock::parse(scheme, rest)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
     }
 }

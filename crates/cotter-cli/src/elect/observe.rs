@@ -15,7 +15,7 @@ pub(super) async fn run(name: &str, store: &Chosen, console: &Console) -> Result
     loop {
         match observer.next().await {
             Ok(leader) => print(&name, leader.as_ref(), console)?,
-            Err(e) if e.kind() == ErrorKind::Unavailable => {
+            Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
                 console.warning(&format!("{name:?}: who leads is not known: {e}"));
             }
             Err(e) => return Err(e.into()),

@@ -105,7 +105,9 @@ impl<'a> WaitMonitor<'a> {
                     }
                     self.show(record.as_ref());
                 }
-                Ok(Err(error)) if error.kind() == ErrorKind::Unavailable => self.report_silence(Some(&error)),
+                Ok(Err(error)) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
+                    self.report_silence(Some(&error))
+                }
                 Ok(Err(_)) => self.show(None),
                 Err(_) => self.report_silence(None),
             }

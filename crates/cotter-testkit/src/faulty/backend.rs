@@ -3,13 +3,14 @@
 use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
-    Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, NoteAt, Notes, Page,
-    Release, Until,
+    Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, Member, NoteAt,
+    Notes, Page, Release, Until, Vote,
 };
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
 use std::future::Future;
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
@@ -57,6 +58,10 @@ impl FaultyBackend {
 
     fn inner_notes(&self) -> &dyn Notes {
         self.inner.notes().expect("asked for only where there are some")
+    }
+
+    fn inner_member(&self) -> &dyn Member {
+        self.inner.member().expect("asked for only where it is one")
     }
 
     fn inner_admin(&self) -> &dyn Admin {
@@ -154,6 +159,10 @@ impl Backend for FaultyBackend {
         self.inner.admin().map(|_| self as &dyn Admin)
     }
 
+    fn member(&self) -> Option<&dyn Member> {
+        self.inner.member().map(|_| self as &dyn Member)
+    }
+
     fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
         self.inner.descriptors(grant)
     }
@@ -192,5 +201,41 @@ impl Admin for FaultyBackend {
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         self.pass(Call::Look, self.inner_admin().diagnose()).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Member for FaultyBackend {
+    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
+        let fate = self.begin(Call::Acquire).await?;
+        if let Fate::Late(by) = fate {
+            let claim = claim.clone();
+            self.later(self.faults.lateness(by, claim.ttl), async move |inner| {
+                if let Some(member) = inner.member() {
+                    drop(member.take(&claim, at_least).await);
+                }
+            });
+            return Err(unknown());
+        }
+        let answer = self.inner_member().take(claim, at_least).await;
+        self.faults.end(&*self.clock).await;
+        if fate == Fate::Through { answer } else { Err(unknown()) }
+    }
+
+    async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>> {
+        self.pass(Call::Raise, self.inner_member().raise(grant, at_least)).await
+    }
+
+    fn freed(&self, name: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.inner_member().freed(name)
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        self.pass(Call::Look, self.inner_member().identity()).await
+    }
+
+    async fn enlist(&self) -> Result<()> {
+        self.pass(Call::Look, self.inner_member().enlist()).await
     }
 }

@@ -20,6 +20,8 @@ pub enum Call {
     Release,
     /// `downgrade`.
     Change,
+    /// The second phase of a quorum.
+    Raise,
     /// Everything about notes.
     Note,
     /// `list`, `evict`, `diagnose`, `time`.

@@ -3,7 +3,7 @@
 /// The page, which is tested word by word.
 const PAGE: &str = include_str!("../../../../docs/stores.md");
 
-const MODES: [&str; 3] = ["native", "plain", "getset"];
+const MODES: [&str; 4] = ["native", "quorum", "plain", "getset"];
 
 /// The rule of a mode as the page prints it, word by word: `ACL SETUSER`, the name of the user, and its permissions.
 ///
@@ -25,10 +25,11 @@ fn user(mode: &str) -> String {
 /// has an example; here they are all keys.
 pub(super) fn settings() -> Vec<String> {
     let setting = |mode| {
-        let permission = |word: &&'static str| match word.starts_with('~') && mode != "native" {
-            true => "~*",
-            false => *word,
-        };
+        let permission =
+            |word: &&'static str| match word.starts_with('~') && matches!(mode, "plain" | "getset") {
+                true => "~*",
+                false => *word,
+            };
         let words = acl_rule(mode).iter().skip(2).map(permission).map(str::to_owned).collect::<Vec<_>>();
         [vec!["--user".to_owned()], words].concat()
     };
@@ -37,7 +38,8 @@ pub(super) fn settings() -> Vec<String> {
 
 /// User name and password for a URL with these options, with the sign behind them.
 pub(super) fn credentials(options: &str) -> String {
-    let mode = options.split('&').find_map(|option| option.strip_prefix("mode=")).unwrap_or("native");
+    let value = |key| options.split('&').find_map(|option| option.strip_prefix(key));
+    let mode = value("mode=").or(value("prefix=cotter:")).unwrap_or("native");
     let rule = acl_rule(mode);
     let password = rule.iter().find_map(|word| word.strip_prefix('>')).expect("a password");
     format!("{}:{password}@", rule[2])

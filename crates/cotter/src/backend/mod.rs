@@ -50,7 +50,9 @@
 //! | `session` | a liveness domain that grants share |
 //! | `notes` | small values beside a name |
 //! | `admin` | inspecting and evicting locks |
+//! | `member` | what a quorum asks of each of its members |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
+//! | `pace` | pauses where the store has no queue, and resting for the benefit of others |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
 //! | `tokens` | reserving fencing tokens |
 //! | `by_claim` | maps keyed by claim id |
@@ -64,7 +66,9 @@ pub mod flight;
 mod host;
 pub mod inflight;
 mod info;
+mod member;
 mod notes;
+pub(crate) mod pace;
 pub mod poll;
 mod session;
 pub mod tokens;
@@ -79,6 +83,7 @@ pub use host::Host;
 pub(crate) use host::Spawn;
 pub(crate) use info::Feature;
 pub use info::{Capabilities, Info, Level};
+pub use member::{Member, Vote};
 pub use notes::{Note, NoteAt, Notes};
 pub(crate) use session::OnLoss;
 pub use session::Session;
@@ -178,6 +183,11 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Returns the interface of a quorum to its members, if this store can be one.
+    fn member(&self) -> Option<&dyn Member> {
+        None
+    }
+
     /// Returns duplicates of the file descriptors that this grant depends on, if any; see
     /// [`Guard::descriptors`](crate::Guard::descriptors).
     ///
@@ -192,4 +202,4 @@ pub trait Backend: Debug + Send + Sync + 'static {
 
 /// Fails to compile if the traits are no longer usable as trait objects.
 #[allow(dead_code, reason = "it only has to compile")]
-fn object_safe(_: &dyn Connect, _: &dyn Backend, _: &dyn Notes, _: &dyn Admin) {}
+fn object_safe(_: &dyn Connect, _: &dyn Backend, _: &dyn Notes, _: &dyn Admin, _: &dyn Member) {}

@@ -25,6 +25,20 @@ pub fn reserve(last: u64, clock: u64, turns: u16) -> (u64, u16) {
     (first, turns.clamp(1, most))
 }
 
+/// Reserves the next block of tokens at a [member of a quorum](super::Member): as [`reserve`], but the clock is only where
+/// a new counter begins, so that the counters of several members agree. The block begins at `at_least` or later.
+///
+/// ```
+/// use cotter::backend::tokens::reserve_next;
+/// assert_eq!(reserve_next(0, 1_000, 0, 8), (1_000, 8));
+/// assert_eq!(reserve_next(1_007, 5_000, 0, 8), (1_008, 8));
+/// assert_eq!(reserve_next(1_007, 5_000, 2_000, 8), (2_000, 8));
+/// ```
+pub fn reserve_next(last: u64, clock: u64, at_least: u64, turns: u16) -> (u64, u16) {
+    let (first, turns) = reserve(last, clock, turns);
+    (if last == 0 { first } else { last + 1 }.max(at_least), turns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::reserve;

@@ -122,7 +122,9 @@ impl Core {
         let core = self.clone();
         self.engine.spawn(async move {
             let answer = match core.backend.time().await {
-                Err(e) if e.kind() == ErrorKind::Unavailable => Err(core.at_the_server(e)),
+                Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
+                    Err(core.at_the_server(e))
+                }
                 _ => {
                     core.hear();
                     Ok(())

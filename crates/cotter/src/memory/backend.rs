@@ -4,7 +4,8 @@ use super::state::{Held, Lock};
 use super::{MIN_TTL, Now, Shared};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Notes, Release,
+    Until,
 };
 use crate::{Clock, Error, Moment, Name, Result};
 use async_trait::async_trait;
@@ -62,7 +63,7 @@ impl Memory {
     }
 
     /// Runs a request on the lock of a claim. The grant counts from the client's time before the request.
-    fn request(
+    pub(super) fn request(
         &self,
         claim: &Claim,
         request: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
@@ -147,7 +148,9 @@ impl Backend for Memory {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        Ok(self.shared.with(&claim.name, |lock, now| lock.release(claim.id, leave, now)))
+        let released = self.shared.with(&claim.name, |lock, now| lock.release(claim.id, leave, now));
+        self.shared.freed.notify_waiters();
+        Ok(released)
     }
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
@@ -176,6 +179,10 @@ impl Backend for Memory {
     }
 
     fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
         Some(self)
     }
 }

@@ -6,9 +6,11 @@
 //! | `backend` | the contract, and waiting |
 //! | `notes` | notes beside names |
 //! | `admin` | listing and evicting |
+//! | `member` | being a member of a quorum |
 
 mod admin;
 mod backend;
+mod member;
 mod notes;
 mod state;
 
@@ -22,6 +24,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
 
 /// A store in the memory of this process.
 ///
@@ -53,8 +56,8 @@ impl Store {
     pub fn new() -> Self {
         static STORES: AtomicU64 = AtomicU64::new(1);
         let number = STORES.fetch_add(1, Ordering::Relaxed);
-        let (time, locks, notes) = (OnceLock::new(), Mutex::default(), Arc::default());
-        Self(Arc::new(Shared { number, time, locks, notes }))
+        let (time, locks, notes, freed) = (OnceLock::new(), Mutex::default(), Arc::default(), Arc::default());
+        Self(Arc::new(Shared { number, time, locks, notes, freed }))
     }
 }
 
@@ -75,6 +78,8 @@ struct Shared {
     time: OnceLock<Time>,
     locks: Mutex<HashMap<Name, Lock>>,
     notes: Arc<NoteTable>,
+    /// Notified when a name is released.
+    freed: Arc<Notify>,
 }
 
 /// The store's own time: the time of day when the first client connected, advanced by that client's clock.

@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
+/// The time for which a counter of a quorum outlives the instant that its value names.
+const COUNTER_LASTS: Duration = Duration::from_secs(86_400);
+
 /// The lock on one name.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
@@ -15,6 +18,8 @@ pub(super) struct Lock {
     last: u64,
     pub(super) holders: Vec<Held>,
     queue: VecDeque<Queued>,
+    /// It is granted by a quorum: the counter must last, because it does not begin at the clock at every grant.
+    is_member: bool,
     /// The claims that were evicted at once, for as long as their leases would have lasted, so that their holders learn
     /// the cause.
     evicted: Vec<(ClaimId, Moment)>,
@@ -48,19 +53,39 @@ impl Lock {
                 break;
             }
             let Queued { claim, woken } = self.queue.pop_front().expect("there is a first one");
-            self.grant(&claim, now);
+            self.grant(0, &claim, now);
             woken.notify_one();
         }
     }
 
     /// Returns the grant of this claim, or a new one if the name is free and has no waiters.
     pub(super) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
+        self.take_from(0, claim, now)
+    }
+
+    /// The same for a member of a quorum, where the clock counts only if the counter is new.
+    pub(super) fn take_at_least(&mut self, at_least: u64, claim: &Claim, now: Now) -> Result<Option<Held>> {
+        self.is_member = true;
+        let taken = self.take_from(at_least, claim, now)?;
+        Ok(taken.map(|held| self.raise(held.claim.id, at_least).unwrap_or(held)))
+    }
+
+    /// Raises the first token of what a claim holds, and the counter with it.
+    pub(super) fn raise(&mut self, id: ClaimId, at_least: u64) -> Option<Held> {
+        let held = self.held_mut(id)?;
+        held.number = held.number.max(at_least);
+        let held = held.clone();
+        self.last = self.last.max(held.number + u64::from(held.turns) - 1);
+        Some(held)
+    }
+
+    fn take_from(&mut self, at_least: u64, claim: &Claim, now: Now) -> Result<Option<Held>> {
         if let Some(held) = self.held(claim.id) {
             return Ok(Some(held.clone()));
         }
         self.check_use(claim.mode)?;
         if self.queue.is_empty() && self.admits(claim.mode) {
-            return Ok(Some(self.grant(claim, now)));
+            return Ok(Some(self.grant(at_least, claim, now)));
         }
         Ok(None)
     }
@@ -83,8 +108,11 @@ impl Lock {
         Ok(taken)
     }
 
-    fn grant(&mut self, claim: &Claim, now: Now) -> Held {
-        let (number, turns) = tokens::reserve(self.last, now.micros, claim.turns);
+    fn grant(&mut self, at_least: u64, claim: &Claim, now: Now) -> Held {
+        let (number, turns) = match self.is_member {
+            true => tokens::reserve_next(self.last, now.micros, at_least, claim.turns),
+            false => tokens::reserve(self.last, now.micros, claim.turns),
+        };
         self.last = number + u64::from(turns) - 1;
         let (ends, since) = (now.at + claim.ttl, now.at);
         let held = Held { claim: claim.clone(), number, turns, ends, since, evicted: false };
@@ -255,7 +283,8 @@ impl Lock {
     /// Returns true if the name can be forgotten: it is free and the clock has passed its last token.
     pub(super) fn is_forgettable(&self, now: Now) -> bool {
         let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_empty());
-        !is_used && self.last < now.micros
+        let lasts = if self.is_member { COUNTER_LASTS.as_micros() as u64 } else { 0 };
+        !is_used && self.last + lasts < now.micros
     }
 }
 

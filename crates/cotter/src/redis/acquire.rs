@@ -32,30 +32,41 @@ impl<'a> IfBusy<'a> {
     }
 }
 
+/// What a claim wants, as the scripts take it.
+pub(super) struct Wanted {
+    id: [u8; 32],
+    ttl: [u8; 14],
+    turns: [u8; 5],
+    /// `None` if it wants the name for itself.
+    pub(super) share: Option<String>,
+    px: String,
+}
+
+impl Wanted {
+    pub(super) fn args<'a>(&'a self, claim: &'a Claim, retain: &'a str) -> [&'a [u8]; 6] {
+        let label = self.share.as_ref().map_or(claim.label.as_bytes(), String::as_bytes);
+        [&self.id, &self.ttl, &self.turns, label, self.px.as_bytes(), retain.as_bytes()]
+    }
+}
+
 impl Native {
+    pub(super) fn wanted(&self, claim: &Claim) -> Wanted {
+        let (id, ttl, turns) = (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)));
+        Wanted { id, ttl, turns, share: share(claim), px: self.px(claim.ttl) }
+    }
+
     /// Sends one acquire request. Returns the answer and the time of sending.
     pub(super) async fn request(&self, claim: &Claim, if_busy: IfBusy<'_>) -> Result<(Answer, Moment)> {
         let live = self.link.live().await?;
-        let (id, ttl, turns, px) =
-            (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)), self.px(claim.ttl));
         let (silence, period) = (micros(max_silence(claim)), micros(poll_period(claim)));
         let stays = matches!(if_busy, IfBusy::Stay(_));
         let known: &[u8] = if stays { b"1" } else { b"" };
-        let wanted = share(claim);
-        let args: [&[u8]; 10] = [
-            &id,
-            &ttl,
-            &turns,
-            wanted.as_ref().map_or(claim.label.as_bytes(), String::as_bytes),
-            px.as_bytes(),
-            self.retain.as_bytes(),
-            if_busy.channel().unwrap_or_default().as_bytes(),
-            &silence,
-            &period,
-            known,
-        ];
-        let args = if if_busy.channel().is_some() { &args[..] } else { &args[..6] };
-        let script = match (wanted.is_some(), stays) {
+        let wanted = self.wanted(claim);
+        let mut args = wanted.args(claim, &self.retain).to_vec();
+        if let Some(channel) = if_busy.channel() {
+            args.extend([channel.as_bytes(), &silence, &period, known]);
+        }
+        let script = match (wanted.share.is_some(), stays) {
             (false, false) => &script::ACQUIRE,
             (false, true) => &script::ACQUIRE_AGAIN,
             (true, false) => &script::SHARE,
@@ -64,7 +75,7 @@ impl Native {
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let keys = self.keys.of(&claim.name);
-        let answer = script.run(&live, &keys.all(), args).await;
+        let answer = script.run(&live, &keys.all(), &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
         let answer = match answer {
             Ok(answer) => parse(claim, self.finish(&live, &keys, &answer).await),
@@ -117,7 +128,7 @@ fn share(claim: &Claim) -> Option<String> {
 }
 
 /// Parses an answer, which may be that the name is in use in another way.
-fn parse(claim: &Claim, answer: &str) -> Result<Answer> {
+pub(super) fn parse(claim: &Claim, answer: &str) -> Result<Answer> {
     if let Some(other) = use_of_name(answer) {
         return Err(claim.mode.mismatch(other).with_backend(SCHEME).with_name(&claim.name));
     }

@@ -12,8 +12,8 @@ use super::wake::Subscription;
 use super::{SCHEME, Shared};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes,
-    Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Member, Mode,
+    Notes, Release, Until,
 };
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
@@ -125,7 +125,10 @@ impl Native {
         let answer = script::RELEASE.run(live, &keys.all(), &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
         match self.finish(live, &keys, &answer.map_err(|e| e.with_name(&claim.name))?).await {
-            "f" => Ok(Release::Freed),
+            "f" => {
+                self.tell_freed(live, &claim.name).await;
+                Ok(Release::Freed)
+            }
             "n" => Ok(Release::NotHeld),
             "e" => Ok(Release::Evicted),
             other => Err(unexpected(other)),
@@ -207,6 +210,10 @@ impl Backend for Native {
 
     fn notes(&self) -> Option<&dyn Notes> {
         Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        self.shared.options.votes.map(|_| self as &dyn Member)
     }
 
     fn admin(&self) -> Option<&dyn Admin> {

@@ -19,6 +19,7 @@
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
 //! | `adopt` | passing a grant from one claim to another |
 //! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; asking for it |
+//! | `member` | being a member of a quorum |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
@@ -35,6 +36,7 @@ mod connector;
 mod doctor;
 mod errors;
 mod live;
+mod member;
 mod names;
 mod notes;
 mod older;

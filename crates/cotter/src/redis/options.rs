@@ -45,6 +45,8 @@ pub(super) struct Options {
     pub(super) request_id: Option<String>,
     /// The number of replicas that must acknowledge each write.
     pub(super) replicas: u32,
+    /// The longest lease of the quorum that this server is a member of.
+    pub(super) votes: Option<Duration>,
 }
 
 impl Options {
@@ -60,6 +62,7 @@ impl Options {
             client_name: "cotter".into(),
             request_id: None,
             replicas: 0,
+            votes: None,
         }
     }
 }

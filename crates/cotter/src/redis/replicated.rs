@@ -6,7 +6,8 @@
 use super::acknowledged::Acknowledged;
 use super::connection::Link;
 use crate::backend::{
-    Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Note, NoteAt, Notes, Release, Until,
+    Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Member, Note, NoteAt, Notes, Release,
+    Until,
 };
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
@@ -128,6 +129,11 @@ impl Backend for Replicated {
 
     fn admin(&self) -> Option<&dyn Admin> {
         self.inner.admin()
+    }
+
+    /// A vote would have to wait for the replicas too.
+    fn member(&self) -> Option<&dyn Member> {
+        None
     }
 
     #[cfg(unix)]

@@ -13,6 +13,8 @@ pub(super) struct Script {
     flagged: Text,
     /// For older servers.
     bare: Text,
+    /// Only members of a quorum need it.
+    votes: bool,
 }
 
 #[derive(Debug)]
@@ -52,6 +54,10 @@ scripts! {
     ACQUIRE_AGAIN: "acquire", Memory::NotNeeded;
     SHARE: "share", Memory::Needed;
     SHARE_AGAIN: "share", Memory::NotNeeded;
+    VOTE: "vote", Memory::Needed;
+    VOTE_SHARE: "vote_share", Memory::Needed;
+    RAISE: "raise", Memory::NotNeeded;
+    ENLIST: "enlist", Memory::Needed;
     ADVANCE: "advance", Memory::NotNeeded;
     DOWNGRADE: "downgrade", Memory::NotNeeded;
     HOLDERS: "holders", Memory::NotNeeded;
@@ -81,16 +87,22 @@ const PARTS: &[(&str, &str)] = parts! {
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
+    "voting" "reserve_vote" "acquire" "share"
 };
 
 impl Script {
     fn new(source: &str, memory: Memory) -> Self {
-        let body = assemble(source);
+        let votes = source.contains("@include voting");
+        let body = assemble(source, votes);
         let (flag, first) = match memory {
             Memory::Needed => ("#!lua", ""),
             Memory::NotNeeded => ("#!lua flags=allow-oom", UNLOCK),
         };
-        Self { flagged: Text::new(format!("{flag}\n{body}")), bare: Text::new(format!("{first}\n{body}")) }
+        Self {
+            flagged: Text::new(format!("{flag}\n{body}")),
+            bare: Text::new(format!("{first}\n{body}")),
+            votes,
+        }
     }
 
     fn text(&self, legacy: bool) -> &Text {
@@ -140,14 +152,15 @@ fn command(how: &str, what: &str, keys: &[&str], args: &[&[u8]]) -> Cmd {
     cmd
 }
 
-/// Inserts the included parts, and removes comments and blank lines.
-fn assemble(source: &str) -> String {
+/// Inserts the included parts, and removes comments and blank lines. A script that `votes` counts in its own way.
+fn assemble(source: &str, votes: bool) -> String {
     let mut body = String::new();
     for line in source.lines() {
         let code = line.trim();
         if let Some(name) = code.strip_prefix("--@include ") {
+            let name = if votes && name == "reserve" { "reserve_vote" } else { name };
             let part = PARTS.iter().find(|(n, _)| *n == name).expect("an included part exists");
-            body.push_str(&assemble(part.1));
+            body.push_str(&assemble(part.1, votes));
         } else if !code.is_empty() && !code.starts_with("--") {
             body.push_str(code);
             body.push('\n');
@@ -192,7 +205,7 @@ async fn refusals(wire: &MultiplexedConnection, name: &str, legacy: bool) -> Red
 fn introduction(name: &str, legacy: bool) -> Pipeline {
     let mut pipeline = redis::pipe();
     pipeline.cmd("CLIENT").arg("SETNAME").arg(name);
-    for script in all().iter().filter(|s| s.text(legacy).body.len() < ON_DEMAND) {
+    for script in all().iter().filter(|s| !s.votes && s.text(legacy).body.len() < ON_DEMAND) {
         pipeline.cmd("SCRIPT").arg("LOAD").arg(&script.text(legacy).body);
     }
     pipeline

@@ -6,6 +6,10 @@ use crate::Result;
 use crate::net::{clamp, word};
 use std::time::Duration;
 
+/// The time for which a counter of a quorum is kept at least. After that, it begins at the server's clock: later than any
+/// token, as long as no clock of a member differs by as much.
+const COUNTER_LASTS: Duration = Duration::from_secs(86_400);
+
 /// The options of [`from_url`](Store::from_url), for stores that are made otherwise. Each method returns a new store that
 /// shares no state with the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
@@ -59,6 +63,20 @@ impl Store {
     #[must_use]
     pub fn with_replicas(self, replicas: u32) -> Self {
         self.with(|options| options.replicas = replicas)
+    }
+
+    /// Makes this server a member of a [quorum](crate::quorum). After a restart, or with a fresh server, it grants nothing for
+    /// `longest_lease`, the longest lease that any client asks for: it may have forgotten what it granted before. Names are
+    /// remembered for at least a day after their last release.
+    ///
+    /// All clients of the quorum must use the same `longest_lease` and the same prefix, which is not that of locks on this
+    /// server alone.
+    #[must_use]
+    pub fn with_votes(self, longest_lease: Duration) -> Self {
+        self.with(|options| {
+            options.votes = Some(clamp(longest_lease));
+            options.retain = options.retain.max(COUNTER_LASTS);
+        })
     }
 
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {

@@ -22,7 +22,7 @@ const LOWER: &[&str] = &[
     "sys",
     "token",
 ];
-const STORES: &[&str] = &["memory", "file", "etcd", "redis"];
+const STORES: &[&str] = &["memory", "file", "etcd", "redis", "quorum"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
@@ -50,6 +50,10 @@ const TIMED: &[&str] = &[
     "etcd/connector.rs",
     "etcd/live.rs",
     "etcd/watches.rs",
+    // Members of a quorum: how long to wait for them, and looking for those that are silent.
+    "quorum/backend.rs",
+    "quorum/seats.rs",
+    "url/redlock.rs",
     // The connection to a server, and its subscription.
     "redis/connection.rs",
     "redis/connector.rs",

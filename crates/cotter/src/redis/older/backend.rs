@@ -1,7 +1,7 @@
 //! The contract for both older protocols.
 
-use super::pace::Pauses;
 use super::retry;
+use crate::backend::pace::Pauses;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release,
     Until,

@@ -1,10 +1,10 @@
 //! The tokens and values that this process has issued.
 
 use super::backend::Tried;
-use super::pace::Rests;
 use crate::Moment;
 use crate::backend::by_claim::ByClaim;
 use crate::backend::flight::Flights;
+use crate::backend::pace::Rests;
 use crate::backend::{ClaimId, Release, tokens};
 use crate::clock::unix_micros;
 use crate::sync::lock;

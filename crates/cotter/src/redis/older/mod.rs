@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `backend` | the contract for both, and the steps in which they differ |
-//! | `retry`, `pace` | waiting for a lock; the pauses between two attempts |
+//! | `retry` | waiting for a lock |
 //! | `issued` | the tokens and values that this process has issued |
 //! | `plain` | `SET NX PX`, compare-and-delete |
 //! | `getset`, `expiries` | `SETNX` and `GETSET` of an expiry; renewing expiries |
@@ -14,7 +14,6 @@ mod backend;
 mod expiries;
 mod getset;
 mod issued;
-mod pace;
 mod plain;
 mod retry;
 

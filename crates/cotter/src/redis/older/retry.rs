@@ -1,7 +1,7 @@
 //! Waiting for a lock without a queue.
 
 use super::backend::{Steps, Tried};
-use super::pace::{Pace, Pauses, Rests};
+use crate::backend::pace::{Pace, Pauses, Rests};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Claim, Grant, Until};
 use crate::{Clock, Moment, Result};

@@ -5,5 +5,8 @@ mod etcd;
 #[cfg(feature = "file")]
 mod file;
 mod memory;
+mod quorum;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "redis")]
+mod redlock;

@@ -1,4 +1,4 @@
-//! The pauses between attempts, where the server has no queue.
+//! The pauses between attempts, where the store has no queue.
 //!
 //! There, a free lock goes to the client that tries at the right moment, most likely to the process that has just released
 //! it: its tasks could pass the lock on among themselves forever. So a process tries often while the lock changes hands and
@@ -22,7 +22,7 @@ const JITTER: f64 = 0.25;
 
 /// The pauses that follow from the option `retry`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pauses {
+pub(crate) struct Pauses {
     first: Duration,
     /// The longest pause in the first part of a wait.
     brisk: Duration,
@@ -31,7 +31,7 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    pub(super) fn up_to(retry: Duration) -> Self {
+    pub(crate) fn up_to(retry: Duration) -> Self {
         let first = (retry / 10).max(Duration::from_millis(5)).min(retry);
         let brisk = (retry * 2 / 5).max(first * 2).min(retry);
         Self { first, brisk, retry }
@@ -46,7 +46,7 @@ impl Pauses {
 
 /// The pace of one wait.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     pauses: Pauses,
     began: Moment,
     tries: u32,
@@ -55,12 +55,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(pauses: Pauses, now: Moment) -> Self {
+    pub(crate) fn new(pauses: Pauses, now: Moment) -> Self {
         Self { pauses, began: now, tries: 0, holder: None }
     }
 
     /// The pause after an attempt that met this holder. If the lock changes hands, another attempt soon may succeed.
-    pub(super) fn after_meeting(&mut self, holder: u64, now: Moment) -> Duration {
+    pub(crate) fn after_meeting(&mut self, holder: u64, now: Moment) -> Duration {
         if self.holder.replace(holder) != Some(holder) {
             self.tries = 0;
         }
@@ -76,7 +76,7 @@ impl Pace {
 
 /// The names for which tasks of this process have waited lately, and when to leave them to others.
 #[derive(Debug, Default)]
-pub(in crate::redis) struct Rests {
+pub(crate) struct Rests {
     stays: Mutex<Stays>,
     /// The number of names. It is mostly 0, and then a release need not take the lock.
     count: AtomicUsize,
@@ -102,17 +102,17 @@ struct Stay {
 
 impl Rests {
     /// Another process holds the lock.
-    pub(super) fn met(&self, name: &Name, now: Moment) {
+    pub(crate) fn met(&self, name: &Name, now: Moment) {
         self.with(name, now, |stay| (stay.since, stay.met) = (None, Some(now)));
     }
 
     /// A task of this process has acquired the lock after a wait.
-    pub(super) fn got(&self, name: &Name, now: Moment) {
+    pub(crate) fn got(&self, name: &Name, now: Moment) {
         self.with(name, now, |stay| _ = stay.since.get_or_insert(now));
     }
 
     /// A task of this process has released the lock.
-    pub(super) fn freed(&self, name: &Name, now: Moment) {
+    pub(crate) fn freed(&self, name: &Name, now: Moment) {
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(stay) = self.lock().by_name.get_mut(name)
         {
@@ -121,7 +121,7 @@ impl Rests {
     }
 
     /// Until when to leave the lock to other processes, for a wait that begins now.
-    pub(super) fn until(&self, name: &Name, pauses: &Pauses, now: Moment) -> Option<Moment> {
+    pub(crate) fn until(&self, name: &Name, pauses: &Pauses, now: Moment) -> Option<Moment> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }

@@ -1,0 +1,91 @@
+//! What a quorum asks of each of its members.
+
+use super::{Claim, Grant};
+use crate::{Name, Result};
+use async_trait::async_trait;
+use std::future::{self, Future};
+use std::pin::Pin;
+use std::time::Duration;
+
+/// A store that can be a member of a [quorum](crate::quorum): an independent server with token counters of its own.
+///
+/// A member never queues the claims of a quorum: the queues of several servers would not have the same head, and nobody
+/// would get a majority.
+///
+/// Its counters differ from those of a store that is used alone. A *new* counter begins at the member's clock; after
+/// that, each grant adds one to the last token. If every grant began at the clock, the counters of several members would
+/// never agree. In exchange, a member whose counters may have gone back abstains: after a restart it grants nothing for the
+/// longest lease that it allows, and from then on its counters begin at its clock at the end of that time, at least.
+#[async_trait]
+pub trait Member: Send + Sync {
+    /// Grants a claim now, or says why not. The first token is the last one plus one, the clock of a member whose counter
+    /// is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same grant, raised to
+    /// `at_least`, with the time that is left.
+    ///
+    /// The [rules](super) of `acquire` apply.
+    ///
+    /// # Errors
+    /// The member did not answer, or allows no lease as long as this.
+    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote>;
+
+    /// Raises the first token of a grant to `at_least`, and the counter with it, only while the claim still holds it.
+    /// Returns the grant as it stands then, with the time that is left; `None` if the claim holds nothing any more.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>>;
+
+    /// Completes when the name may have become free. It may complete without a reason, or not at all.
+    fn freed(&self, name: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let _ = name;
+        Box::pin(future::pending())
+    }
+
+    /// Returns what identifies the server behind this connection since its start; `None` if nothing does. Two members with
+    /// the same identity are one.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Makes this member grant claims at once, although it may have been restarted, and none longer than the longest lease
+    /// that it is set up for. Only an operator knows that no lock is held: `cotter doctor --init`.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn enlist(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The answer of a member to a claim.
+#[non_exhaustive]
+#[must_use = "it may contain a grant, which is lost if nobody releases it"]
+#[derive(Debug, Clone)]
+pub enum Vote {
+    /// The claim holds the name at this member.
+    Granted(Grant),
+    /// Another claim holds it, and nothing of this one is left.
+    Busy,
+    /// The member may have forgotten what it granted, and grants nothing for this time.
+    Abstains(Duration),
+}
+
+impl Vote {
+    /// Returns the grant, if there is one.
+    pub fn granted(self) -> Option<Grant> {
+        match self {
+            Self::Granted(grant) => Some(grant),
+            Self::Busy | Self::Abstains(_) => None,
+        }
+    }
+}
+
+impl From<Option<Grant>> for Vote {
+    /// `None` is [`Busy`](Self::Busy).
+    fn from(granted: Option<Grant>) -> Self {
+        granted.map_or(Self::Busy, Self::Granted)
+    }
+}

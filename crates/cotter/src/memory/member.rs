@@ -1,0 +1,30 @@
+//! Being a member of a quorum.
+
+use super::backend::Memory;
+use crate::backend::{Claim, Grant, Member, Vote};
+use crate::{Name, Result};
+use async_trait::async_trait;
+use std::future::Future;
+use std::pin::Pin;
+
+#[async_trait]
+impl Member for Memory {
+    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
+        self.request(claim, |lock, now| lock.take_at_least(at_least, claim, now)).map(Vote::from)
+    }
+
+    async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>> {
+        self.request(&grant.claim, |lock, now| {
+            Ok(lock.raise(grant.claim.id, at_least).filter(|h| h.ends > now.at))
+        })
+    }
+
+    /// Hints are not told apart by name.
+    fn freed(&self, _: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.shared.freed.clone().notified_owned())
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        Ok(Some(self.shared.number.to_string()))
+    }
+}

@@ -1,0 +1,223 @@
+//! The members: their connections, and which of them are silent.
+
+use super::Shared;
+use super::shortage::{the_same, unreachable};
+use crate::backend::{Backend, Host, Member};
+use crate::join::enough;
+use crate::sync::lock;
+use crate::{Error, ErrorKind, Moment, Result};
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The members, as one connection sees them.
+#[derive(Debug)]
+pub(super) struct Seats {
+    pub(super) host: Host,
+    seats: Vec<Arc<Seat>>,
+    shared: Arc<Shared>,
+}
+
+/// One member. Its connection may come later.
+#[derive(Debug)]
+struct Seat {
+    number: usize,
+    backend: Mutex<Option<Arc<dyn Backend>>>,
+    next_probe: Mutex<Moment>,
+}
+
+/// Whether a member answers, and which server it is; shared by all connections.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    is_down: AtomicBool,
+    identity: Mutex<Option<String>>,
+}
+
+/// The time after which a silent member is looked for again.
+const PROBE_PERIOD: Duration = Duration::from_secs(1);
+/// A member may take this long for a connection; the others wait for it no longer than for an answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the members have answered: nothing from those that were cut short.
+pub(super) type Answers<T> = Vec<Option<Result<T>>>;
+
+impl Seats {
+    /// Connects to a majority, and to whoever else answers as soon. The others may come later.
+    pub(super) async fn open(shared: &Arc<Shared>, host: &Host) -> Result<Self> {
+        let seat = |number| Seat { number, backend: Mutex::default(), next_probe: Mutex::new(Moment::ZERO) };
+        let seats: Vec<_> = (0..shared.members.len()).map(|number| Arc::new(seat(number))).collect();
+        let seats = Self { host: host.clone(), seats, shared: shared.clone() };
+        let connected = watch::Sender::new(0);
+        let connects = seats.seats.iter().map(|seat| async {
+            let made = seat.connect(shared, host).await;
+            seats.heard(seat.number, made.as_ref().err(), false);
+            connected.send_modify(|n| *n += usize::from(made.is_ok()));
+            made
+        });
+        let (answers, _) = enough(connects, seats.others_are_late(connected.subscribe()), |_| false).await;
+        if *connected.borrow() < seats.majority() {
+            return Err(unreachable(&answers, seats.majority()));
+        }
+        Ok(seats)
+    }
+
+    /// Completes some time after a majority has connected, and in any case after a while.
+    async fn others_are_late(&self, mut connected: watch::Receiver<usize>) {
+        let (clock, began) = (self.host.clock(), self.now());
+        tokio::select! {
+            biased;
+            _ = connected.wait_for(|n| *n >= self.majority()) => {}
+            () = clock.sleep_until(began + PATIENCE) => return,
+        }
+        clock.sleep_until(self.now() + self.now().since(began) + self.shared.timeout).await;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub(super) fn majority(&self) -> usize {
+        self.len() / 2 + 1
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.host.clock().now()
+    }
+
+    /// The connections there are.
+    pub(super) fn backends(&self) -> impl Iterator<Item = (usize, Arc<dyn Backend>)> {
+        self.seats.iter().filter_map(|seat| Some((seat.number, seat.backend()?)))
+    }
+
+    /// The members that are not known to be silent; all, if those are too few.
+    pub(super) fn awake(&self) -> Vec<usize> {
+        let awake: Vec<_> = (0..self.len()).filter(|seat| self.is_awake(*seat)).collect();
+        if awake.len() < self.majority() { (0..self.len()).collect() } else { awake }
+    }
+
+    /// Whether a member is to be asked. One that is silent is looked for in the background, so that no request waits for
+    /// it.
+    pub(super) fn is_awake(&self, seat: usize) -> bool {
+        let seat = &self.seats[seat];
+        if seat.backend().is_some() && !self.shared.health[seat.number].is_down.load(Ordering::Acquire) {
+            return true;
+        }
+        let (now, mut next) = (self.now(), lock(&seat.next_probe));
+        if now >= *next {
+            *next = now + PROBE_PERIOD;
+            self.probe(seat);
+        }
+        false
+    }
+
+    fn probe(&self, seat: &Arc<Seat>) {
+        let (seat, shared, host) = (seat.clone(), self.shared.clone(), self.host.clone());
+        self.host.spawn(async move {
+            let probing = async {
+                match seat.backend() {
+                    Some(backend) => backend.time().await.map(drop),
+                    None => seat.connect(&shared, &host).await,
+                }
+            };
+            tokio::select! {
+                answer = probing => shared.health[seat.number].set(answer.is_err()),
+                () = host.clock().sleep_until(host.clock().now() + PATIENCE) => {}
+            }
+        });
+    }
+
+    /// Records whether a member has answered. An error that it has sent is an answer.
+    fn heard(&self, seat: usize, error: Option<&Error>, timed_out: bool) {
+        let silent = timed_out || error.is_some_and(|e| e.kind() == ErrorKind::Unavailable);
+        self.shared.health[seat].set(silent);
+        if silent {
+            *lock(&self.seats[seat].next_probe) = self.now() + PROBE_PERIOD;
+        }
+    }
+
+    /// The time that a member may take for an answer about a lease of this length.
+    pub(super) fn limit(&self, ttl: Duration) -> Duration {
+        self.shared.timeout.min(ttl / 20).max(MIN_TIMEOUT)
+    }
+
+    /// Asks these members at the same time, until they have answered, `done` is satisfied, or the time is over.
+    pub(super) async fn ask<T, F: Future<Output = Result<T>>>(
+        &self,
+        seats: &[usize],
+        limit: Duration,
+        call: impl Fn(usize, Arc<dyn Backend>) -> F,
+        done: impl Fn(&[Option<Result<T>>]) -> bool,
+    ) -> Answers<T> {
+        let calls = seats.iter().map(|seat| {
+            let asked = self.seats[*seat].backend().map(|backend| call(*seat, backend));
+            async {
+                match asked {
+                    Some(asked) => asked.await,
+                    None => Err(unconnected()),
+                }
+            }
+        });
+        // The clock is not asked if everybody answers at once.
+        let over = async { self.host.clock().sleep_until(self.now() + limit).await };
+        let (answers, timed_out) = enough(calls, over, done).await;
+        for (seat, answer) in seats.iter().zip(&answers) {
+            match answer {
+                Some(answer) => self.heard(*seat, answer.as_ref().err(), false),
+                None if timed_out => self.heard(*seat, None, true),
+                None => {}
+            }
+        }
+        answers
+    }
+
+    pub(super) async fn close(&self) {
+        for (_, backend) in self.backends() {
+            backend.close().await;
+        }
+    }
+}
+
+/// A shorter time limit would find every member silent.
+const MIN_TIMEOUT: Duration = Duration::from_millis(2);
+
+fn unconnected() -> Error {
+    Error::new(ErrorKind::Unavailable, "there is no connection to the server")
+}
+
+/// The member behind a connection. Stores that cannot be members are refused when they connect.
+pub(super) fn member(backend: &dyn Backend) -> &dyn Member {
+    backend.member().expect("it is a member")
+}
+
+impl Seat {
+    fn backend(&self) -> Option<Arc<dyn Backend>> {
+        lock(&self.backend).clone()
+    }
+
+    /// Connects, unless the server is one that another seat has.
+    async fn connect(&self, shared: &Shared, host: &Host) -> Result<()> {
+        let backend = shared.members[self.number].connect(host).await?;
+        let instance = backend.info().instance.clone();
+        let Some(member) = backend.member() else {
+            return Err(Error::unsupported("being a member of a quorum", backend.info().variant));
+        };
+        if let Some(identity) = member.identity().await? {
+            let identity = Some(identity);
+            let others = shared.health.iter().enumerate().filter(|(n, _)| *n != self.number);
+            if let Some((other, _)) = others.into_iter().find(|(_, h)| *lock(&h.identity) == identity) {
+                return Err(the_same(&instance, other + 1));
+            }
+            *lock(&shared.health[self.number].identity) = identity;
+        }
+        *lock(&self.backend) = Some(backend);
+        Ok(())
+    }
+}
+
+impl Health {
+    fn set(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::Release);
+    }
+}

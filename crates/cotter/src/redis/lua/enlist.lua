@@ -1,0 +1,9 @@
+-- Writes the marker of a member of a quorum: it votes from now on, and its counters begin at its clock at least.
+--
+-- KEYS  1 the marker, see `voting`
+-- ARGV  1 the longest lease (14 digits, us)
+-- Returns  o
+--@include now
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+redis.call('SET', KEYS[1], run .. ' ' .. ARGV[1] .. ' ' .. now)
+return 'o'

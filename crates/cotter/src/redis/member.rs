@@ -1,0 +1,143 @@
+//! Being a member of a quorum.
+
+use super::acquire::parse;
+use super::backend::Native;
+use super::errors::{Sent, explain, unexpected};
+use super::live::Live;
+use super::names::marker;
+use super::script::{self, Script};
+use super::state::{Answer, Block, digits, micros, text};
+use crate::backend::{Claim, Grant, Member, Vote};
+use crate::{Error, ErrorKind, Name, Result};
+use async_trait::async_trait;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+impl Native {
+    /// Tells the waiters of a quorum that the name may be free here. Those of this server alone have a queue.
+    pub(super) async fn tell_freed(&self, live: &Live, name: &Name) {
+        if self.shared.options.votes.is_some() {
+            live.send(redis::cmd("PUBLISH").arg(self.keys.lock(name)).arg("")).await;
+        }
+    }
+
+    fn longest_lease(&self) -> Duration {
+        self.shared.options.votes.unwrap_or_default()
+    }
+
+    /// Runs a script that votes.
+    async fn vote(
+        &self,
+        live: &Live,
+        script: &Script,
+        keys: &[&str],
+        args: &[&[u8]],
+        at_least: u64,
+    ) -> Result<String> {
+        let (at_least, longest) = (digits::<16>(at_least), micros(self.longest_lease()));
+        let marker = marker(&self.shared.options);
+        let (keys, args) = ([keys, &[&*marker]].concat(), [args, &[&at_least, &longest]].concat());
+        text(script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))?)
+    }
+
+    async fn request_vote(&self, live: &Live, claim: &Claim, at_least: u64) -> Result<Vote> {
+        let wanted = self.wanted(claim);
+        let script = if wanted.share.is_some() { &script::VOTE_SHARE } else { &script::VOTE };
+        let (keys, args) = (self.keys.of(&claim.name), wanted.args(claim, &self.retain));
+        let sent = self.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let answer = self.vote(live, script, &keys.all(), &args, at_least).await;
+        let vote = match answer {
+            Ok(answer) => parse_vote(claim, self.finish(live, &keys, &answer).await),
+            Err(e) => Err(e),
+        };
+        if !vote.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        match vote? {
+            Cast::Granted(block) => Ok(Vote::Granted(Self::grant(claim, block, sent))),
+            Cast::Busy => Ok(Vote::Busy),
+            Cast::Abstains(left) => Ok(Vote::Abstains(left)),
+        }
+    }
+}
+
+/// The answer to a claim of a quorum.
+enum Cast {
+    Granted(Block),
+    Busy,
+    Abstains(Duration),
+}
+
+fn parse_vote(claim: &Claim, answer: &str) -> Result<Cast> {
+    if let Some(longest) = answer.strip_prefix('l') {
+        let why = format!(
+            "a lease of {:?} is longer than {:?}, the longest that the member was set up for; shorten it, or raise \
+             max_ttl= for all clients and run `cotter doctor --init`",
+            claim.ttl,
+            duration(longest)?
+        );
+        return Err(Error::new(ErrorKind::InvalidInput, why).with_name(&claim.name));
+    }
+    if let Some(left) = answer.strip_prefix('a') {
+        return Ok(Cast::Abstains(duration(left)?));
+    }
+    match parse(claim, answer)? {
+        Answer::Granted(block) => Ok(Cast::Granted(block)),
+        Answer::Busy { .. } => Ok(Cast::Busy),
+        Answer::Queued { .. } => Err(unexpected("a place in the queue, though none was asked for")),
+    }
+}
+
+fn duration(micros: &str) -> Result<Duration> {
+    micros.parse().map(Duration::from_micros).map_err(|_| unexpected(micros))
+}
+
+#[async_trait]
+impl Member for Native {
+    async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
+        let live = self.link.live().await?;
+        let vote = self.request_vote(&live, claim, at_least).await.map_err(|e| e.with_name(&claim.name))?;
+        match vote {
+            // It was granted before.
+            Vote::Granted(grant) if grant.number < at_least => {
+                Ok(self.raise(&grant, at_least).await.map_err(Error::with_outcome_unknown)?.into())
+            }
+            vote => Ok(vote),
+        }
+    }
+
+    async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>> {
+        let (live, claim) = (self.link.live().await?, &grant.claim);
+        let (key, sent) = (self.keys.lock(&claim.name), self.now());
+        let answer = self.vote(&live, &script::RAISE, &[&key], &[&claim.id.hex()], at_least).await;
+        let answer = answer.map_err(|e| e.with_name(&claim.name))?;
+        match answer.split_at_checked(1) {
+            Some(("g", block)) => Ok(Some(Self::grant(claim, Block::parse(block)?, sent))),
+            Some(("n" | "a", _)) => Ok(None),
+            _ => Err(unexpected(&answer)),
+        }
+    }
+
+    fn freed(&self, name: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let watched = self.subscription.watch(&self.keys.lock(name));
+        let freed = watched.0.changed.clone().notified_owned();
+        Box::pin(async move {
+            freed.await;
+            drop(watched);
+        })
+    }
+
+    async fn identity(&self) -> Result<Option<String>> {
+        let info = self.link.query(redis::cmd("INFO").arg("server")).await?.0;
+        let info = text(info)?;
+        let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:"));
+        Ok(run_id.map(|id| id.trim().to_owned()))
+    }
+
+    async fn enlist(&self) -> Result<()> {
+        let marker = marker(&self.shared.options);
+        self.run(&script::ENLIST, &[&marker], &[&micros(self.longest_lease())]).await.map(drop)
+    }
+}
