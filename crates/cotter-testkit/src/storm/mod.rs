@@ -1,16 +1,20 @@
-//! A Redis server in trouble, and its queues watched meanwhile.
+//! A Redis server in trouble, and its queues watched meanwhile; a cluster whose members are in trouble.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `snapshot` | who holds and who waits, at one instant of the server |
 //! | `watcher` | one snapshot after the other, and whether what happened in between was in order |
 //! | `queue` | the rules of order, for two snapshots of one name |
+//! | `members` | the members of an etcd cluster, stopped and killed |
 //! | `outages` | what is done to the server itself, and whether it was |
 
+mod members;
 mod outages;
 mod queue;
 mod snapshot;
 mod watcher;
+
+pub use members::Members;
 
 use crate::processes::{Outcome, Trouble};
 use crate::servers::{FaultRates, Proxy, Redis};

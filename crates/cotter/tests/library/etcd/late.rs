@@ -3,6 +3,7 @@
 use super::keys;
 use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Proxy};
 use std::time::Duration;
 
@@ -27,7 +28,8 @@ async fn a_put_that_arrives_after_its_release_has_no_effect() {
         backend.release(&late, Leave::default()).await.unwrap();
         kept.let_go();
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(keys(&server, &format!("cotter/lock/{name}/")).is_empty(), "attempt {n} has left an entry");
+        let is_free = keys(&server, &format!("cotter/lock/{name}/")).is_empty();
+        demand(is_free, Kind::LeftBehind, format!("attempt {n} has left an entry"));
         // A put that was sent after the doubt is not taken for one before it.
         let next = claim(&name, TTL);
         take(&backend, &next).await;

@@ -2,13 +2,20 @@
 
 use super::{keys, leases};
 use cotter::backend::{Leave, Until};
-use cotter::{Client, Lease, LossCause};
+use cotter::{Client, Guard, Lease, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
 const AT_ONCE: Duration = Duration::from_secs(2);
+
+async fn told(guard: &Guard) -> Lost {
+    let told = tokio::time::timeout(AT_ONCE, guard.lost()).await;
+    demand(told.is_ok(), Kind::LateLoss, "the loss was not told at once");
+    told.expect("demanded")
+}
 
 /// A third of the ttl would be 10 s: nobody waits for the next renewal.
 #[tokio::test(flavor = "multi_thread")]
@@ -20,11 +27,9 @@ async fn a_lease_that_is_revoked_is_a_loss_at_once() {
         (client.mutex("one").lock().await.unwrap(), client.mutex("other").lock().await.unwrap());
     let leases = leases(&server);
     assert_eq!(leases.len(), 1, "locks of one length share a lease");
-    let start = Instant::now();
     server.ctl(&["lease", "revoke", &leases[0]]);
     for guard in [one, other] {
-        let lost = tokio::time::timeout(AT_ONCE, guard.lost()).await.expect("told at once");
-        assert_eq!(lost.cause, LossCause::Gone, "after {:?}", start.elapsed());
+        assert_eq!(told(&guard).await.cause, LossCause::Gone);
         assert!(!guard.is_valid());
     }
     // The next lock has a lease that lives.
@@ -41,8 +46,7 @@ async fn an_entry_that_is_deleted_is_a_loss_at_once() {
     let (gone, stays) =
         (client.mutex("gone").lock().await.unwrap(), client.mutex("stays").lock().await.unwrap());
     server.ctl(&["del", "--prefix", "cotter/lock/gone/"]);
-    let lost = tokio::time::timeout(AT_ONCE, gone.lost()).await.expect("told at once");
-    assert_eq!(lost.cause, LossCause::Gone);
+    assert_eq!(told(&gone).await.cause, LossCause::Gone);
     assert!(stays.is_valid());
     stays.finish().await.unwrap();
 }
@@ -59,8 +63,7 @@ async fn a_loss_is_told_although_the_watch_has_moved_to_another_member() {
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert!(guard.is_valid());
     server.ctl(&["del", "--prefix", "cotter/lock/a/"]);
-    let lost = tokio::time::timeout(AT_ONCE, guard.lost()).await.expect("told at once");
-    assert_eq!(lost.cause, LossCause::Gone);
+    assert_eq!(told(&guard).await.cause, LossCause::Gone);
 }
 
 /// Whoever waits on a lease that has ended has no place any more, and is never granted the lock in it.

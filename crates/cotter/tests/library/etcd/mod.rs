@@ -3,10 +3,14 @@
 //! | file | concept |
 //! |---|---|
 //! | `lost` | leases that are revoked, entries that are deleted, members that stand still |
+//! | `others` | `etcdctl lock` in the same folder |
+//! | `stale` | a leader that was replaced |
 //! | `late` | puts that arrive after their release |
 
 mod late;
 mod lost;
+mod others;
+mod stale;
 
 use cotter_testkit::servers::Etcd;
 

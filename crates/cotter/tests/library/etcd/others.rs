@@ -1,0 +1,106 @@
+//! `etcdctl lock`, and what else writes into the same folder.
+
+use super::keys;
+use cotter::{Client, Lease};
+use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::servers::Etcd;
+use std::fs;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const TTL: Duration = Duration::from_secs(10);
+const DIALECT: &str = "dialect=concurrency";
+
+/// `etcdctl lock` around a command that writes and waits until it is told to end.
+struct Command {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Command {
+    fn start(server: &Etcd, name: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (held, end) = (folder.path().join("held"), folder.path().join("end"));
+        let script =
+            format!("touch {}; until test -e {}; do sleep 0.02; done", held.display(), end.display());
+        let mut command = server.ctl_command(0, &["lock", name, "--", "sh", "-c", &script]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Self { child, folder }
+    }
+
+    fn holds(&self) -> bool {
+        self.folder.path().join("held").exists()
+    }
+
+    fn end(mut self) {
+        fs::write(self.folder.path().join("end"), "").unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn etcdctl_lock_and_cotter_exclude_each_other() {
+    let server = Etcd::start(1);
+    let client = client(&server.url(DIALECT), TTL).await;
+    let mutex = client.mutex("jobs/night");
+    let command = Command::start(&server, "jobs/night");
+    eventually("etcdctl holds", || command.holds()).await;
+    assert!(mutex.try_lock().await.unwrap().is_none());
+
+    let waiting = tokio::spawn({
+        let mutex = mutex.clone();
+        async move { mutex.lock().await.unwrap() }
+    });
+    eventually("we wait behind it", || keys(&server, "jobs/night/").len() == 2).await;
+    let second = Command::start(&server, "jobs/night");
+    eventually("it waits behind us", || keys(&server, "jobs/night/").len() == 3).await;
+    command.end();
+    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(guard.is_valid() && !second.holds(), "both hold");
+    guard.finish().await.unwrap();
+    eventually("etcdctl is woken by our release", || second.holds()).await;
+    assert!(mutex.try_lock().await.unwrap().is_none());
+    second.end();
+    mutex.lock().await.unwrap().finish().await.unwrap();
+}
+
+/// As the page says: below the name everything counts. Our own keys encode the slash.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_name_below_another_one_excludes_it_only_in_the_dialect() {
+    let server = Etcd::start(1);
+    let theirs = client(&server.url(DIALECT), TTL).await;
+    let below = theirs.mutex("a/b").lock().await.unwrap();
+    assert!(theirs.mutex("a").try_lock().await.unwrap().is_none());
+    below.finish().await.unwrap();
+    theirs.mutex("a").try_lock().await.unwrap().expect("free").finish().await.unwrap();
+
+    let own = client(&server.url(""), TTL).await;
+    let below = own.mutex("a/b").lock().await.unwrap();
+    own.mutex("a").try_lock().await.unwrap().expect("another lock").finish().await.unwrap();
+    below.finish().await.unwrap();
+}
+
+/// A stopped `etcdctl lock` is passed over, as a stopped process of ours is.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_key_with_a_lease_that_ends_lets_the_next_one_in() {
+    let server = Etcd::start(1);
+    let out = server.ctl(&["lease", "grant", "2"]);
+    let lease = out.split_whitespace().nth(1).unwrap();
+    server.ctl(&["put", "--lease", lease, &format!("jobs/{lease}"), ""]);
+    let client = Client::builder().url(server.url(DIALECT)).lease(Lease::renewed(TTL));
+    let client = client.connect().await.unwrap();
+    let guard = tokio::time::timeout(Duration::from_secs(8), client.mutex("jobs").lock()).await;
+    guard.expect("its lease has ended").unwrap().finish().await.unwrap();
+}
