@@ -40,7 +40,7 @@ pub(crate) struct DueRun {
 
 impl DueRun {
     /// The first attempt of a slot.
-    fn first(at: UnixTime) -> Self {
+    pub(crate) fn first(at: UnixTime) -> Self {
         Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments: Arguments::new() }
     }
 }

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The number of runs in a segment. Fewer would be more notes, more would make the state longer.
-pub(super) const SEGMENT_RUNS: usize = 4;
+pub(super) const SEGMENT_RUNS: usize = 3;
 /// The maximum number of runs that a history keeps.
 pub(crate) const MAX_RUNS: usize = 1000;
+/// The number that it keeps unless another is asked for.
+pub(crate) const USUAL_RUNS: usize = 100;
 /// The number of failed runs whose output is kept.
 const OUTPUTS: u64 = 16;
 /// The history in the layout of the first version, a single note.

@@ -5,11 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const NANOS: i64 = 1_000_000_000;
 
-fn nanos(time: UnixTime) -> i64 {
+pub(super) fn nanos(time: UnixTime) -> i64 {
     time.seconds().saturating_mul(NANOS).saturating_add(time.subsec_nanos().into())
 }
 
-fn time(nanos: i64) -> UnixTime {
+pub(super) fn time(nanos: i64) -> UnixTime {
     UnixTime::new(nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS) as u32)
 }
 

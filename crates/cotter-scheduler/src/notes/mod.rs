@@ -2,7 +2,7 @@
 //!
 //! | note | of | written by | file |
 //! |---|---|---|---|
-//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state`, `run` |
+//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state`, `run`, `written` |
 //! | `history-0` … | each job's lock | its holder, after several runs | `history` |
 //! | `output-0` … `output-15` | each job's lock | its holder, after a run that failed | `history` |
 //! | `group` | the group's name | operators, compare and set | `control` |
@@ -20,6 +20,7 @@ pub(crate) mod roster;
 mod run;
 mod shard;
 mod state;
+mod written;
 
 pub(crate) use control::{
     Arguments, Control, GROUP, JobControl, Pause, edit_group, edit_job, load as load_control, load_changed,

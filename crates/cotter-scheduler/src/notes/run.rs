@@ -1,56 +1,37 @@
 //! A run in the notes of its job.
 
-use super::{Arguments, instant};
+use super::Arguments;
+use super::written::Written;
 use crate::decide::DueRun;
 use crate::{Ending, UnixTime};
 use serde::{Deserialize, Serialize};
 
-/// The last run of a job, which may be in progress, or an earlier one. The keys are short, and defaults are left out.
+/// The last run of a job, which may be in progress, or an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub(crate) struct LastRun {
-    #[serde(rename = "s", with = "instant")]
     pub(crate) slot: UnixTime,
     /// Whether it was requested, and has no slot of its own.
-    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
     pub(crate) asked: bool,
-    #[serde(rename = "n", default = "first", skip_serializing_if = "is_first")]
     pub(crate) attempt: u32,
     /// How often the process died in this slot.
-    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
     pub(crate) crashes: u32,
-    #[serde(rename = "t")]
     pub(crate) token: u64,
-    #[serde(rename = "h", default, skip_serializing_if = "is_default")]
     pub(crate) host: String,
-    #[serde(rename = "b", with = "instant")]
     pub(crate) started: UnixTime,
-    #[serde(rename = "e", with = "instant::maybe", default, skip_serializing_if = "is_default")]
     pub(crate) ended: Option<UnixTime>,
-    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
     pub(crate) outcome: Option<String>,
-    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
     pub(crate) reason: Option<String>,
     /// The exit code, for runs that have one.
-    #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     pub(crate) code: Option<i32>,
     /// When the next attempt is due.
-    #[serde(rename = "y", with = "instant::maybe", default, skip_serializing_if = "is_default")]
     pub(crate) retry_at: Option<UnixTime>,
     /// The arguments of the request, for another attempt. The history does not keep them.
-    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     pub(crate) arguments: Arguments,
 }
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-fn first() -> u32 {
-    1
-}
-
-fn is_first(attempt: &u32) -> bool {
-    *attempt == first()
 }
 
 impl LastRun {

@@ -22,7 +22,7 @@ pub(crate) struct State {
     /// The hash of the definition in effect.
     #[serde(rename = "h")]
     pub(crate) hash: String,
-    #[serde(rename = "g")]
+    #[serde(rename = "g", default = "first", skip_serializing_if = "is_first")]
     pub(crate) generation: u64,
     #[serde(rename = "d", with = "instant")]
     pub(crate) defined_at: UnixTime,
@@ -54,11 +54,27 @@ pub(crate) struct State {
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     segments: u64,
     /// The number of runs that the history keeps.
-    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "m", default = "usual", skip_serializing_if = "is_usual")]
     kept: usize,
     /// How many outputs of failed runs were kept so far.
     #[serde(rename = "f", default, skip_serializing_if = "is_default")]
     outputs: u64,
+}
+
+fn first() -> u64 {
+    1
+}
+
+fn is_first(generation: &u64) -> bool {
+    *generation == first()
+}
+
+fn usual() -> usize {
+    history::USUAL_RUNS
+}
+
+fn is_usual(kept: &usize) -> bool {
+    *kept == usual()
 }
 
 fn epoch() -> UnixTime {
@@ -120,6 +136,9 @@ impl State {
         if state.last == state.implied_last() {
             state.last = None;
         }
+        if state.succeeded == state.implied_success() {
+            state.succeeded = None;
+        }
         serde_json::to_vec(&state).expect("a state can be written")
     }
 
@@ -129,7 +148,14 @@ impl State {
             self.since = self.anchor;
         }
         self.last = self.last.or(self.implied_last());
+        self.succeeded = self.succeeded.or(self.implied_success());
         self
+    }
+
+    /// The end of the newest run, if it has succeeded: the last run, or the one before if that is in progress.
+    fn implied_success(&self) -> Option<UnixTime> {
+        let newest = self.recent().last()?;
+        newest.ended.filter(|_| newest.ending() == Some(Ending::Ok))
     }
 
     /// The slot of the last run. It is nearly always the latest one that is settled.

@@ -57,6 +57,11 @@ impl StoreClock {
         Ok(store)
     }
 
+    /// How long ago the store was queried.
+    pub(crate) fn age(&self) -> Duration {
+        self.clock.now().since(self.reading().at)
+    }
+
     /// The offset of this host's time of day at the last query.
     pub(crate) fn off(&self) -> Duration {
         self.reading().off

@@ -27,6 +27,7 @@ pub(crate) use clock::StoreClock;
 
 use crate::event::Observer;
 use crate::handle::Command;
+use crate::notes::history::USUAL_RUNS;
 use crate::notes::roster;
 use crate::{Job, Result};
 use context::{Context, Halt, Stop};
@@ -58,7 +59,7 @@ impl Settings {
             group: group.into(),
             workers: 10,
             max_clock_offset: Duration::from_secs(5),
-            history: 100,
+            history: USUAL_RUNS,
             host: String::new(),
             observer: Observer::default(),
         }
