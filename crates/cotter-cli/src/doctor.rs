@@ -14,11 +14,18 @@ use std::io::Write;
 ///
 /// Exits with 78 if a guarantee is void until a problem is fixed.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {}
+pub(crate) struct Doctor {
+    /// Make the members of a new quorum (redlock:) vote at once; only while no lock is held
+    #[arg(long)]
+    init: bool,
+}
 
 /// Prints the properties of the store and the findings; fails if one of them is a problem.
-pub(crate) async fn run(store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+pub(crate) async fn run(doctor: &Doctor, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let client = store.connect(Client::builder(), console).await?;
+    if doctor.init {
+        client.initialize().await?;
+    }
     let findings = client.diagnose().await?;
     let info = client.info();
     let scope = store.scope(info);

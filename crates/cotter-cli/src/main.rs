@@ -111,7 +111,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Evict(args) => evict::run(args, &store, console).await,
             Command::Bench(args) => bench::run(args, &store, console).await,
             Command::Demo(args) => demo::run(args, &store, console).await,
-            Command::Doctor(_) => doctor::run(&store, console).await,
+            Command::Doctor(doctor) => doctor::run(doctor, &store, console).await,
             _ => unreachable!("answered above"),
         }
     })

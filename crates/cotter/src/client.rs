@@ -240,6 +240,23 @@ impl Client {
         })
     }
 
+    /// Makes a new store ready for use where only an operator knows that no lock is held: the members of a new
+    /// [quorum](crate::quorum) vote at once, and not only after the longest lease that they might have granted before. On a
+    /// store that is in use, this may allow a second holder.
+    ///
+    /// Cancel safety: if the call is dropped, it may or may not be carried out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if a member did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do.
+    pub fn initialize(&self) -> Op<()> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            let asked = core.clone();
+            core.on_engine(async move { asked.admin()?.initialize().await }).await
+        })
+    }
+
     /// Accepts no more work, waits up to `grace` until the guards of all clones are released and the background work is
     /// done, then ends the connection. Guards that are left are lost, with the cause
     /// [`Closed`](crate::LossCause::Closed), and their locks are released.

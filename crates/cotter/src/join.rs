@@ -38,27 +38,27 @@ impl<F: Future + Unpin> Future for First<F> {
     }
 }
 
-/// Polls all of the futures until all are done, `enough` are, or `limit` completes. Drops the others. Also returns whether
-/// `limit` was reached.
-pub(crate) async fn enough<F: Future>(
+/// Polls all of the futures until all are done, `enough` are, or `limit` completes. Drops the others. Also returns the
+/// output of `limit`, if that was it.
+pub(crate) async fn enough<F: Future, L: Future>(
     futures: impl Iterator<Item = F>,
-    limit: impl Future<Output = ()>,
+    limit: L,
     enough: impl Fn(&[Option<F::Output>]) -> bool,
-) -> (Vec<Option<F::Output>>, bool) {
+) -> (Vec<Option<F::Output>>, Option<L::Output>) {
     let mut running: Vec<Option<Pin<Box<F>>>> = futures.map(|f| Some(Box::pin(f))).collect();
     let mut done: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
     let mut limit = pin!(limit);
-    let in_time = poll_fn(|cx| {
+    let over = poll_fn(|cx| {
         for (future, output) in running.iter_mut().zip(&mut done) {
             if let Some(Poll::Ready(ready)) = future.as_mut().map(|f| f.as_mut().poll(cx)) {
                 (*future, *output) = (None, Some(ready));
             }
         }
         if done.iter().all(Option::is_some) || enough(&done) {
-            return Poll::Ready(true);
+            return Poll::Ready(None);
         }
-        limit.as_mut().poll(cx).map(|()| false)
+        limit.as_mut().poll(cx).map(Some)
     });
-    let in_time = in_time.await;
-    (done, !in_time)
+    let over = over.await;
+    (done, over)
 }

@@ -202,6 +202,10 @@ impl Admin for FaultyBackend {
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         self.pass(Call::Look, self.inner_admin().diagnose()).await
     }
+
+    async fn initialize(&self) -> Result<()> {
+        self.pass(Call::Look, self.inner_admin().initialize()).await
+    }
 }
 
 #[async_trait]
@@ -233,6 +237,10 @@ impl Member for FaultyBackend {
 
     async fn identity(&self) -> Result<Option<String>> {
         self.pass(Call::Look, self.inner_member().identity()).await
+    }
+
+    async fn abstains(&self) -> Result<Option<Duration>> {
+        self.pass(Call::Look, self.inner_member().abstains()).await
     }
 
     async fn enlist(&self) -> Result<()> {

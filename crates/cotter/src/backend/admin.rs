@@ -1,7 +1,7 @@
 //! Inspecting and evicting locks.
 
 use super::{Level, Mode};
-use crate::{FencingToken, Name, Result};
+use crate::{Error, ErrorKind, FencingToken, Name, Result};
 use async_trait::async_trait;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -28,6 +28,15 @@ pub trait Admin: Send + Sync {
     /// # Errors
     /// The store did not answer.
     async fn diagnose(&self) -> Result<Vec<Finding>>;
+
+    /// Makes a new store ready for use, where it cannot know by itself that no lock is held.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do; the store did not answer.
+    async fn initialize(&self) -> Result<()> {
+        let why = "this store needs no initialization";
+        Err(Error::new(ErrorKind::Unsupported, why))
+    }
 }
 
 /// The holder to evict, and when.

@@ -50,6 +50,14 @@ pub trait Member: Send + Sync {
         Ok(None)
     }
 
+    /// Returns for how long this member grants nothing, because it may have forgotten what it granted; `None` if it votes.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn abstains(&self) -> Result<Option<Duration>> {
+        Ok(None)
+    }
+
     /// Makes this member grant claims at once, although it may have been restarted, and none longer than the longest lease
     /// that it is set up for. Only an operator knows that no lock is held: `cotter doctor --init`.
     ///

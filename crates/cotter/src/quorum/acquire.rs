@@ -12,6 +12,10 @@ use crate::backend::{Acquired, Backend, Claim, ClaimId, Grant, Leave, Vote};
 use crate::{Error, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The members that are slower than a majority have this much longer than twice its time.
+const GRACE: Duration = Duration::from_millis(1);
 
 /// What came of an attempt.
 pub(super) enum Tried {
@@ -105,17 +109,34 @@ impl Quorum {
         self.shared.rounds.begin(claim.id, Round { claim: round.clone(), ballots, ends, won: None });
     }
 
-    /// Phase 1. Members that are slower than a majority are not waited for.
+    /// Phase 1. When a majority has granted, the others have as long again: a bare majority survives the loss of none.
     pub(super) async fn take(&self, round: &Claim, seats: &[usize], at_least: u64) -> Answers<Vote> {
-        let majority = self.seats.majority();
+        let (majority, reached) = (self.seats.majority(), Notify::new());
         let in_vain = self.seats.len() - majority;
         let take =
             |_, backend: Arc<dyn Backend>| async move { member(&*backend).take(round, at_least).await };
         let decided = |answers: &[Option<Result<Vote>>]| {
             let tally = Tally::of(answers);
-            tally.granted >= majority || tally.busy > in_vain
+            if tally.granted >= majority {
+                reached.notify_one();
+            }
+            tally.busy > in_vain
         };
-        self.seats.ask(seats, self.seats.limit(round.ttl), take, decided).await
+        self.seats.ask_while(seats, self.patience(round.ttl, &reached), take, decided).await
+    }
+
+    /// Completes when it is no use to wait for more votes: true if members are silent, false if they are only slower than a
+    /// majority.
+    async fn patience(&self, ttl: Duration, reached: &Notify) -> bool {
+        let began = self.seats.now();
+        tokio::select! {
+            biased;
+            () = reached.notified() => {}
+            silent = self.seats.silence(self.seats.limit(ttl)) => return silent,
+        }
+        let elapsed = self.seats.now().since(began);
+        self.seats.silence(elapsed + GRACE).await;
+        false
     }
 
     /// Records what each member has of the round. Returns the votes for it.

@@ -7,7 +7,7 @@ use super::shortage::no_quorum;
 use crate::backend::pace::{Pace, Pauses};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{
-    Acquired, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until,
 };
 use crate::join::First;
 use crate::{Error, Moment, Result};
@@ -37,6 +37,8 @@ impl Quorum {
             names: all(|c| c.names),
             distinct: all(|c| c.distinct),
             keep_for: all(|c| c.keep_for),
+            records: all(|c| c.records),
+            shared: all(|c| c.shared),
             per_runtime: !all(|c| !c.per_runtime),
             min_ttl: members.iter().map(|m| m.info().capabilities.min_ttl).max().unwrap_or_default(),
             ttl_step: members.iter().map(|m| m.info().capabilities.ttl_step).max().unwrap_or_default(),
@@ -69,6 +71,8 @@ impl Quorum {
 const UNTOLD: Duration = Duration::from_millis(50);
 /// The rests after a stay. They can be short, because waiters are told when the name is free.
 const RESTS: Duration = Duration::from_millis(6);
+/// The time for which too few members may answer without ending a wait.
+const SILENCE: Duration = Duration::from_secs(2);
 /// The pauses while too few members vote.
 const ABSTINENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// How long to wait at random after having been told. The members free a name one after the other, and waiters that ask at
@@ -85,8 +89,8 @@ struct Waiting<'a> {
     pace: Pace,
     pause: Duration,
     spread: Duration,
-    /// Why too few members vote at the moment.
-    abstained: Option<Error>,
+    /// Why too few members vote or answer at the moment, and since when.
+    shortage: Option<(Error, Moment)>,
     unsettled: Option<Moment>,
 }
 
@@ -96,13 +100,13 @@ impl<'a> Waiting<'a> {
         let rest = quorum.shared.rests.until(&claim.name, &Pauses::up_to(RESTS), now);
         let pace = Pace::new(Pauses::up_to(UNTOLD), now);
         let (pause, spread) = (Duration::ZERO, SPREAD);
-        Self { quorum, claim, rest, pace, pause, spread, abstained: None, unsettled: None }
+        Self { quorum, claim, rest, pace, pause, spread, shortage: None, unsettled: None }
     }
 
     fn failed(&mut self, acquired: Acquired, split: bool) {
         let now = self.quorum.seats.now();
         self.quorum.shared.rests.met(&self.claim.name, now);
-        self.abstained = None;
+        self.shortage = None;
         if let Acquired::Unsettled { until } = acquired {
             self.unsettled = self.unsettled.max(Some(until));
         }
@@ -110,12 +114,19 @@ impl<'a> Waiting<'a> {
         self.pause = self.pace.after_meeting(1, now);
     }
 
-    fn abstained(&mut self, error: Error) {
-        if self.abstained.is_none() {
+    /// Too few members vote. A busy member is silent for a moment, and that ends no wait.
+    fn short_of_votes(&mut self, error: Error, abstained: bool) -> Result<()> {
+        let now = self.quorum.seats.now();
+        let since = self.shortage.as_ref().map_or(now, |(_, since)| *since);
+        if !abstained && (!error.is_retryable() || now.since(since) > SILENCE) {
+            return Err(error);
+        }
+        if abstained && self.shortage.is_none() {
             tracing::warn!(target: "cotter", name = %self.claim.name, "waiting: {error}");
         }
-        self.abstained = Some(error);
+        self.shortage = Some((error, since));
         self.pause = random(ABSTINENCE);
+        Ok(())
     }
 }
 
@@ -128,13 +139,14 @@ impl Attempt for Waiting<'_> {
             self.pause = left;
             return Ok(None);
         }
-        match self.quorum.try_once(self.claim).await? {
-            Tried::Granted(grant) => {
+        match self.quorum.try_once(self.claim).await {
+            Ok(Tried::Granted(grant)) => {
                 self.quorum.shared.rests.got(&self.claim.name, self.quorum.seats.now());
                 return Ok(Some(grant));
             }
-            Tried::Failed { acquired, split } => self.failed(acquired, split),
-            Tried::Abstained(error) => self.abstained(error),
+            Ok(Tried::Failed { acquired, split }) => self.failed(acquired, split),
+            Ok(Tried::Abstained(error)) => self.short_of_votes(error, true)?,
+            Err(error) => self.short_of_votes(error, false)?,
         }
         Ok(None)
     }
@@ -174,9 +186,9 @@ impl Backend for Quorum {
         }
         let mut waiting = Waiting::new(self, claim);
         let granted = poll::until(&**self.seats.host.clock(), until, &mut waiting).await?;
-        match (granted, waiting.abstained) {
+        match (granted, waiting.shortage) {
             (Some(grant), _) => Ok(Acquired::Granted(grant)),
-            (None, Some(error)) => Err(error),
+            (None, Some((error, _))) => Err(error),
             (None, None) => Ok(waiting.unsettled.map_or(Acquired::Busy, Acquired::unsettled)),
         }
     }
@@ -203,5 +215,9 @@ impl Backend for Quorum {
 
     async fn close(&self) {
         self.seats.close().await;
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
     }
 }

@@ -13,9 +13,11 @@
 //! | `acquire` | one attempt at all members, in two phases |
 //! | `renewal` | extending grants, and asking members that are missing |
 //! | `release` | releasing at all members |
+//! | `admin` | listing, evicting, diagnosing |
 //! | `shortage` | the errors for too few votes |
 
 mod acquire;
+mod admin;
 mod backend;
 mod release;
 mod renewal;

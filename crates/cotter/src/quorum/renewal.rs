@@ -3,7 +3,7 @@
 use super::backend::Quorum;
 use super::rounds::{Ballot, Round};
 use super::shortage::no_quorum;
-use crate::backend::{Backend, Extension, Grant};
+use crate::backend::{Backend, Extension, Grant, Leave};
 use crate::{Error, LossCause, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,6 +100,11 @@ impl Quorum {
         let missing = missing.unwrap_or_default();
         if missing.is_empty() {
             return Vec::new();
+        }
+        // What an earlier attempt has left there would keep this one out.
+        let earlier = self.shared.rounds.of(id).into_iter().filter(|r| r.won.is_none());
+        for left in earlier.collect::<Vec<_>>() {
+            self.undo(id, &left.claim, Leave::default()).await;
         }
         let mut claim = round.clone();
         claim.ttl = ttl;

@@ -57,10 +57,14 @@ impl Seats {
             made
         });
         let (answers, _) = enough(connects, seats.others_are_late(connected.subscribe()), |_| false).await;
-        if *connected.borrow() < seats.majority() {
-            return Err(unreachable(&answers, seats.majority()));
+        let misconfigured = |a: &Option<Result<()>>| {
+            a.as_ref()?.as_ref().err().filter(|e| e.kind() == ErrorKind::Config).cloned()
+        };
+        match answers.iter().find_map(misconfigured) {
+            Some(error) => Err(error),
+            None if *connected.borrow() < seats.majority() => Err(unreachable(&answers, seats.majority())),
+            None => Ok(seats),
         }
-        Ok(seats)
     }
 
     /// Completes some time after a majority has connected, and in any case after a while.
@@ -150,6 +154,17 @@ impl Seats {
         call: impl Fn(usize, Arc<dyn Backend>) -> F,
         done: impl Fn(&[Option<Result<T>>]) -> bool,
     ) -> Answers<T> {
+        self.ask_while(seats, self.silence(limit), call, done).await
+    }
+
+    /// The same, until this future completes, which tells whether those that have not answered by then are silent.
+    pub(super) async fn ask_while<T, F: Future<Output = Result<T>>>(
+        &self,
+        seats: &[usize],
+        over: impl Future<Output = bool>,
+        call: impl Fn(usize, Arc<dyn Backend>) -> F,
+        done: impl Fn(&[Option<Result<T>>]) -> bool,
+    ) -> Answers<T> {
         let calls = seats.iter().map(|seat| {
             let asked = self.seats[*seat].backend().map(|backend| call(*seat, backend));
             async {
@@ -159,17 +174,22 @@ impl Seats {
                 }
             }
         });
-        // The clock is not asked if everybody answers at once.
-        let over = async { self.host.clock().sleep_until(self.now() + limit).await };
-        let (answers, timed_out) = enough(calls, over, done).await;
+        let (answers, over) = enough(calls, over, done).await;
         for (seat, answer) in seats.iter().zip(&answers) {
             match answer {
                 Some(answer) => self.heard(*seat, answer.as_ref().err(), false),
-                None if timed_out => self.heard(*seat, None, true),
+                None if over == Some(true) => self.heard(*seat, None, true),
                 None => {}
             }
         }
         answers
+    }
+
+    /// Completes when who has not answered is silent.
+    pub(super) async fn silence(&self, limit: Duration) -> bool {
+        // The clock is not asked if everybody answers at once.
+        self.host.clock().sleep_until(self.now() + limit).await;
+        true
     }
 
     pub(super) async fn close(&self) {

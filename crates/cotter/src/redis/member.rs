@@ -136,6 +136,12 @@ impl Member for Native {
         Ok(run_id.map(|id| id.trim().to_owned()))
     }
 
+    async fn abstains(&self) -> Result<Option<Duration>> {
+        let live = self.link.live().await?;
+        let answer = self.vote(&live, &script::ABSTAINS, &[], &[], 0).await?;
+        answer.strip_prefix('a').map(duration).transpose()
+    }
+
     async fn enlist(&self) -> Result<()> {
         let marker = marker(&self.shared.options);
         self.run(&script::ENLIST, &[&marker], &[&micros(self.longest_lease())]).await.map(drop)

@@ -58,6 +58,7 @@ scripts! {
     VOTE_SHARE: "vote_share", Memory::Needed;
     RAISE: "raise", Memory::NotNeeded;
     ENLIST: "enlist", Memory::Needed;
+    ABSTAINS: "abstains", Memory::Needed;
     ADVANCE: "advance", Memory::NotNeeded;
     DOWNGRADE: "downgrade", Memory::NotNeeded;
     HOLDERS: "holders", Memory::NotNeeded;

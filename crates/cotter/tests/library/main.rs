@@ -13,6 +13,7 @@
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
+//! | `quorum` | a quorum of real servers that fail |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `redis` | what is particular to one store |
 //!
@@ -35,6 +36,8 @@ mod multi;
 mod mutex;
 mod placement;
 mod proofs;
+#[cfg(feature = "redis")]
+mod quorum;
 #[cfg(feature = "redis")]
 mod redis;
 mod rings;

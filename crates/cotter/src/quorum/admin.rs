@@ -1,0 +1,180 @@
+//! Listing and evicting what a majority holds; diagnosing members.
+
+use super::backend::Quorum;
+use super::seats::{Answers, member};
+use crate::backend::{
+    Admin, Backend, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Mode, Page, Record, Severity,
+};
+use crate::{Error, ErrorKind, Name, Result};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The time that a member may take to list all of its names.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The mode that a quorum holds in the same way whatever the tokens of the members.
+const EXCLUSIVE: Mode = Mode::Exclusive;
+
+impl Quorum {
+    /// Asks all members that can be reached, for as long as it takes.
+    async fn survey<T, F: Future<Output = Result<T>>>(
+        &self,
+        call: impl Fn(usize, Arc<dyn Backend>) -> F,
+    ) -> Answers<T> {
+        let all: Vec<_> = (0..self.seats.len()).collect();
+        self.seats.ask(&all, PATIENCE, call, |_| false).await
+    }
+}
+
+/// All pages of a listing.
+async fn list_all(backend: Arc<dyn Backend>, filter: &Filter) -> Result<Vec<Record>> {
+    let Some(admin) = backend.admin() else { return Ok(Vec::new()) };
+    let (mut records, mut from) = (Vec::new(), None);
+    loop {
+        let page = admin.list(filter, from.as_ref()).await?;
+        records.extend(page.records);
+        match page.next {
+            Some(next) => from = Some(next),
+            None => return Ok(records),
+        }
+    }
+}
+
+/// The record of a name from those of the members: a holder is who holds it at a majority.
+fn merged(name: Name, records: &[Record], majority: usize) -> Record {
+    let mut holders: Vec<(usize, Holder)> = Vec::new();
+    for holder in records.iter().flat_map(|r| &r.holders) {
+        // A member that was asked later may have given another token.
+        let same = |h: &Holder| {
+            h.label == holder.label
+                && h.mode == holder.mode
+                && (h.mode == EXCLUSIVE || h.token == holder.token)
+        };
+        match holders.iter_mut().find(|(_, known)| same(known)) {
+            None => holders.push((1, holder.clone())),
+            Some((votes, known)) => {
+                *votes += 1;
+                // A majority stands at the same token, and none of it gives less time than this.
+                known.token = known.token.min(holder.token);
+                known.remaining = known.remaining.min(holder.remaining);
+            }
+        }
+    }
+    let mut record = Record::free(name);
+    record.holders = holders.into_iter().filter(|(votes, _)| *votes >= majority).map(|(_, h)| h).collect();
+    record.last_token = records.iter().filter_map(|r| r.last_token).max();
+    record
+}
+
+#[async_trait]
+impl Admin for Quorum {
+    /// All names are on one page: the pages of the members do not begin with the same names.
+    async fn list(&self, filter: &Filter, _: Option<&Cursor>) -> Result<Page> {
+        let wanted = filter.clone().with_free();
+        let answers = self.survey(|_, backend| list_all(backend, &wanted)).await;
+        let mut names: BTreeMap<Name, Vec<Record>> = BTreeMap::new();
+        for record in self.majority_of(answers)?.into_iter().flatten() {
+            names.entry(record.name.clone()).or_default().push(record);
+        }
+        let merged = names.into_iter().map(|(name, records)| merged(name, &records, self.seats.majority()));
+        let shown = merged.filter(|record| filter.free_too || !record.holders.is_empty());
+        Ok(Page::new(shown.collect(), None))
+    }
+
+    async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
+        let evict = |_, backend: Arc<dyn Backend>| async move {
+            match backend.admin() {
+                Some(admin) => admin.evict(name, order).await,
+                None => Ok(Eviction::NotHeld),
+            }
+        };
+        let answers = self.majority_of(self.survey(evict).await)?;
+        let tokens = answers.into_iter().filter_map(|answer| match answer {
+            Eviction::Evicted { token } => Some(token),
+            _ => None,
+        });
+        let mut tokens: Vec<_> = tokens.collect();
+        tokens.sort_unstable();
+        // A member alone may have given it to a claim that no majority has.
+        let token = tokens.len().checked_sub(self.seats.majority()).map(|at| tokens[at]);
+        Ok(token.map_or(Eviction::NotHeld, |token| Eviction::Evicted { token }))
+    }
+
+    async fn diagnose(&self) -> Result<Vec<Finding>> {
+        let diagnose = |_, backend: Arc<dyn Backend>| async move {
+            let abstains = member(&*backend).abstains().await?;
+            let findings = match backend.admin() {
+                Some(admin) => admin.diagnose().await?,
+                None => Vec::new(),
+            };
+            Ok((backend.info().instance.clone(), abstains, findings))
+        };
+        let (mut findings, mut voting) = (Vec::new(), 0);
+        for (seat, answer) in self.survey(diagnose).await.into_iter().enumerate() {
+            match answer {
+                Some(Ok((instance, abstains, found))) => {
+                    voting += usize::from(abstains.is_none());
+                    findings.extend(abstains.map(|left| abstinence(&instance, left)));
+                    findings.extend(found.into_iter().map(|finding| of_member(&instance, finding)));
+                }
+                Some(Err(e)) => findings.push(silence(seat, &e.to_string())),
+                None => findings.push(silence(seat, "it does not answer")),
+            }
+        }
+        findings.insert(0, self.votes(voting));
+        Ok(findings)
+    }
+
+    async fn initialize(&self) -> Result<()> {
+        let enlist = |_, backend: Arc<dyn Backend>| async move { member(&*backend).enlist().await };
+        let answers = self.survey(enlist).await;
+        let done = answers.iter().flatten().filter(|a| a.is_ok()).count();
+        match answers.iter().find(|a| !matches!(a, Some(Ok(())))) {
+            None => Ok(()),
+            Some(failed) => {
+                let cause = failed.as_ref().and_then(|a| a.as_ref().err());
+                let cause = cause.map_or_else(|| "no answer".to_owned(), Error::to_string);
+                let why =
+                    format!("{done} of {} members were initialized; another one: {cause}", answers.len());
+                Err(Error::new(ErrorKind::Unavailable, why))
+            }
+        }
+    }
+}
+
+impl Quorum {
+    fn votes(&self, voting: usize) -> Finding {
+        let (of, majority) = (self.seats.len(), self.seats.majority());
+        let message = format!("{voting} of {of} members vote, and {majority} are needed");
+        match voting {
+            _ if voting < majority => {
+                Finding::new(Severity::Problem, "quorum", message + ": nothing can be locked")
+            }
+            _ if of % 2 == 0 => {
+                let why = format!("{message}: one member less survives the loss of as many");
+                Finding::new(Severity::Warning, "quorum", why)
+            }
+            _ if voting == of => Finding::new(Severity::Ok, "quorum", message),
+            _ => Finding::new(Severity::Warning, "quorum", message),
+        }
+    }
+}
+
+fn abstinence(instance: &str, left: Duration) -> Finding {
+    let why = format!(
+        "{instance} is new or was restarted, and votes in {left:.0?}; `cotter doctor --init` makes it vote at once, if no \
+         lock is held"
+    );
+    Finding::new(Severity::Warning, "member", why)
+}
+
+fn silence(seat: usize, why: &str) -> Finding {
+    Finding::new(Severity::Warning, "member", format!("member {}: {why}", seat + 1))
+}
+
+/// What is wrong with one member is not yet wrong with the quorum: a majority makes up for it.
+fn of_member(instance: &str, finding: Finding) -> Finding {
+    let severity = finding.severity.min(Severity::Warning);
+    Finding::new(severity, finding.subject, format!("{instance}: {}", finding.message))
+}

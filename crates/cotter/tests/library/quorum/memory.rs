@@ -1,0 +1,149 @@
+//! Members that have forgotten what they granted.
+
+use super::setup::{Members, PREFIX, acquire, attempt, release};
+use cotter::ErrorKind;
+use cotter::backend::Backend;
+use cotter_testkit::bare::{claim, enlist};
+use cotter_testkit::servers::Redis;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TIMEOUT: Duration = Duration::from_millis(250);
+const LONGEST: Duration = Duration::from_secs(2);
+const TTL: Duration = LONGEST;
+
+/// Asks again and again, until shortly before the lease of the holder ends.
+async fn nobody_else_gets_it(other: &Arc<dyn Backend>, until: Instant) {
+    while Instant::now() + Duration::from_millis(100) < until {
+        let granted = attempt(other, &claim("a", TTL)).await.ok().flatten();
+        assert!(
+            granted.is_none(),
+            "a second holder, {:?} before the first lease ends",
+            until - Instant::now()
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Redlock's hole: a lock at A and B, then B restarts without its memory, and B and C would grant it again.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_restarts_gives_nobody_a_second_lock() {
+    let mut members = Members::voting(3, LONGEST, TIMEOUT);
+    members.part(2, true);
+    let client = members.client().await.unwrap();
+    let held = attempt(&client, &claim("a", TTL)).await.unwrap().expect("it is free");
+    let until = Instant::now() + TTL;
+    members.servers[1].restart();
+    members.part(2, false);
+    let other = members.client().await.unwrap();
+    nobody_else_gets_it(&other, until).await;
+    let next = acquire(&other, "a").await;
+    assert!(next.number > held.number, "{} after {}", next.number, held.number);
+}
+
+/// The same if all keys of a server are deleted while it runs.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_is_wiped_gives_nobody_a_second_lock() {
+    let members = Members::voting(3, LONGEST, TIMEOUT);
+    members.part(2, true);
+    let client = members.client().await.unwrap();
+    let held = attempt(&client, &claim("a", TTL)).await.unwrap().expect("it is free");
+    let until = Instant::now() + TTL;
+    members.servers[1].command(&["FLUSHALL"]);
+    members.part(2, false);
+    let other = members.client().await.unwrap();
+    nobody_else_gets_it(&other, until).await;
+    assert!(acquire(&other, "a").await.number > held.number);
+}
+
+/// Two members remember an early state: one was cut off, the other was restored from a copy.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_is_restored_from_a_copy_repeats_no_token() {
+    let mut members = Members::voting(3, LONGEST, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "a").await).await;
+    members.servers[0].command(&["SAVE"]);
+    members.part(2, true);
+    let mut last = 0;
+    for _ in 0..5 {
+        let held = acquire(&client, "a").await;
+        last = held.number;
+        release(&client, &held).await;
+    }
+    members.servers[0].restart();
+    members.part(1, true);
+    members.part(2, false);
+    let other = members.client().await.unwrap();
+    let next = acquire(&other, "a").await;
+    assert!(next.number > last, "{} after {last}", next.number);
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn new_members_say_why_they_do_not_vote_and_vote_in_the_end() {
+    let servers = (0..3).map(|_| Redis::start()).collect();
+    let members = Members::of(servers, LONGEST, TIMEOUT);
+    let client = members.client().await.unwrap();
+    let error = attempt(&client, &claim("a", TTL)).await.expect_err("they may have forgotten something");
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::NoQuorum, true), "{error}");
+    assert!(error.to_string().contains("0 of 3 members vote, and 2 are needed"), "{error}");
+    assert!(error.to_string().contains("cotter doctor --init"), "{error}");
+    let start = Instant::now();
+    let held = acquire(&client, "a").await;
+    assert!(start.elapsed() < LONGEST + Duration::from_millis(500), "{:?}", start.elapsed());
+    release(&client, &held).await;
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_can_be_told_that_there_is_nothing_to_remember() {
+    let servers: Vec<_> = (0..3).map(|_| Redis::start()).collect();
+    let members = Members::of(servers, LONGEST, TIMEOUT);
+    let client = members.client().await.unwrap();
+    for server in &members.servers {
+        enlist(server, PREFIX, LONGEST.as_secs());
+    }
+    let held = attempt(&client, &claim("a", TTL)).await.unwrap().expect("they vote");
+    release(&client, &held).await;
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_lease_that_would_outlive_the_abstinence_is_refused() {
+    let members = Members::voting(3, LONGEST, TIMEOUT);
+    let client = members.client().await.unwrap();
+    let error = attempt(&client, &claim("a", LONGEST * 2)).await.expect_err("it is too long");
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::InvalidInput, false), "{error}");
+    assert!(error.to_string().contains("max_ttl="), "{error}");
+}
+
+/// With all members, one may jump. Tokens go on from the largest.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn one_clock_that_jumps_by_an_hour_frees_nobody() {
+    let servers: Vec<_> = (0..3).map(|_| Redis::builder().skewed().start()).collect();
+    servers.iter().for_each(|server| enlist(server, PREFIX, LONGEST.as_secs()));
+    let members = Members::of(servers, LONGEST, TIMEOUT);
+    let (client, other) = (members.client().await.unwrap(), members.client().await.unwrap());
+    let held = acquire(&client, "a").await;
+    for hour in [3600, -3600, 0] {
+        members.servers[0].step_clock(hour);
+        assert!(
+            attempt(&other, &claim("a", TTL)).await.unwrap().is_none(),
+            "a clock was stepped by {hour} s"
+        );
+        client.extend(&[&held], TTL).await.remove(0).unwrap();
+    }
+    release(&client, &held).await;
+    let mut last = held.number;
+    for hour in [3600, -3600, 3600] {
+        members.servers[1].step_clock(hour);
+        let next = acquire(&other, "a").await;
+        assert!(next.number > last, "{} after {last}", next.number);
+        last = next.number;
+        release(&other, &next).await;
+    }
+}

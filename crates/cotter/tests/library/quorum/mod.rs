@@ -1,0 +1,11 @@
+//! A quorum of real Redis servers that fail one by one, and its memory of what it has granted.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `setup` | servers behind proxies, and clients that know nothing of each other |
+//! | `silence` | members that are gone or silent |
+//! | `memory` | members that have forgotten what they granted |
+
+mod memory;
+mod setup;
+mod silence;

@@ -1,0 +1,130 @@
+//! Members that are gone or silent.
+
+use super::setup::{Members, TTL, acquire, attempt, release};
+use cotter::ErrorKind;
+use cotter::backend::{Extension, Found};
+use cotter_testkit::bare::{claim, eventually};
+use std::time::{Duration, Instant};
+
+const TIMEOUT: Duration = Duration::from_millis(250);
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_minority_that_is_down_changes_nothing() {
+    let mut members = Members::voting(5, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    let held = acquire(&client, "a").await;
+    members.servers[1].kill();
+    members.servers[4].kill();
+    let extended = client.extend(&[&held], TTL).await.remove(0).unwrap();
+    assert!(matches!(extended, Extension::Extended { ttl: Some(TTL), .. }), "{extended:?}");
+    let other = members.client().await.unwrap();
+    assert!(attempt(&other, &claim("a", TTL)).await.unwrap().is_none());
+    assert_eq!(release(&client, &held).await.found(), Found::Held);
+    let next = acquire(&other, "a").await;
+    assert!(next.number > held.number);
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn without_a_majority_the_error_says_so_in_time_and_nothing_is_left() {
+    let members = Members::voting(5, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "warm").await).await;
+    for member in [0, 2, 3] {
+        members.servers[member].stop();
+    }
+    for name in ["a", "b"] {
+        let start = Instant::now();
+        let error = attempt(&client, &claim(name, TTL)).await.expect_err("two of five are no quorum");
+        assert!(start.elapsed() < 2 * TIMEOUT, "{:?}", start.elapsed());
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::NoQuorum, true), "{error}");
+        assert!(error.to_string().contains("2 of 5 members have answered, and 3 are needed"), "{error}");
+        assert!(!members.holds(1, name) && !members.holds(4, name), "{name} is left at a survivor");
+    }
+    [0, 2, 3].iter().for_each(|member| members.servers[*member].go_on());
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_majority_that_is_gone_is_told_when_connecting() {
+    let mut members = Members::voting(3, HOUR, TIMEOUT);
+    members.servers[0].kill();
+    members.servers[2].kill();
+    let error = members.client().await.expect_err("nothing can be locked");
+    assert_eq!(error.kind(), ErrorKind::NoQuorum, "{error}");
+    assert!(error.to_string().contains("only 1 of 3 members can be reached, and 2 are needed"), "{error}");
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_silent_member_costs_its_time_limit_once() {
+    let members = Members::voting(5, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "a").await).await;
+    members.part(3, true);
+    let cycle = async |name: &str| {
+        let start = Instant::now();
+        release(&client, &acquire(&client, name).await).await;
+        start.elapsed()
+    };
+    let first = cycle("a").await;
+    assert!(first < 2 * TIMEOUT, "{first:?}");
+    let start = Instant::now();
+    for _ in 0..20 {
+        cycle("a").await;
+    }
+    assert!(start.elapsed() < 4 * TIMEOUT, "20 cycles took {:?}", start.elapsed());
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_comes_back_is_asked_again() {
+    let members = Members::voting(3, HOUR, TIMEOUT);
+    members.part(2, true);
+    let client = members.client().await.unwrap();
+    let held = acquire(&client, "a").await;
+    assert!(!members.holds(2, "a"));
+    members.part(2, false);
+    let end = Instant::now() + Duration::from_secs(20);
+    while !members.holds(2, "a") {
+        assert!(Instant::now() < end, "the third member is never asked for its vote");
+        client.extend(&[&held], TTL).await.remove(0).unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // It counts: the lock outlives one of those that it began with.
+    members.part(0, true);
+    let extended = client.extend(&[&held], TTL).await.remove(0).unwrap();
+    assert!(matches!(extended, Extension::Extended { .. }), "{extended:?}");
+}
+
+/// A request that arrives after its release, at a member that nobody waited for, locks nothing.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn members_that_nobody_waited_for_are_released_too() {
+    let members = Members::voting(3, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "warm").await).await;
+    let kept = members.proxies[1].keep_request(b"cotter:quorum:{a}");
+    let held = acquire(&client, "a").await;
+    assert!(members.holds(0, "a") && !members.holds(1, "a"));
+    assert_eq!(release(&client, &held).await.found(), Found::Held);
+    kept.let_go();
+    // It takes the name and gives it back: its counter tells.
+    eventually("the late request arrives", || {
+        !members.servers[1].command(&["GET", "cotter:quorum:{a}"]).is_empty()
+    })
+    .await;
+    eventually("its release arrives", || !members.holds(1, "a")).await;
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn one_server_under_two_addresses_is_refused() {
+    let mut members = Members::voting(3, HOUR, TIMEOUT);
+    members.proxies[2] = cotter_testkit::servers::Proxy::start(members.servers[0].port());
+    let error = members.client().await.expect_err("it would have two votes");
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    assert!(error.to_string().contains("is the same server as member"), "{error}");
+}
