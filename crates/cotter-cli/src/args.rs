@@ -10,6 +10,7 @@ use crate::global::Global;
 use crate::jobs::Jobs;
 use crate::latch::Latch;
 use crate::list::List;
+use crate::migrate::Migrate;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::show::Show;
@@ -101,6 +102,7 @@ pub(crate) enum Command {
     Renew(Renew),
     Release(Release),
     Doctor(Doctor),
+    Migrate(Migrate),
     Schedule(Schedule),
     Jobs(Jobs),
     Cron(Cron),

@@ -7,6 +7,7 @@
 //! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
 //! | `elect/`, `latch` | `cotter elect`: a command under a leadership; `cotter latch` |
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
+//! | `migrate` | creating the tables of a store |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `bench/`, `demo/` | measurements; demonstrations |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
@@ -31,6 +32,7 @@ mod global;
 mod jobs;
 mod latch;
 mod list;
+mod migrate;
 mod nearest;
 mod output;
 mod password;
@@ -112,6 +114,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Bench(args) => bench::run(args, &store, console).await,
             Command::Demo(args) => demo::run(args, &store, console).await,
             Command::Doctor(doctor) => doctor::run(doctor, &store, console).await,
+            Command::Migrate(args) => migrate::run(args, &store, console).await,
             _ => unreachable!("answered above"),
         }
     })

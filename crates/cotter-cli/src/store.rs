@@ -110,15 +110,32 @@ impl Chosen {
         [url, name, file].into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Connects to the store with the settings of the builder.
-    pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
+    /// A builder for the store, after the warnings that a user of it should see.
+    fn prepare(&self, builder: Builder, console: &Console) -> Builder {
         if let Some(file) = &self.password_file {
             file.warn(console);
         }
         if let Some(file) = &self.exposed {
             config::warn(file, console);
         }
-        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
+        builder.url(&self.complete)
+    }
+
+    /// The statements that create the tables of the store, if it needs any.
+    pub(crate) fn schema(&self) -> Result<Option<String>, Failure> {
+        Ok(Client::builder().url(&self.complete).schema()?)
+    }
+
+    /// Creates the tables of the store.
+    pub(crate) async fn migrate(&self, console: &Console) -> Result<(), Failure> {
+        let migrating = self.prepare(Client::builder(), console).migrate();
+        let limited = tokio::time::timeout(CONNECT_TIMEOUT, migrating).await;
+        Ok(limited.map_err(|_| self.silent())??)
+    }
+
+    /// Connects to the store with the settings of the builder.
+    pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
+        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, self.prepare(builder, console).connect());
         let client = connecting.await.map_err(|_| self.silent())??;
         let info = client.info();
         if let Some(caution) = info.caution {

@@ -123,6 +123,32 @@ impl Builder {
         self
     }
 
+    /// The statements that create the tables which the store needs: for a review, or for another account to run. `None` for
+    /// stores that need none. Nothing is sent.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a wrong URL.
+    pub fn schema(&self) -> Result<Option<String>> {
+        self.store.as_ref().map(|store| store.schema()).map_err(Clone::clone)
+    }
+
+    /// Creates the tables which the store needs, as far as they are missing; no other call creates any. Does nothing for
+    /// stores that need none. `cotter migrate` on the command line.
+    ///
+    /// Cancel safety: a dropped call may or may not have created them; repeat it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a wrong URL, [`ErrorKind::Denied`](crate::ErrorKind::Denied)
+    /// without the privilege, and whatever the store answers.
+    pub fn migrate(self) -> Op<()> {
+        Op::detached(async move {
+            let engine = self.engine()?;
+            let store = self.store?;
+            let migrating = engine.spawn(async move { store.migrate().await });
+            migrating.await.unwrap_or_else(|e| Err(crashed(&e)))
+        })
+    }
+
     /// Connects.
     ///
     /// Cancel safety: a dropped call leaves nothing behind.

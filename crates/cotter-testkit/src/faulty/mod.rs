@@ -37,4 +37,12 @@ impl Connect for Faulty {
         let inner = self.inner.connect(host).await?;
         Ok(Arc::new(FaultyBackend::new(inner, self.faults.clone(), host.clock().clone())))
     }
+
+    fn schema(&self) -> Option<String> {
+        self.inner.schema()
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        self.inner.migrate().await
+    }
 }

@@ -104,6 +104,19 @@ pub trait Connect: Debug + Send + Sync + 'static {
     /// # Errors
     /// Any condition that prevents the store from being used, with a hint how to resolve it.
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>>;
+
+    /// Returns the statements that create the tables which this store needs; `None` if it needs none. Nothing is sent.
+    fn schema(&self) -> Option<String> {
+        None
+    }
+
+    /// Creates the tables which this store needs, as far as they are missing. Two processes may do it at once.
+    ///
+    /// # Errors
+    /// The store did not answer or refused, with a hint how to resolve it.
+    async fn migrate(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A store, as the engine sees it. Every implementation must follow the [rules](self).
