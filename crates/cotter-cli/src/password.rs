@@ -22,7 +22,9 @@ impl PasswordFile {
 
     /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
-        ["redis:", "rediss:", "unix:"].iter().any(|scheme| url.starts_with(scheme))
+        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:"]
+            .iter()
+            .any(|scheme| url.starts_with(scheme))
     }
 
     /// Adds the password file to the URL.

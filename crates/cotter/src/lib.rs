@@ -67,6 +67,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `file` | yes | locks in a directory of this host: `file:`, `flock:`; not on Windows |
+//! | `postgres` | | locks in a PostgreSQL database |
 //! | `redis` | | locks in a Redis or Valkey server |
 //! | `etcd` | | locks in an etcd cluster |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
@@ -103,6 +104,8 @@ mod semaphore;
 #[cfg(feature = "serde")]
 mod serialize;
 mod signal;
+#[cfg(feature = "postgres")]
+mod sql;
 mod sync;
 mod sys;
 mod ticket;
@@ -126,6 +129,8 @@ pub mod file;
 #[cfg(all(feature = "file", not(unix)))]
 #[path = "file/unsupported.rs"]
 pub mod file;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
 

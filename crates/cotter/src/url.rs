@@ -25,6 +25,12 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "etcd" => Ok(Arc::new(crate::etcd::Store::from_url(url)?)),
         #[cfg(feature = "redis")]
         "redlock" | "redlocks" => Ok(Arc::new(redlock::parse(scheme, rest)?)),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(crate::postgres::Store::from_url(url)?)),
+        #[cfg(not(feature = "postgres"))]
+        "postgres" | "postgresql" => {
+            Err(config("this build is without PostgreSQL; build it with the feature postgres"))
+        }
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
     }
 }
@@ -35,6 +41,7 @@ fn known() -> String {
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
     known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
+    known.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
     let last = known.pop().unwrap_or_default();
     if known.is_empty() { format!("try {last}") } else { format!("try {} or {last}", known.join(", ")) }
 }

@@ -12,6 +12,7 @@ mod jobs;
 mod latch;
 mod leased;
 mod loss;
+mod migrate;
 mod namespaces;
 mod nested;
 mod options;

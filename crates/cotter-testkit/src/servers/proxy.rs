@@ -85,6 +85,11 @@ impl Proxy {
         format!("redis://127.0.0.1:{}?{options}", self.port())
     }
 
+    /// A URL of the user `app` of a PostgreSQL server through this proxy.
+    pub fn postgres_url(&self, options: &str) -> String {
+        format!("postgres://app:secret@127.0.0.1:{}/cotter?{options}", self.port())
+    }
+
     /// Injects faults at random from now on. The seed counts when there was none before.
     pub fn set_fault_rates(&self, rates: FaultRates, seed: u64) {
         let mut state = self.rules.state();

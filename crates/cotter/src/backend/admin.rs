@@ -261,6 +261,20 @@ impl Finding {
         Self { severity, subject: subject.into(), message: message.into(), level: None }
     }
 
+    /// Compares the clock of a server that grants leases by it with this host's, read before and after.
+    #[cfg(feature = "server")]
+    pub(crate) fn of_clocks(before: SystemTime, theirs: SystemTime, after: SystemTime) -> Self {
+        let ahead = theirs.duration_since(after).unwrap_or_default();
+        let behind = before.duration_since(theirs).unwrap_or_default();
+        // A larger difference is reported, although it does no harm by itself.
+        if ahead.max(behind) <= Duration::from_secs(1) {
+            return Self::new(Severity::Ok, "clock", "the server's clock agrees with this host's");
+        }
+        let (offset, way) = if ahead > behind { (ahead, "ahead of") } else { (behind, "behind") };
+        let message = format!("the server's clock is {} s {way} this host's", offset.as_secs());
+        Self::new(Severity::Warning, "clock", message + "; tokens follow the server's, leases neither")
+    }
+
     /// Sets the guarantee that remains in spite of this finding.
     #[must_use]
     pub fn leaving(mut self, level: Level) -> Self {

@@ -106,13 +106,15 @@ impl Feature {
     /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::SharedLocks => ("shared locks", "memory:, file: or redis:"),
-            Self::Downgrade => ("a downgrade from exclusive to shared", "memory:, file: or redis:"),
-            Self::Permits => ("semaphores", "memory:, file: or redis:"),
-            Self::Tickets => ("tickets", "memory: or redis:"),
-            Self::Notes => ("notes", "memory:, file: or redis:"),
-            Self::Swap => ("compare-and-set on notes", "memory:, file: or redis:"),
-            Self::Admin => ("inspecting locks", "memory:, file: or redis:"),
+            Self::SharedLocks => ("shared locks", "memory:, file:, redis: or postgres:"),
+            Self::Downgrade => {
+                ("a downgrade from exclusive to shared", "memory:, file:, redis: or postgres:")
+            }
+            Self::Permits => ("semaphores", "memory:, file:, redis: or postgres:"),
+            Self::Tickets => ("tickets", "memory:, redis: or postgres:"),
+            Self::Notes => ("notes", "memory:, file:, redis: or postgres:"),
+            Self::Swap => ("compare-and-set on notes", "memory:, file:, redis: or postgres:"),
+            Self::Admin => ("inspecting locks", "memory:, file:, redis: or postgres:"),
         }
     }
 

@@ -6,7 +6,8 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::{Error, ErrorKind, Result};
+use crate::Result;
+use crate::net::timed_out;
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, RedisResult};
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Connector {
         let limit = self.connect_timeout + self.timeout;
         match timeout(limit, connecting).await {
             Ok(made) => made.map_err(|e| explain(e, Sent::No)),
-            Err(_) => Err(timed_out("the connection", limit)),
+            Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         }
     }
 
@@ -90,13 +91,7 @@ impl Connector {
         };
         match timeout(self.connect_timeout, opening).await {
             Ok(opened) => opened.map_err(|e| explain(e, Sent::No)),
-            Err(_) => Err(timed_out("the subscription", self.connect_timeout)),
+            Err(_) => Err(timed_out("the subscription", self.connect_timeout).with_backend(SCHEME)),
         }
     }
-}
-
-/// The error for something that was not open in time.
-pub(super) fn timed_out(what: &str, after: Duration) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("{what} was not established within {after:?}"))
-        .with_backend(SCHEME)
 }

@@ -56,22 +56,10 @@ type Judge = fn(&str, Protocol) -> Finding;
 
 const SETTINGS: &[(&str, Judge)] = &[("maxmemory-policy", eviction), ("min-replicas-to-write", replicas)];
 
-/// A larger difference between the clocks is reported, although it does no harm by itself.
-const MAX_CLOCK_OFFSET: Duration = Duration::from_secs(1);
-
 async fn clock(link: &Link) -> Result<Finding> {
     let before = link.clock().wall();
     let (theirs, _) = time(link).await?;
-    let after = link.clock().wall();
-    let ahead = theirs.duration_since(after).unwrap_or_default();
-    let behind = before.duration_since(theirs).unwrap_or_default();
-    Ok(if ahead.max(behind) > MAX_CLOCK_OFFSET {
-        let (offset, way) = if ahead > behind { (ahead, "ahead of") } else { (behind, "behind") };
-        let message = format!("the server's clock is {} s {way} this host's", offset.as_secs());
-        Finding::new(Severity::Warning, "clock", message + "; tokens follow the server's, leases neither")
-    } else {
-        Finding::new(Severity::Ok, "clock", "the server's clock agrees with this host's")
-    })
+    Ok(Finding::of_clocks(before, theirs, link.clock().wall()))
 }
 
 fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {

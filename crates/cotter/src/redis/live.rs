@@ -3,13 +3,12 @@
 use super::errors;
 use super::socket::{SocketState, never_sent};
 use crate::Moment;
+use crate::net::{self, Idle, next_number};
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisError, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::AbortHandle;
 
 /// One connection.
@@ -22,15 +21,10 @@ pub(super) struct Live {
     socket: Arc<SocketState>,
     /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.
     driver: Option<AbortHandle>,
-    /// The runtime has no worker threads: the socket is driven only while somebody is in `block_on`.
-    driven_by_callers: bool,
-    last_used: AtomicU64,
+    idle: Idle,
     answers: AtomicU64,
     broken: AtomicBool,
 }
-
-/// After a pause of this length, the driver is given the chance to read its socket before the next request.
-const IDLE: Duration = Duration::from_millis(10);
 
 impl Live {
     pub(super) fn new(
@@ -45,25 +39,10 @@ impl Live {
             legacy,
             socket,
             driver,
-            driven_by_callers: Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread,
-            last_used: AtomicU64::new(0),
+            idle: Idle::new(),
             answers: AtomicU64::new(0),
             broken: AtomicBool::new(false),
         }
-    }
-
-    pub(super) fn is_usable(&self) -> bool {
-        !self.broken.load(Ordering::Acquire) && !self.socket.has_ended()
-    }
-
-    /// Whether the server may have closed the connection without the driver having had a chance to notice.
-    pub(super) fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
-        self.driven_by_callers && self.was_idle(now())
-    }
-
-    fn was_idle(&self, now: Moment) -> bool {
-        let last = self.last_used.swap(now.as_nanos(), Ordering::Relaxed);
-        now.since(Moment::from_nanos(last)) > IDLE
     }
 
     /// Sends a command and waits for its answer. Commands run in the order of their first poll. A command whose future is
@@ -101,6 +80,16 @@ impl Live {
     }
 }
 
+impl net::Live for Live {
+    fn is_usable(&self) -> bool {
+        !self.broken.load(Ordering::Acquire) && !self.socket.has_ended()
+    }
+
+    fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
+        self.idle.may_be_stale(now)
+    }
+}
+
 impl Drop for Live {
     fn drop(&mut self) {
         self.driver.iter().for_each(AbortHandle::abort);
@@ -111,9 +100,4 @@ impl fmt::Debug for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Live").field("number", &self.number).finish_non_exhaustive()
     }
-}
-
-fn next_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }

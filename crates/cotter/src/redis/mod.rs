@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `socket` | the socket to the server |
-//! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
+//! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
 //! | `errors` | translating errors of the server and the driver |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
 //! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
@@ -134,7 +134,7 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let (Shared { server, options, .. }, shared) = (&*self.0, self.0.clone());
-        let link = connection::Link::open(server, options, host.clock()).await;
+        let link = connection::open(server, options, host.clock()).await;
         let link = link.map_err(|e| e.with_server(&options.instance))?;
         if options.protocol == Protocol::GetSet && host.is_engine() {
             older::warn_of_getset(&options.instance);

@@ -15,7 +15,7 @@
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `steps` | steps that many tests take |
-//! | `etcd`, `file`, `flock`, `redis` | what is particular to one store |
+//! | `etcd`, `file`, `flock`, `postgres`, `redis` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
@@ -35,6 +35,8 @@ mod latch;
 mod multi;
 mod mutex;
 mod placement;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod proofs;
 #[cfg(feature = "redis")]
 mod quorum;

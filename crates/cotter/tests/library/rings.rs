@@ -18,11 +18,12 @@ const LOWER: &[&str] = &[
     "net",
     "random",
     "serialize",
+    "sql",
     "sync",
     "sys",
     "token",
 ];
-const STORES: &[&str] = &["memory", "file", "etcd", "redis", "quorum"];
+const STORES: &[&str] = &["memory", "file", "etcd", "redis", "postgres", "quorum"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
@@ -35,6 +36,7 @@ const TIMED: &[&str] = &[
     "backend/host.rs",
     "backend/poll.rs",
     "clock/",
+    "net/link.rs",
     "net/tcp.rs",
     "sys/",
     "conformance/",
@@ -55,12 +57,15 @@ const TIMED: &[&str] = &[
     "quorum/seats.rs",
     "url/redlock.rs",
     // The connection to a server, and its subscription.
-    "redis/connection.rs",
     "redis/connector.rs",
     "redis/live.rs",
     "redis/replicated.rs",
     "redis/wake.rs",
     "redis/watched.rs",
+    "postgres/connector.rs",
+    "postgres/listening.rs",
+    "postgres/live.rs",
+    "postgres/wake.rs",
 ];
 
 /// A file of the library, without its tests and comments.

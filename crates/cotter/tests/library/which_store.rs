@@ -2,6 +2,8 @@
 
 use cotter::backend::Capabilities;
 use cotter::{Client, Level, Owner};
+#[cfg(feature = "postgres")]
+use cotter_testkit::servers::Postgres;
 #[cfg(feature = "redis")]
 use cotter_testkit::servers::Redis;
 
@@ -104,10 +106,18 @@ async fn the_rows_of_etcd_are_true() {
     }
 }
 
+#[cfg(feature = "postgres")]
+#[tokio::test]
+#[ignore = "needs postgres"]
+async fn the_row_of_postgres_is_true() {
+    let server = Postgres::migrated();
+    assert_true("`postgres:`", &server.url("")).await;
+}
+
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 8] = [
+    const STORES: [&str; 9] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -116,6 +126,7 @@ fn every_row_is_compared() {
         "`redis:` `mode=getset`",
         "`etcd:`",
         "`etcd:` `dialect=concurrency`",
+        "`postgres:`",
     ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
     for table in tables {

@@ -5,6 +5,8 @@ mod etcd;
 #[cfg(feature = "file")]
 mod file;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod quorum;
 #[cfg(feature = "redis")]
 mod redis;

@@ -1,0 +1,98 @@
+//! The folder of a PostgreSQL server: made by `initdb` once, and copied for each server.
+//!
+//! PostgreSQL refuses to run as root, so where the tests do, its programs run as another user, to whom the folder belongs.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Users that the server may run as where the tests run as root: its own, or one that exists everywhere.
+const SERVANTS: [&str; 2] = ["postgres", "nobody"];
+/// Part of the name of the folder, to be changed with the arguments of `initdb`.
+const LAYOUT: &str = "2";
+
+/// A program of PostgreSQL, as the user that may run it.
+pub(super) fn program(name: &str) -> io::Result<Command> {
+    let path = find(name)?;
+    let Some((user, group, _)) = servant()? else { return Ok(Command::new(path)) };
+    let mut command = Command::new("setpriv");
+    command.args([format!("--reuid={user}"), format!("--regid={group}"), "--clear-groups".into()]).arg(path);
+    Ok(command)
+}
+
+/// Where a program is: in `PATH`, without the links on the way, which another user might not be able to follow.
+pub(super) fn find(name: &str) -> io::Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
+    found
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} is not in PATH")))?
+        .canonicalize()
+}
+
+/// User and group ids, and the name, of the user that the server runs as instead of root.
+fn servant() -> io::Result<Option<(u32, u32, String)>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let users = fs::read_to_string("/etc/passwd")?;
+    let entry = |name: &str| {
+        let fields: Vec<_> = users
+            .lines()
+            .map(|l| l.split(':'))
+            .find_map(|mut f| (f.next() == Some(name)).then(|| f.collect()))?;
+        Some((fields.get(1)?.parse().ok()?, fields.get(2)?.parse().ok()?, name.to_owned()))
+    };
+    let found = SERVANTS.iter().find_map(|name| entry(name));
+    found.map(Some).ok_or_else(|| io::Error::other("there is no user that PostgreSQL could run as"))
+}
+
+/// Gives the folder to the user of the server.
+pub(super) fn hand_over(dir: &Path) -> io::Result<()> {
+    match servant()? {
+        Some((user, group, _)) => chown(dir, Some(user), Some(group)),
+        None => Ok(()),
+    }
+}
+
+/// Makes a new cluster at `data`, whose parent belongs to the user of the server.
+pub(super) fn make(data: &Path) -> io::Result<()> {
+    let template = template()?;
+    run(Command::new("cp").arg("-a").arg(template).arg(data))
+}
+
+/// The cluster that all others are copies of.
+fn template() -> io::Result<PathBuf> {
+    let version = find("postgres")?.metadata()?.mtime();
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
+    fs::create_dir_all(&place)?;
+    let user = servant()?.map_or_else(|| rustix::process::geteuid().as_raw(), |(user, ..)| user);
+    let template = place.join(format!("postgres-{version}-{user}-{LAYOUT}"));
+    let alone = File::create(place.join("postgres.lock"))?;
+    rustix::fs::flock(&alone, rustix::fs::FlockOperation::LockExclusive)?;
+    if template.exists() {
+        return Ok(template);
+    }
+    let made = tempfile::tempdir()?;
+    hand_over(made.path())?;
+    let data = made.path().join("data");
+    let mut initdb = program("initdb")?;
+    initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    run(initdb.args(["--no-instructions", "--wal-segsize=1", "--pgdata"]).arg(&data))?;
+    // A copy that was interrupted must not be taken for the whole.
+    let copy = template.with_extension("part");
+    let _ = fs::remove_dir_all(&copy);
+    run(Command::new("cp").arg("-a").arg(&data).arg(&copy))?;
+    fs::rename(&copy, &template)?;
+    Ok(template)
+}
+
+fn run(command: &mut Command) -> io::Result<()> {
+    let done = command.stdin(Stdio::null()).current_dir("/").output()?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(io::Error::other(format!("{:?} failed: {said}", command.get_program())))
+}

@@ -1,0 +1,280 @@
+//! A real PostgreSQL server.
+
+use super::{cluster, free_port};
+use cotter::backend::Connect;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How a server is to be started.
+#[derive(Debug, Clone, Default)]
+pub struct PostgresBuilder {
+    settings: Vec<String>,
+}
+
+/// A running PostgreSQL server that forgets everything when it is dropped.
+///
+/// It has a database `cotter`, which belongs to the user `owner`, and a user `app` for the programs, who owns nothing. Both
+/// have the password `secret`.
+#[derive(Debug)]
+pub struct Postgres {
+    child: Option<Child>,
+    settings: Vec<String>,
+    port: u16,
+    dir: TempDir,
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often another port is tried.
+const TRIES: usize = 10;
+/// Quick, because what is written need not survive the machine; small, because several may run at once.
+const SETTINGS: [&str; 10] = [
+    "listen_addresses=127.0.0.1",
+    "fsync=off",
+    "full_page_writes=off",
+    "shared_buffers=16MB",
+    "max_connections=200",
+    "max_wal_size=64MB",
+    "min_wal_size=2MB",
+    "autovacuum_naptime=5s",
+    "log_min_messages=fatal",
+    "unix_socket_permissions=0777",
+];
+/// Passwords are asked for on TCP only: the tests use the socket to arrange things.
+const HBA: &str =
+    "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 trust\n";
+const USERS: &str = "set password_encryption = 'scram-sha-256'; \
+    create role owner login password 'secret'; create role app login password 'secret'";
+
+/// The statements of the documentation that give the user `app` what cotter needs.
+fn grants() -> &'static str {
+    const PAGE: &str = include_str!("../../../../docs/stores.md");
+    let (_, rest) = PAGE.split_once("```sql\ngrant usage").expect("docs/stores.md has GRANT statements");
+    let end = rest.find("```").expect("an end");
+    let start = PAGE.len() - rest.len() - "grant usage".len();
+    &PAGE[start..start + "grant usage".len() + end]
+}
+
+impl PostgresBuilder {
+    /// One more setting: `("max_connections", "10")`.
+    #[must_use]
+    pub fn with(mut self, setting: &str, value: &str) -> Self {
+        self.settings.push(format!("{setting}={value}"));
+        self
+    }
+
+    /// Starts it and waits until it answers.
+    ///
+    /// # Panics
+    /// When it does not start, or is not in `PATH`.
+    pub fn start(self) -> Postgres {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut server = Postgres { child: None, settings: self.settings, port: free_port(), dir };
+        server.make().unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
+        for _ in 0..TRIES {
+            if server.spawn().expect("it can be started") {
+                server.sql_in("postgres", USERS);
+                server.sql_in("postgres", "create database cotter owner owner");
+                return server;
+            }
+            // Somebody else was given the same port in the meantime.
+            server.port = free_port();
+        }
+        panic!("the server ended {TRIES} times before it listened: {}", server.log());
+    }
+}
+
+impl Postgres {
+    /// A server with defaults.
+    ///
+    /// # Panics
+    /// As [`PostgresBuilder::start`].
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// Settings before the start.
+    pub fn builder() -> PostgresBuilder {
+        PostgresBuilder::default()
+    }
+
+    /// A server with cotter's tables, which the tests of this process share as long as one of them uses it.
+    ///
+    /// # Panics
+    /// As [`PostgresBuilder::start`].
+    pub fn migrated() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = shared.upgrade() {
+            return server;
+        }
+        let server = Arc::new(Self::start());
+        server.migrate("");
+        *shared = Arc::downgrade(&server);
+        server
+    }
+
+    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn migrate(&self, options: &str) {
+        let store = cotter::postgres::Store::from_url(self.url_of("owner", options)).expect("a good URL");
+        // In a thread of its own, because the caller may be in a runtime already.
+        let migrate = || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(store.migrate()).expect("the owner may create tables");
+        };
+        std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
+        self.sql(grants());
+    }
+
+    fn make(&self) -> io::Result<()> {
+        cluster::hand_over(self.dir.path())?;
+        cluster::make(&self.data())?;
+        fs::write(self.data().join("pg_hba.conf"), HBA)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// What the server has written.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// Starts it and waits until it answers; false when it has ended instead.
+    fn spawn(&mut self) -> io::Result<bool> {
+        let mut command = cluster::program("postgres")?;
+        let log = fs::OpenOptions::new().append(true).create(true).open(self.dir.path().join("log"))?;
+        command.arg("-D").arg(self.data()).arg("-p").arg(self.port.to_string());
+        command.arg("-k").arg(self.dir.path());
+        for setting in SETTINGS.iter().copied().chain(self.settings.iter().map(String::as_str)) {
+            command.args(["-c", setting]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        self.child = Some(command.spawn()?);
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
+                return Ok(false);
+            }
+            // The last line of this file is the state, and the port says whose file it is.
+            let state = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+            let ours = state.lines().nth(3) == Some(&*self.port.to_string());
+            if ours && state.lines().nth(7).is_some_and(|s| s.trim() == "ready") {
+                return Ok(true);
+            }
+            assert!(Instant::now() < end, "the server does not listen: {}", self.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends it at once, as a crash does: what was committed survives.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = kill_process(Pid::from_child(&child), Signal::QUIT);
+            let end = Instant::now() + PATIENCE;
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it again, in the same folder, on the same port.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+    }
+
+    /// Starts it again as a replica that follows nobody: it takes no writes.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn demote(&mut self) {
+        self.kill();
+        fs::write(self.data().join("standby.signal"), "").expect("its folder can be written");
+        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+    }
+
+    /// How many sessions the user `app` has.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn sessions(&self) -> usize {
+        self.sql("select count(*) from pg_stat_activity where usename = 'app'").parse().expect("a number")
+    }
+
+    /// Ends every session of the user `app`, and says how many there were.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_sessions(&self) -> usize {
+        let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'app'";
+        self.sql(end).parse().expect("a number")
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder of its socket.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A URL of the user `app` with these options: `""` or `"mode=row"`.
+    pub fn url(&self, options: &str) -> String {
+        self.url_of("app", options)
+    }
+
+    /// A URL of a user with these options.
+    pub fn url_of(&self, user: &str, options: &str) -> String {
+        format!("postgres://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port)
+    }
+
+    /// Runs statements as superuser in the database `cotter`; the values of the answer, `|` between columns.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn sql(&self, statements: &str) -> String {
+        self.sql_in("cotter", statements)
+    }
+
+    fn sql_in(&self, database: &str, statements: &str) -> String {
+        let done = self.psql(database).args(["-c", statements]).output().expect("psql starts");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{statements}: {said}");
+        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+    }
+
+    /// `psql` as superuser, for sessions that stay open.
+    ///
+    /// # Panics
+    /// When it is not in `PATH`.
+    pub fn psql(&self, database: &str) -> Command {
+        let mut psql = Command::new(cluster::find("psql").expect("psql is in PATH"));
+        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
+        psql.arg("-h").arg(self.dir.path()).arg("-p").arg(self.port.to_string()).current_dir("/");
+        psql
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,135 @@
+//! Acquire requests.
+
+use super::SCHEME;
+use super::backend::{Lease, duration, hex, micros, one, token, value};
+use super::errors::unexpected;
+use super::live::Bound;
+use crate::backend::{Acquired, Claim, Grant, Mode};
+use crate::{Error, Moment, Result};
+use std::time::Duration;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+/// What a request does if the lock is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum IfBusy<'a> {
+    /// Nothing.
+    Leave,
+    /// Joins the queue, or stays there, to be woken on this channel. Without further requests it leaves after this time.
+    Queue(&'a str, Duration),
+}
+
+/// The answer to a request.
+pub(super) enum Answer {
+    Granted(Grant),
+    Busy,
+    Queued(Place),
+}
+
+/// A place in the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The time until the first lease of a holder ends.
+    pub(super) left: Duration,
+    /// The number of waiters before this one.
+    pub(super) position: u32,
+}
+
+impl Lease {
+    /// Sends one acquire request. Returns the answer and the time of sending.
+    pub(super) async fn request(&self, claim: &Claim, if_busy: IfBusy<'_>) -> Result<(Answer, Moment)> {
+        let live = self.link.live().await?;
+        let (mode, take, of) = match claim.mode {
+            Mode::Exclusive => ("x", 0, None),
+            Mode::Shared => ("r", 0, None),
+            Mode::Permits { take, of } => ("p", permits(take)?, Some(permits(of)?)),
+        };
+        let (id, ttl, turns) = (hex(claim.id), micros(claim.ttl), i32::from(claim.turns.max(1)));
+        let (channel, silence) = match if_busy {
+            IfBusy::Leave => ("", None),
+            IfBusy::Queue(channel, silence) => (channel, Some(micros(silence))),
+        };
+        let bound: [Bound<'_>; 10] = [
+            (&&*claim.name, Type::TEXT),
+            (&id, Type::TEXT),
+            (&mode, Type::TEXT),
+            (&take, Type::INT4),
+            (&of, Type::INT4),
+            (&ttl, Type::INT8),
+            (&turns, Type::INT4),
+            (&&*claim.label, Type::TEXT),
+            (&channel, Type::TEXT),
+            (&silence, Type::INT8),
+        ];
+        let sent = self.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let row = live.rows(&self.shared.statements.acquire, &bound).await.and_then(one);
+        let answer = row.and_then(|row| parse(claim, &row, sent)).map_err(|e| e.with_name(&claim.name));
+        if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        Ok((answer?, sent))
+    }
+
+    /// Tries once and leaves nothing behind if the lock is busy.
+    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Acquired> {
+        match self.request(claim, IfBusy::Leave).await?.0 {
+            Answer::Granted(grant) => Ok(Acquired::Granted(grant)),
+            Answer::Busy => Ok(Acquired::Busy),
+            Answer::Queued(_) => Err(unexpected("a place in the queue, though none was asked for")),
+        }
+    }
+
+    /// Passes what one claim holds to another.
+    pub(super) async fn pass(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let live = self.link.live().await?;
+        let (from_id, to_id) = (hex(from.id), hex(to.id));
+        let bound: [Bound<'_>; 4] = [
+            (&&*to.name, Type::TEXT),
+            (&from_id, Type::TEXT),
+            (&to_id, Type::TEXT),
+            (&&*to.label, Type::TEXT),
+        ];
+        let sent = self.now();
+        let request = self.shared.in_flight.send(to.id, live.number, self.link.arrives_by(sent));
+        let row = live.rows(&self.shared.statements.adopt, &bound).await.and_then(one);
+        if !row.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        let row = row.map_err(|e| e.with_name(&to.name))?;
+        match value::<Option<i64>>(&row, 0)? {
+            None => Ok(None),
+            Some(_) => grant(to, &row, [0, 1, 2], sent).map(Some),
+        }
+    }
+}
+
+fn permits(count: u32) -> Result<i32> {
+    let why = "the database counts up to 2147483647 permits";
+    i32::try_from(count).map_err(|_| Error::new(crate::ErrorKind::InvalidInput, why).with_backend(SCHEME))
+}
+
+/// A grant whose number, turns and rest of the lease are in these columns.
+fn grant(claim: &Claim, row: &Row, [number, turns, left]: [usize; 3], as_of: Moment) -> Result<Grant> {
+    let mut grant = Grant::new(claim.clone(), token(row, number)?, as_of);
+    grant.turns = u16::try_from(value::<i32>(row, turns)?).map_err(|_| unexpected("too many turns"))?;
+    grant.ttl = Some(duration(value(row, left)?));
+    Ok(grant)
+}
+
+fn parse(claim: &Claim, row: &Row, sent: Moment) -> Result<Answer> {
+    match value::<String>(row, 0)?.as_str() {
+        "g" => grant(claim, row, [1, 2, 3], sent).map(Answer::Granted),
+        "b" => Ok(Answer::Busy),
+        "q" => {
+            let position = u32::try_from(value::<i32>(row, 4)?).unwrap_or(u32::MAX);
+            Ok(Answer::Queued(Place { left: duration(value(row, 3)?), position }))
+        }
+        "u" => {
+            let limit = value::<Option<i32>>(row, 4)?.and_then(|of| u32::try_from(of).ok());
+            let other = limit.map_or(Mode::Exclusive, |of| Mode::Permits { take: 1, of });
+            Err(claim.mode.mismatch(other).with_backend(SCHEME))
+        }
+        other => Err(unexpected(other)),
+    }
+}

@@ -1,0 +1,122 @@
+//! The address of a server, from a URL.
+
+use super::options::Options;
+use crate::Result;
+use crate::error::config;
+use crate::net::{Certificates, Url, decode};
+use rustls::ClientConfig;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+
+/// The parts of a URL, without the options that are not about the address.
+pub(super) struct Address {
+    hosts: Vec<(String, u16)>,
+    user: String,
+    pub(super) password: Option<String>,
+    database: String,
+    /// What `sslmode=` says.
+    tls: Option<bool>,
+}
+
+/// The servers of a store, of which one takes writes, and how to log in there.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) login: Config,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+}
+
+/// Where one server listens.
+#[derive(Debug, Clone)]
+pub(super) enum Endpoint {
+    Tcp(String, u16),
+    Unix(PathBuf),
+}
+
+const PORT: u16 = 5432;
+
+impl Address {
+    /// Parses `scheme:rest`. `rest` has no query any more.
+    pub(super) fn parse(scheme: &str, rest: &str) -> Result<Self> {
+        // A host may be missing: `host=` can name the folder of a socket instead.
+        let end = rest.strip_prefix("//").map_or(rest.len(), |r| 2 + r.find('/').unwrap_or(r.len()));
+        let (authority, path) = rest.split_at(end);
+        let missing = authority == "//" || authority.ends_with('@');
+        let rest = if missing { format!("{authority}localhost{path}") } else { rest.to_owned() };
+        let url = Url::parse(scheme, &rest, PORT)?;
+        let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
+        let database = decode("database", url.path)?;
+        let database = if database.is_empty() { user.clone() } else { database };
+        Ok(Self { hosts: url.hosts, user, password: url.password, database, tls: None })
+    }
+
+    /// Uses the socket in a folder.
+    pub(super) fn socket(&mut self, folder: &str) -> Result<()> {
+        if !folder.starts_with('/') {
+            return Err(config(
+                "host= must be the absolute path of the folder of a socket, such as /run/postgresql",
+            ));
+        }
+        let port = self.hosts.first().map_or(PORT, |(_, port)| *port);
+        self.hosts = vec![(folder.to_owned(), port)];
+        Ok(())
+    }
+
+    pub(super) fn set_tls(&mut self, mode: &str) -> Result<()> {
+        self.tls = Some(match mode {
+            "verify-full" => true,
+            "disable" => false,
+            _ => {
+                let why = format!(
+                    "sslmode={mode} does not verify the server; use verify-full, or disable to go without TLS"
+                );
+                return Err(config(why));
+            }
+        });
+        Ok(())
+    }
+
+    /// The endpoints and the credentials. Nothing is sent.
+    pub(super) fn place(&self, certificates: &Certificates, options: &Options) -> Result<Place> {
+        let endpoint = |(host, port): &(String, u16)| match host.starts_with('/') {
+            true => Endpoint::Unix(socket(host, *port)),
+            false => Endpoint::Tcp(host.clone(), *port),
+        };
+        let tls = self.tls.unwrap_or_else(|| !self.hosts.iter().all(|(host, _)| is_local(host)));
+        if !tls && !certificates.is_empty() {
+            return Err(config("ca=, cert= and key= need sslmode=verify-full"));
+        }
+        let tls = if tls { Some(certificates.config()?) } else { None };
+        let mut login = Config::new();
+        login.user(&self.user).dbname(&self.database).application_name(&options.client_name);
+        // TLS is negotiated before the driver gets the stream.
+        login.ssl_mode(SslMode::Disable);
+        if let Some(password) = &self.password {
+            login.password(password);
+        }
+        Ok(Place { endpoints: self.hosts.iter().map(endpoint).collect(), login, tls })
+    }
+
+    /// The address in readable form, without credentials.
+    pub(super) fn instance(&self) -> String {
+        let host = |(host, port): &(String, u16)| match host {
+            host if host.starts_with('/') => socket(host, *port).display().to_string(),
+            host if host.contains(':') => format!("[{host}]:{port}"),
+            host => format!("{host}:{port}"),
+        };
+        let hosts: Vec<_> = self.hosts.iter().map(host).collect();
+        format!("{}/{}", hosts.join(","), self.database)
+    }
+}
+
+fn socket(folder: &str, port: u16) -> PathBuf {
+    PathBuf::from(folder).join(format!(".s.PGSQL.{port}"))
+}
+
+/// Whether nobody can listen on the way to this host.
+fn is_local(host: &str) -> bool {
+    host.starts_with('/') || host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}

@@ -1,0 +1,138 @@
+//! Opening connections.
+
+use super::SCHEME;
+use super::address::{Endpoint, Place};
+use super::errors::{explain, missing, unreachable};
+use super::listening::Listening;
+use super::live::{Bound, Live};
+use super::options::Options;
+use super::socket;
+use crate::net::{self, Open, Stream, timed_out};
+use crate::{Error, ErrorKind, Result};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_postgres::tls::NoTlsStream;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Connection, NoTls};
+
+/// Opens connections to the server that takes writes, with the same settings.
+#[derive(Clone)]
+pub(super) struct Connector {
+    pub(super) place: Place,
+    options: Arc<Options>,
+}
+
+/// The current connection, and what it takes to make the next one.
+pub(super) type Link = net::Link<Connector>;
+
+/// A driver that was not started yet.
+pub(super) type Driver = Connection<Box<dyn Stream>, NoTlsStream>;
+
+/// Asked once on each connection.
+const CHECK: &str = "select pg_is_in_recovery(), current_setting('transaction_isolation'), \
+    current_setting('transaction_read_only') = 'on', to_regclass($1) is not null, to_regnamespace($2) is not null";
+
+impl Open for Connector {
+    type Live = Live;
+
+    const SCHEME: &'static str = SCHEME;
+
+    async fn open(&self) -> Result<Live> {
+        self.first_good(true).await
+    }
+
+    fn timeout(&self) -> Duration {
+        self.options.timeout
+    }
+}
+
+impl Connector {
+    pub(super) fn new(place: Place, options: &Options) -> Self {
+        Self { place, options: Arc::new(options.clone()) }
+    }
+
+    /// Opens a connection to create tables with.
+    pub(super) async fn open_before_migration(&self) -> Result<Live> {
+        self.first_good(false).await
+    }
+
+    /// The first server that can be reached and takes writes. The error is that of the last one.
+    async fn first_good(&self, has_tables: bool) -> Result<Live> {
+        let limit = self.options.connect_timeout + self.options.timeout;
+        let mut last = None;
+        for endpoint in &self.place.endpoints {
+            let tried = timeout(limit, self.try_one(endpoint, has_tables)).await;
+            match tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME))) {
+                Ok(live) => return Ok(live),
+                Err(e) => last = Some(e),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
+    }
+
+    async fn try_one(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
+        let (client, driver) = self.connect(endpoint).await?;
+        let driver = tokio::spawn(async move {
+            // Whoever waits for an answer is told by the client.
+            let _ = driver.await;
+        });
+        let live = Live::new(client, self.options.timeout, driver.abort_handle());
+        self.check(&live, has_tables).await?;
+        Ok(live)
+    }
+
+    async fn connect(&self, endpoint: &Endpoint) -> Result<(Client, Driver)> {
+        let stream = timeout(self.options.connect_timeout, socket::open(&self.place, endpoint)).await;
+        let limit = self.options.connect_timeout;
+        let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
+        let stream = stream.map_err(unreachable)?;
+        self.place.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false))
+    }
+
+    /// Refuses a server that cannot be worked with, and says what to do about it.
+    async fn check(&self, live: &Live, has_tables: bool) -> Result<()> {
+        let Options { schema, prefix, .. } = &*self.options;
+        let table = format!("{}_lock", self.options.qualified());
+        let bound: [Bound<'_>; 2] = [(&table, Type::TEXT), (schema, Type::TEXT)];
+        let rows = live.rows(CHECK, &bound).await?;
+        let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
+        if row.get(0) {
+            let why = "this server is a replica, which takes no writes; name the primary in the URL, or all servers";
+            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+        }
+        if row.get(2) {
+            let why = "transactions here are read-only; ALTER ROLE … SET default_transaction_read_only = off";
+            return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME));
+        }
+        if row.get::<_, &str>(1) != "read committed" {
+            live.run("set session characteristics as transaction isolation level read committed").await?;
+        }
+        match (has_tables, row.get(3), row.get(4)) {
+            (true, false, false) => Err(missing(&format!("there is no schema {schema}"))),
+            (true, false, true) => {
+                Err(missing(&format!("there is no table {prefix}_lock in the schema {schema}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a connection that listens on a channel of the first server that allows it: replicas do not.
+    pub(super) async fn listen(&self, channel: &str) -> Result<Listening> {
+        let mut last = None;
+        for endpoint in &self.place.endpoints {
+            let listening = timeout(self.options.connect_timeout + self.options.timeout, async {
+                let (client, driver) = self.connect(endpoint).await?;
+                Listening::start(client, driver, channel).await
+            });
+            match listening.await {
+                Ok(Ok(made)) => return Ok(made),
+                Ok(Err(e)) => last = Some(e),
+                Err(_) => {
+                    last = Some(timed_out("the subscription", self.options.timeout).with_backend(SCHEME))
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
+    }
+}

@@ -1,0 +1,88 @@
+//! Translating errors of the server and the driver.
+
+use super::SCHEME;
+use crate::{Error, ErrorKind};
+use std::io;
+use tokio_postgres::error::DbError;
+
+/// The error that the functions raise in transactions of another isolation level.
+const NOT_READ_COMMITTED: &str = "CT001";
+
+/// Turns an error of the driver into one of this crate. `sent`: the request may have been sent when it failed.
+pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
+    let Some(said) = e.as_db_error() else {
+        let error = match sent {
+            true => Error::new(ErrorKind::Unavailable, format!("no answer from the server: {e}"))
+                .with_outcome_unknown(),
+            false => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {e}")),
+        };
+        return error.with_backend(SCHEME).with_source(e);
+    };
+    let error = by_code(said);
+    // A statement whose session was ended has been rolled back, unless it was about to answer.
+    let error = if sent && is_end_of_session(&e) { error.with_outcome_unknown() } else { error };
+    error.with_backend(SCHEME)
+}
+
+/// Whether the server has ended the session, or refuses to work in it.
+pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
+    e.as_db_error()
+        .is_none_or(|said| matches!(said.code().code(), "57P01" | "57P02" | "57P03" | "57P05" | "25006"))
+}
+
+fn by_code(said: &DbError) -> Error {
+    let (code, message) = (said.code().code(), said.message());
+    match (code, &code[..2]) {
+        (NOT_READ_COMMITTED, _) => {
+            let why = "transactions here are not READ COMMITTED; ALTER ROLE … SET default_transaction_isolation = 'read committed'";
+            Error::new(ErrorKind::Config, why)
+        }
+        ("28P01" | "28000", _) => {
+            Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
+        }
+        ("42501", _) => {
+            let why = format!("a privilege is missing: {message}; docs/stores.md has the GRANT statements");
+            Error::new(ErrorKind::Denied, why)
+        }
+        ("42P01" | "42883" | "3F000", _) => missing(message),
+        ("3D000", _) => Error::new(ErrorKind::Config, message.to_owned()),
+        ("25006", _) => {
+            let why = format!("the server takes no writes ({message}); it is a replica, or set to read-only");
+            Error::new(ErrorKind::Unavailable, why)
+        }
+        // Deadlocks and conflicts; limits of resources; operators; locks that were not available; the connection.
+        (_, "40" | "53" | "57" | "58" | "55" | "08") => Error::new(
+            ErrorKind::Unavailable,
+            format!("the server temporarily refuses requests: {message} ({code})"),
+        ),
+        _ => Error::new(ErrorKind::Protocol, format!("the server reported an error: {message} ({code})")),
+    }
+}
+
+/// The error for tables or functions that are not there.
+pub(super) fn missing(what: &str) -> Error {
+    let why = format!(
+        "{what}; run `cotter migrate` as a user who may create tables, or what `cotter migrate --print` shows"
+    );
+    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+}
+
+/// Turns an error of a socket that was to be opened into one of this crate.
+pub(super) fn unreachable(e: io::Error) -> Error {
+    let said = e.to_string();
+    let error = if said.contains("invalid peer certificate") {
+        Error::new(ErrorKind::Denied, format!("{said}; name the file of the authorities to trust with ca="))
+    } else if e.kind() == io::ErrorKind::Unsupported {
+        Error::new(ErrorKind::Config, said)
+    } else {
+        Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}"))
+    };
+    error.with_backend(SCHEME).with_source(e)
+}
+
+/// The error for an answer that the request cannot have.
+pub(super) fn unexpected(what: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}"))
+        .with_backend(SCHEME)
+        .with_outcome_unknown()
+}

@@ -1,0 +1,42 @@
+-- One row for each name that was ever locked: the exclusive holder and the last token.
+create table if not exists {cotter}_lock (
+  name text collate "C" primary key,
+  claim uuid,                                        -- the exclusive holder; null if there is none
+  number bigint not null default 0,                  -- the first token of its block
+  turns integer not null default 1,                  -- the length of the block
+  until timestamptz not null default 'epoch',    -- the end of its lease
+  since timestamptz not null default 'epoch',
+  label text not null default '',
+  last bigint not null default 0,                    -- the largest token ever reserved
+  evicted uuid,                                      -- the claim that was evicted last
+  permits integer,                                   -- the limit, while the name is in use as a semaphore
+  crowd boolean not null default false               -- there are rows of this name in _claim
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- Those who share a name, and those who wait for it. Only changed while the row of the name in _lock is locked.
+create table if not exists {cotter}_claim (
+  id uuid primary key,
+  name text collate "C" not null,
+  state "char" not null,                             -- w waits, g granted, e evicted
+  mode "char" not null,                              -- x exclusive, r shared, p permits
+  take integer not null,                             -- the number of permits
+  ticket bigint not null,                            -- the order of arrival
+  ends timestamptz not null,                         -- the end of the lease; of a waiter, of its place
+  number bigint not null,
+  since timestamptz not null,
+  label text not null,
+  channel text not null,                             -- where a waiter listens; empty if it only polls
+  marked boolean not null default false              -- evicted from the end of its lease on
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create index if not exists {prefix}_claim_name on {cotter}_claim (name, ticket);
+
+-- Small values beside a name.
+create table if not exists {cotter}_note (
+  name text collate "C" not null,
+  key text collate "C" not null,
+  token bigint not null,
+  sequence bigint not null,
+  revision bigint not null,
+  bytes bytea not null,
+  primary key (name, key)
+);

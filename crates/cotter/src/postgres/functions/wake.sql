@@ -1,0 +1,31 @@
+-- Notifies the waiters at the head of the queue that could be admitted together, and numbers those that will share the name:
+-- they ask in any order, and their tokens are in order of arrival all the same. The caller has locked the row of the name, and
+-- has removed what has ended.
+create or replace function {cotter}_wake_v1(p_name text, p_held boolean, p_permits integer) returns void
+language plpgsql as $$
+declare
+  v_readers boolean; v_taken bigint; w record; v_last bigint; v_next bigint;
+begin
+  if p_held then return; end if;
+  select coalesce(bool_or(mode = 'r'), false), coalesce(sum(take), 0) into v_readers, v_taken
+    from {cotter}_claim where name = p_name and state = 'g';
+  for w in select id, mode, take, channel, number from {cotter}_claim where name = p_name and state = 'w' order by ticket loop
+    case w.mode
+      when 'x' then exit when v_readers or v_taken > 0;
+      when 'r' then exit when v_taken > 0 and not v_readers;
+      else exit when v_taken + w.take > p_permits;
+    end case;
+    if w.channel <> '' then perform pg_notify(w.channel, w.id::text); end if;
+    exit when w.mode = 'x';
+    if w.number = 0 then
+      if v_last is null then
+        select last, last into v_last, v_next from {cotter}_lock where name = p_name;
+      end if;
+      v_next := greatest(v_next + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint);
+      update {cotter}_claim set number = v_next where id = w.id;
+    end if;
+    v_readers := w.mode = 'r';
+    v_taken := v_taken + w.take;
+  end loop;
+  if v_next > v_last then update {cotter}_lock set last = v_next where name = p_name; end if;
+end $$;

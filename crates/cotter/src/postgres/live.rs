@@ -1,0 +1,91 @@
+//! A connection to the server, shared by many requests.
+
+use super::SCHEME;
+use super::errors::{explain, is_end_of_session};
+use crate::net::{self, Idle, next_number};
+use crate::{Error, ErrorKind, Moment, Result};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::task::AbortHandle;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+/// A value that is bound to a statement, and its type.
+pub(super) type Bound<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// One connection. Requests run in the order of their first poll.
+pub(super) struct Live {
+    client: Client,
+    /// Unique in this process.
+    pub(super) number: u64,
+    timeout: Duration,
+    driver: AbortHandle,
+    idle: Idle,
+    answers: AtomicU64,
+    broken: AtomicBool,
+}
+
+impl Live {
+    pub(super) fn new(client: Client, timeout: Duration, driver: AbortHandle) -> Self {
+        let (answers, broken) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { client, number: next_number(), timeout, driver, idle: Idle::new(), answers, broken }
+    }
+
+    /// Runs one statement and waits for its answer. It is not prepared under a name, so that a pooler may give each statement
+    /// to another session. A statement whose future is dropped runs all the same.
+    pub(super) async fn rows(&self, statement: &str, bound: &[Bound<'_>]) -> Result<Vec<Row>> {
+        let before = self.answers.load(Ordering::Relaxed);
+        match tokio::time::timeout(self.timeout, self.client.query_typed(statement, bound)).await {
+            Ok(Ok(rows)) => {
+                self.answers.fetch_add(1, Ordering::Relaxed);
+                Ok(rows)
+            }
+            Ok(Err(e)) => {
+                if is_end_of_session(&e) {
+                    self.broken.store(true, Ordering::Release);
+                }
+                self.answers.fetch_add(1, Ordering::Relaxed);
+                Err(explain(e, true))
+            }
+            Err(_) => {
+                // If nothing at all was answered in this time, the connection is dead.
+                if self.answers.load(Ordering::Relaxed) == before {
+                    self.broken.store(true, Ordering::Release);
+                }
+                let why = format!("no answer from the server within {:?}", self.timeout);
+                Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown().with_backend(SCHEME))
+            }
+        }
+    }
+
+    /// Runs statements without values, and without a time limit.
+    pub(super) async fn run(&self, statements: &str) -> Result<()> {
+        self.client.batch_execute(statements).await.map_err(|e| explain(e, true))
+    }
+}
+
+impl net::Live for Live {
+    fn is_usable(&self) -> bool {
+        !self.broken.load(Ordering::Acquire) && !self.client.is_closed()
+    }
+
+    fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
+        self.idle.may_be_stale(now)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // A driver that is left alone says goodbye to the server; one whose connection is dead would stay.
+        if self.broken.load(Ordering::Acquire) {
+            self.driver.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! Locks in a PostgreSQL database.
+//!
+//! A name is a row with the holder, its token, and the end of its lease by the clock of the database. Each step is one call of a
+//! function that `cotter migrate` has created: it locks the row of the name, so that it sees what others have committed, and
+//! commits before it answers. No transaction stays open, no session keeps anything, and nothing is prepared, so a pooler may
+//! stand in between.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `socket`, `connector`, `live` | the socket to the server, and TLS; opening a connection; one connection |
+//! | `errors` | translating errors of the server and the driver |
+//! | `schema`, `functions/` | creating the tables and the functions, and their sources |
+//! | `statements` | the statements that call them |
+//! | `backend` | the contract |
+//! | `acquire`, `renewal` | acquire requests; extending grants |
+//! | `waiting`, `waiters` | waiting in a queue; the claims that wait |
+//! | `wake`, `listening` | the subscription that wakes them; its connection |
+//! | `notes` | notes |
+//! | `admin`, `doctor` | listing and evicting; diagnosing a server |
+
+mod acquire;
+mod address;
+mod admin;
+mod backend;
+mod connector;
+mod doctor;
+mod errors;
+mod listening;
+mod live;
+mod notes;
+mod options;
+mod renewal;
+mod schema;
+mod settings;
+mod socket;
+mod statements;
+mod waiters;
+mod waiting;
+mod wake;
+
+use crate::Result;
+use crate::backend::inflight::InFlight;
+use crate::backend::{Backend, Connect, Host};
+use address::Place;
+use async_trait::async_trait;
+use connector::{Connector, Link};
+use options::Options;
+use statements::Statements;
+use std::fmt;
+use std::sync::Arc;
+
+/// The scheme that errors and `info()` name, whatever the URL began with.
+const SCHEME: &str = "postgres";
+
+/// A PostgreSQL database.
+///
+/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// acquired.
+#[derive(Clone)]
+pub struct Store(Arc<Shared>);
+
+/// The state that all connections of a store share.
+struct Shared {
+    connector: Connector,
+    options: Options,
+    statements: Statements,
+    in_flight: InFlight,
+    waiters: Arc<waiters::Waiters>,
+}
+
+impl Store {
+    /// Parses the URL of a store. Nothing is sent yet.
+    ///
+    /// The URL is `postgres://user[:password]@host[:port][,host…]/database`, or `postgresql://…`. Of several hosts, the one
+    /// that takes writes is used. A host that begins with `%2F` is the folder of a socket. These options may follow in the
+    /// query:
+    ///
+    /// | option | meaning | default |
+    /// |---|---|---|
+    /// | `schema` | the schema of the tables | `public` |
+    /// | `prefix` | the beginning of the names of tables and functions | `cotter` |
+    /// | `mode` | how locks are held: `lease` | `lease` |
+    /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
+    /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
+    /// | `cert`, `key` | PEM files of a client certificate and its key | |
+    /// | `connect_timeout` | the time limit for opening a connection | `2s` |
+    /// | `timeout` | the time limit for the answer to a request | `2s` |
+    /// | `client_name` | the `application_name` of the sessions | `cotter` |
+    /// | `host` | the folder of a socket | |
+    /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    ///
+    /// User name, password, database and options are percent-decoded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
+    pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
+        let (place, options) = options::parse(url.as_ref())?;
+        Ok(Self::new(place, options))
+    }
+
+    fn new(place: Place, options: Options) -> Self {
+        let (connector, statements) = (Connector::new(place, &options), Statements::new(&options));
+        let (in_flight, waiters) = (InFlight::default(), Arc::default());
+        Self(Arc::new(Shared { connector, options, statements, in_flight, waiters }))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.0.options.clone();
+        change(&mut options);
+        Self::new(self.0.connector.place.clone(), options)
+    }
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let Shared { connector, options, .. } = &*self.0;
+        let link = Link::open(connector.clone(), host.clock()).await;
+        let link = link.map_err(|e| e.with_server(&options.instance))?;
+        Ok(Arc::new(backend::Lease::new(link, self.0.clone())))
+    }
+
+    fn schema(&self) -> Option<String> {
+        Some(schema::statements(&self.0.options))
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        let Shared { connector, options, .. } = &*self.0;
+        let live = connector.open_before_migration().await.map_err(|e| e.with_server(&options.instance))?;
+        live.run(&schema::statements(options)).await.map_err(|e| e.with_server(&options.instance))
+    }
+}
+
+/// Shows no password.
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}

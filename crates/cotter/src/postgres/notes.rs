@@ -1,0 +1,69 @@
+//! Notes: a row for each, which stays.
+
+use super::backend::{Lease, hex, token, value};
+use super::errors::unexpected;
+use super::live::Bound;
+use crate::backend::poll::{self, NoteChange};
+use crate::backend::{Grant, NoteAt, Notes, Until};
+use crate::{Name, Note, Result};
+use async_trait::async_trait;
+use std::time::Duration;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+/// A watched note is loaded this often.
+const PERIOD: Duration = Duration::from_millis(250);
+
+#[async_trait]
+impl Notes for Lease {
+    async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
+        let live = self.link.live().await?;
+        let bound: [Bound<'_>; 2] = [(&&**name, Type::TEXT), (&key, Type::TEXT)];
+        let rows =
+            live.rows(&self.shared.statements.note_load, &bound).await.map_err(|e| e.with_name(name))?;
+        rows.first().map(note).transpose()
+    }
+
+    async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
+        let (name, id) = (&grant.claim.name, hex(grant.claim.id));
+        let (by, sequence) = (number(at.token), number(at.sequence));
+        let bound: [Bound<'_>; 6] = [
+            (&&**name, Type::TEXT),
+            (&id, Type::TEXT),
+            (&at.key, Type::TEXT),
+            (&by, Type::INT8),
+            (&sequence, Type::INT8),
+            (&bytes, Type::BYTEA),
+        ];
+        let answer = self.row(&self.shared.statements.note_store, &bound).await;
+        revision(&answer.map_err(|e| e.with_name(name))?.0)
+    }
+
+    async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
+        let seen = number(seen);
+        let bound: [Bound<'_>; 4] =
+            [(&&**name, Type::TEXT), (&key, Type::TEXT), (&seen, Type::INT8), (&bytes, Type::BYTEA)];
+        let answer = self.row(&self.shared.statements.note_swap, &bound).await;
+        revision(&answer.map_err(|e| e.with_name(name))?.0)
+    }
+
+    async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
+        let mut change = NoteChange::new(seen, PERIOD, || self.load(name, key));
+        poll::until(&**self.link.clock(), until, &mut change).await
+    }
+}
+
+/// The database has no unsigned numbers. Tokens and revisions stay below 2^53.
+fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The new revision; `None` if the write was refused.
+fn revision(row: &Row) -> Result<Option<u64>> {
+    let revision: Option<i64> = value(row, 0)?;
+    revision.map(|r| u64::try_from(r).map_err(|_| unexpected("a negative revision"))).transpose()
+}
+
+fn note(row: &Row) -> Result<Note> {
+    Ok(Note::new(value(row, 0)?, token(row, 1)?, token(row, 2)?))
+}

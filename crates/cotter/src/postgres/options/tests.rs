@@ -1,0 +1,47 @@
+use super::parse;
+
+fn instance(url: &str) -> String {
+    parse(url).unwrap().1.instance
+}
+
+fn refused(url: &str) -> String {
+    let error = parse(url).map(|_| ()).unwrap_err().to_string();
+    assert!(!error.contains("secret"), "{error}");
+    error
+}
+
+#[test]
+fn addresses() {
+    assert_eq!(instance("postgres://app:secret@db-1/jobs"), "db-1:5432/jobs");
+    assert_eq!(instance("postgresql://app@db-1:6000,db-2/jobs"), "db-1:6000,db-2:5432/jobs");
+    assert_eq!(instance("postgres://app@[::1]/jobs?sslmode=disable"), "[::1]:5432/jobs");
+    assert_eq!(instance("postgres://app@/jobs?host=/run/postgresql"), "/run/postgresql/.s.PGSQL.5432/jobs");
+    assert_eq!(
+        instance("postgres://app@%2Frun%2Fpostgresql:6000/jobs"),
+        "/run/postgresql/.s.PGSQL.6000/jobs"
+    );
+    assert_eq!(instance("postgres://app@localhost"), "localhost:5432/app");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    assert!(refused("postgres://app:secret@db-1/jobs?schema=a;drop").contains("schema="));
+    assert!(refused("postgres://app:secret@db-1/jobs?prefix=Cotter").contains("prefix="));
+    assert!(refused("postgres://app:secret@db-1/jobs?mode=magic").contains("mode=magic"));
+    assert!(refused("postgres://app:secret@db-1/jobs?colour=red").contains("colour"));
+    assert!(refused("postgres://app:secret@db-1/jobs?sslmode=require").contains("verify-full"));
+    assert!(refused("postgres://app:secret@db-1/jobs?sslmode=disable&ca=/dev/null").contains("sslmode"));
+    assert!(refused("postgres:app").contains("//"));
+}
+
+/// Only where nobody can listen, TLS is left out without being told to.
+#[test]
+fn tls_is_the_default_beyond_this_host() {
+    let tls = |url: &str| parse(url).unwrap().0.tls.is_some();
+    assert!(tls("postgres://app@db-1/jobs") && tls("postgres://app@localhost,db-1/jobs"));
+    assert!(tls("postgres://app@localhost/jobs?sslmode=verify-full"));
+    for local in ["localhost", "127.0.0.1", "[::1]", "%2Frun%2Fpostgresql"] {
+        assert!(!tls(&format!("postgres://app@{local}/jobs")), "{local}");
+    }
+    assert!(!tls("postgres://app@db-1/jobs?sslmode=disable"));
+}

@@ -1,0 +1,37 @@
+//! The tables, and the functions that are the atomic steps.
+
+use super::options::Options;
+use std::fmt::Write;
+
+/// The tables.
+const TABLES: &str = include_str!("functions/tables.sql");
+
+/// The functions, in the order in which they need each other.
+const FUNCTIONS: [&str; 10] = [
+    include_str!("functions/wake.sql"),
+    include_str!("functions/acquire.sql"),
+    include_str!("functions/release.sql"),
+    include_str!("functions/extend.sql"),
+    include_str!("functions/downgrade.sql"),
+    include_str!("functions/adopt.sql"),
+    include_str!("functions/set_limit.sql"),
+    include_str!("functions/evict.sql"),
+    include_str!("functions/note_store.sql"),
+    include_str!("functions/note_swap.sql"),
+];
+
+/// Two sessions that create the same thing at once get an error, so each of them waits for the other. The number is any.
+const ALONE: &str = "select pg_advisory_xact_lock(7164283501);\n";
+
+/// The statements that create everything that is missing, in one transaction.
+pub(super) fn statements(options: &Options) -> String {
+    let mut all = String::from("begin;\n");
+    all.push_str(ALONE);
+    let _ = writeln!(all, "create schema if not exists \"{}\";\n", options.schema);
+    for part in std::iter::once(TABLES).chain(FUNCTIONS) {
+        all.push_str(&part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.prefix));
+        all.push('\n');
+    }
+    all.push_str("commit;\n");
+    all
+}

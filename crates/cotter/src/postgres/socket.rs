@@ -1,0 +1,37 @@
+//! The socket to a server, with or without TLS. It is opened here and handed to the driver, whose errors would not say what was
+//! wrong with TLS.
+
+use super::address::{Endpoint, Place};
+use crate::net::{Stream, connect};
+use crate::sys;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::io;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::TlsConnector;
+
+/// The message that asks for TLS: its length, and a number that is no version.
+const ASK_FOR_TLS: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// Opens a socket.
+pub(super) async fn open(place: &Place, endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
+    match (endpoint, &place.tls) {
+        (Endpoint::Unix(path), _) => Ok(Box::new(sys::unix_socket(path).await?)),
+        (Endpoint::Tcp(host, port), None) => Ok(Box::new(connect(host, *port).await?)),
+        (Endpoint::Tcp(host, port), Some(tls)) => encrypted(host, *port, tls).await,
+    }
+}
+
+async fn encrypted(host: &str, port: u16, tls: &Arc<ClientConfig>) -> io::Result<Box<dyn Stream>> {
+    let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+    let mut stream = connect(host, port).await?;
+    stream.write_all(&ASK_FOR_TLS).await?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer).await?;
+    if answer != *b"S" {
+        let why = "the server does not offer TLS; configure it there, or add sslmode=disable to go without";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))
+}

@@ -1,0 +1,221 @@
+//! The subscription that wakes waiters: one for each connection, opened at the first contention.
+
+use super::connector::Link;
+use super::listening::Listening;
+use super::waiters::Waiters;
+use crate::backend::{Backoff, ClaimId};
+use crate::sync::lock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// The subscription to a channel of this connection's own.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    reader: Arc<Reader>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The task that reads the notifications.
+#[derive(Debug)]
+struct Reader {
+    link: Arc<Link>,
+    waiters: Arc<Waiters>,
+    channel: String,
+    state: watch::Sender<State>,
+    /// The number of claims that wait now.
+    waiting: AtomicU64,
+    /// The number of claims that have ever waited.
+    waited: AtomicU64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Not subscribed, or not any more; the task subscribes.
+    Opening,
+    Open,
+    /// Subscribed, but nothing arrives, as behind a pooler.
+    Deaf,
+    Closed,
+}
+
+/// The subscription is closed when nobody has waited for this time.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The period at which a silent subscription is checked.
+const ECHO_PERIOD: Duration = Duration::from_secs(5);
+/// The pauses between attempts to subscribe.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
+/// The pause where notifications do not arrive: behind a pooler that will not change.
+const DEAF_PAUSE: Duration = Duration::from_secs(30);
+
+impl Subscription {
+    pub(super) fn new(link: &Arc<Link>, waiters: &Arc<Waiters>, channel: &str) -> Self {
+        let reader = Reader {
+            link: link.clone(),
+            waiters: waiters.clone(),
+            channel: channel.to_owned(),
+            state: watch::Sender::new(State::Closed),
+            waiting: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
+        };
+        Self { reader: Arc::new(reader), task: Mutex::default() }
+    }
+
+    pub(super) fn channel(&self) -> &str {
+        &self.reader.channel
+    }
+
+    /// Counts a waiter until the returned value is dropped.
+    pub(super) fn enter(&self) -> WaiterCount {
+        self.reader.waiting.fetch_add(1, Ordering::AcqRel);
+        self.reader.waited.fetch_add(1, Ordering::AcqRel);
+        WaiterCount(self.reader.clone())
+    }
+
+    /// Whether notifications are received. If they are not, the subscription is opened in the background.
+    pub(super) fn is_open(&self) -> bool {
+        self.start();
+        *self.reader.state.borrow() == State::Open
+    }
+
+    /// Whether notifications do not arrive, although a subscription was possible.
+    pub(super) fn is_deaf(&self) -> bool {
+        *self.reader.state.borrow() == State::Deaf
+    }
+
+    /// Waits for the subscription to open. False if it does not within the time for a request.
+    pub(super) async fn wait_until_open(&self) -> bool {
+        if self.is_open() {
+            return true;
+        }
+        let (mut state, link) = (self.reader.state.subscribe(), &self.reader.link);
+        tokio::select! {
+            biased;
+            ended = state.wait_for(|s| matches!(s, State::Open | State::Deaf)) => ended.is_ok_and(|s| *s == State::Open),
+            () = link.clock().sleep_until(link.now() + link.timeout()) => false,
+        }
+    }
+
+    fn start(&self) {
+        let mut task = lock(&self.task);
+        // A task that ends sets the state to closed before: both are read under this lock.
+        let closed = *self.reader.state.borrow() == State::Closed;
+        if closed || task.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.reader.state.send_replace(State::Opening);
+            *task = Some(tokio::spawn(self.reader.clone().run()));
+        }
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(task) = lock(&self.task).take() {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// A waiter that is counted until this is dropped.
+#[derive(Debug)]
+pub(super) struct WaiterCount(Arc<Reader>);
+
+impl Drop for WaiterCount {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Why a subscription ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Idle,
+    Lost,
+    /// Nothing ever arrived.
+    Deaf,
+}
+
+impl Reader {
+    /// Reads notifications until nobody waits any more. A place in a queue survives a reconnect, but notifications may have
+    /// been missed: after one, every waiter asks again.
+    async fn run(self: Arc<Self>) {
+        let mut backoff = BACKOFF;
+        loop {
+            match self.link.connector.listen(&self.channel).await {
+                Ok(listening) => match self.read(listening).await {
+                    End::Idle => break,
+                    End::Lost => backoff.reset(),
+                    End::Deaf => {
+                        self.state.send_replace(State::Deaf);
+                        tokio::time::sleep(DEAF_PAUSE).await;
+                    }
+                },
+                Err(_) if self.waiting.load(Ordering::Acquire) == 0 => break,
+                Err(_) => {}
+            }
+            self.state.send_replace(State::Opening);
+            tokio::time::sleep(backoff.pause()).await;
+        }
+        self.state.send_replace(State::Closed);
+    }
+
+    /// It counts as open when its own notification has come back.
+    async fn read(&self, mut listening: Listening) -> End {
+        if !self.hears_itself(&mut listening).await {
+            return End::Deaf;
+        }
+        self.state.send_replace(State::Open);
+        self.waiters.wake_all();
+        let mut tick = tokio::time::interval(ECHO_PERIOD);
+        let (mut idle_for, mut seen) = (Duration::ZERO, self.waited.load(Ordering::Acquire));
+        tick.tick().await;
+        loop {
+            tokio::select! {
+                biased;
+                payload = listening.next() => match payload {
+                    Some(payload) => self.on_notification(&payload),
+                    None => return End::Lost,
+                },
+                _ = tick.tick() => {
+                    let waited = self.waited.load(Ordering::Acquire);
+                    let idle = self.waiting.load(Ordering::Acquire) == 0 && waited == seen;
+                    seen = waited;
+                    idle_for = if idle { idle_for + ECHO_PERIOD } else { Duration::ZERO };
+                    if idle_for >= IDLE_TIMEOUT {
+                        return End::Idle;
+                    }
+                    if !self.hears_itself(&mut listening).await {
+                        return End::Lost;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a notification to itself arrives within the time for a request.
+    async fn hears_itself(&self, listening: &mut Listening) -> bool {
+        let echo = async {
+            if listening.echo().await.is_err() {
+                return false;
+            }
+            while let Some(payload) = listening.next().await {
+                if payload.is_empty() {
+                    return true;
+                }
+                self.on_notification(&payload);
+            }
+            false
+        };
+        tokio::time::timeout(self.link.timeout(), echo).await.unwrap_or(false)
+    }
+
+    fn on_notification(&self, payload: &str) {
+        let hex: String = payload.chars().filter(|c| *c != '-').collect();
+        ClaimId::parse(&hex).into_iter().for_each(|id| self.waiters.wake(id));
+    }
+}

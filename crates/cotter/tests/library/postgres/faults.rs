@@ -1,0 +1,172 @@
+//! Sessions that end, servers that restart, and clients that stand still.
+
+use super::setup::{backend, claim, client, eventually, queued, server, take};
+use cotter::backend::{Extension, Leave, Until};
+use cotter::{Client, Lease, LossCause};
+use cotter_testkit::servers::{Loss, Postgres, Proxy};
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// A lease does not live with a session: its holder goes on over another one.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_session_that_is_ended_costs_no_lock() {
+    let server = server();
+    let ttl = Duration::from_secs(2);
+    let (one, other) = (client(&server.url(""), ttl).await, client(&server.url(""), ttl).await);
+    let guard = one.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { other.mutex("a").lock().await.unwrap() });
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    eventually("two clients and a subscription", || server.sessions() >= 3).await;
+    server.end_sessions();
+    tokio::time::sleep(ttl * 2).await;
+    assert!(guard.is_valid() && !waiting.is_finished(), "it was renewed");
+    let token = guard.token();
+    let start = Instant::now();
+    guard.finish().await.unwrap();
+    let next = waiting.await.unwrap();
+    assert!(next.token() > token);
+    assert!(start.elapsed() < Duration::from_millis(500), "woken after {:?}", start.elapsed());
+    next.finish().await.unwrap();
+}
+
+/// The server restarts while a lock is held and waited for.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_restart_costs_neither_the_lock_nor_the_wait() {
+    let mut server = server();
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let guard = one.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { other.mutex("a").lock().await.unwrap().token() });
+    eventually("it waits", || queued(&server, "a") == 1).await;
+    server.restart();
+    guard.extend(TTL).await.unwrap();
+    let token = guard.token();
+    guard.finish().await.unwrap();
+    let next = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("soon").unwrap();
+    assert!(next > token);
+}
+
+/// The answer to an acquire is lost, and its connection with it: nothing stays locked.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_lost_answer_leaves_nothing() {
+    let server = Postgres::migrated();
+    let proxy = Proxy::start(server.port());
+    let other = client(&server.url(""), TTL).await;
+    for loss in [Loss::Cut, Loss::Silence] {
+        let one = client(&proxy.postgres_url("timeout=500ms"), TTL).await;
+        // The answer names its columns.
+        proxy.lose_reply(b"out_answer", loss);
+        let answer = one.mutex("lost-answer").try_lock().await;
+        assert!(proxy.has_lost() && answer.is_err(), "{loss:?}: {answer:?}");
+        assert!(answer.unwrap_err().outcome_unknown(), "{loss:?}");
+        let start = Instant::now();
+        let guard = other.mutex("lost-answer").try_lock_for(Duration::from_secs(10)).await.unwrap();
+        guard.expect("it was undone").finish().await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(6), "{loss:?}: {:?}", start.elapsed());
+    }
+}
+
+/// A client that stands still for longer than its lease is told so when it goes on, before anything else.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_client_that_cannot_reach_the_server_knows_in_time() {
+    let server = Postgres::migrated();
+    let proxy = Proxy::start(server.port());
+    let ttl = Duration::from_millis(1500);
+    let (one, other) = (
+        client(&proxy.postgres_url("timeout=300ms"), ttl).await,
+        Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap(),
+    );
+    let guard = one.mutex("frozen").lock().await.unwrap();
+    proxy.freeze(true);
+    let waiting = tokio::spawn(async move { (other.mutex("frozen").lock().await.unwrap(), Instant::now()) });
+    let lost = guard.lost().await;
+    let told = Instant::now();
+    assert_eq!(lost.cause, LossCause::Expired, "{lost}");
+    let (next, taken) = waiting.await.unwrap();
+    assert!(told < taken, "the next holder began {:?} before", told - taken);
+    assert!(next.token() > guard.token());
+    proxy.freeze(false);
+}
+
+/// Two batches with the same names in different orders never wait for each other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn batches_in_different_orders_do_not_deadlock() {
+    let server = Postgres::migrated();
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let mut grants = Vec::new();
+    for i in 0..40 {
+        grants.push(take(&one, &claim(&format!("name {i}"), TTL)).await);
+    }
+    let extend = |by: std::sync::Arc<dyn cotter::backend::Backend>, grants: Vec<cotter::backend::Grant>| {
+        tokio::spawn(async move {
+            for _ in 0..60 {
+                for answer in by.extend(&grants.iter().collect::<Vec<_>>(), TTL).await {
+                    let answer = answer.expect("nobody is in the way");
+                    assert!(matches!(answer, Extension::Extended { .. }), "{answer:?}");
+                }
+            }
+        })
+    };
+    let backwards = grants.iter().rev().cloned().collect();
+    let tasks = [extend(one.clone(), grants.clone()), extend(other, backwards)];
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for grant in &grants {
+        one.release(&grant.claim, Leave::used(1)).await.unwrap();
+    }
+}
+
+/// Clients that are closed leave no session behind.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn sessions_return_to_the_baseline() {
+    let server = server();
+    for round in 0..3 {
+        let clients = [client(&server.url(""), TTL).await, client(&server.url(""), TTL).await];
+        let guard = clients[0].mutex("a").lock().await.unwrap();
+        let waiting = clients[1].mutex("a");
+        let _ = tokio::time::timeout(Duration::from_millis(300), waiting.lock()).await;
+        if round == 1 {
+            server.end_sessions();
+        }
+        let _ = guard.release().await;
+        for client in clients {
+            client.close(Duration::from_secs(5)).await.unwrap();
+        }
+        eventually("all sessions are closed", || server.sessions() == 0).await;
+    }
+    assert_eq!(server.sql("select count(*) from cotter_claim"), "0");
+}
+
+/// Somebody has locked the row by hand: requests time out, and afterwards everything is as before.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
+    let server = server();
+    let one = backend(&server.url("timeout=300ms")).await;
+    let first = claim("a", TTL);
+    take(&one, &first).await;
+    one.release(&first, Leave::used(1)).await.unwrap();
+    let mut by_hand = server.psql("cotter");
+    let hold = "begin; select from cotter_lock where name = 'a' for update; select pg_sleep(1.5); commit";
+    let mut by_hand = by_hand.args(["-c", hold]).spawn().unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let second = claim("a", TTL);
+    let error = one.acquire(&second, Until::Now).await.unwrap_err();
+    assert!(error.outcome_unknown() && error.is_retryable(), "{error}");
+    by_hand.wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while let cotter::backend::Release::Unsettled { .. } =
+        one.release(&second, Leave::default()).await.unwrap()
+    {
+        assert!(Instant::now() < end, "it never settles");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    take(&one, &claim("a", TTL)).await;
+}

@@ -1,0 +1,76 @@
+//! Time zones, sockets, names of tables, and hostile text.
+
+use super::setup::server;
+use cotter::{Client, Lease};
+use cotter_testkit::servers::Postgres;
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// Sessions in different time zones, one of them in the hour that comes twice, agree on when a lease ends.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn time_zones_do_not_matter() {
+    let server = server();
+    let mut clients = Vec::new();
+    for zone in ["UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin", "Pacific/Kiritimati"] {
+        server.sql(&format!("alter role app set timezone = '{zone}'"));
+        let lease = Lease::renewed(TTL);
+        clients.push(Client::builder().url(server.url("")).lease(lease).connect().await.unwrap());
+    }
+    for holder in &clients {
+        let guard = holder.mutex("a").lock().await.unwrap();
+        for other in &clients {
+            assert!(other.mutex("a").try_lock().await.unwrap().is_none(), "a held lock was taken");
+            let record = other.holder("a").await.unwrap().expect("it is held");
+            let left = record.holders[0].remaining.unwrap();
+            assert!(left > TTL / 2 && left <= TTL, "{left:?}");
+        }
+        guard.finish().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_socket_is_reached_by_its_folder() {
+    let server = Postgres::migrated();
+    let folder = server.dir().display().to_string();
+    let url = format!("postgres://app@localhost:{}/cotter?host={folder}", server.port());
+    let encoded = format!("postgres://app@{}:{}/cotter", folder.replace('/', "%2F"), server.port());
+    let (one, other) = (Client::connect(url).await.unwrap(), Client::connect(encoded).await.unwrap());
+    let guard = one.mutex("by-socket").lock().await.unwrap();
+    assert!(other.mutex("by-socket").try_lock().await.unwrap().is_none());
+    guard.finish().await.unwrap();
+}
+
+/// Whatever is in a name, a label, a key or a note is stored as it is.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn statements_in_text_are_text() {
+    let server = Postgres::migrated();
+    let hostile = r#"'; drop table cotter_lock; -- \'; $$; $1 "x" {cotter} E'\\'"#;
+    let client = Client::builder().url(server.url("")).label(hostile).connect().await.unwrap();
+    let guard = client.mutex(hostile).lock().await.unwrap();
+    guard.put_note(hostile).await.unwrap();
+    assert_eq!(client.note(hostile).await.unwrap().unwrap().bytes, hostile.as_bytes());
+    let record = client.holder(hostile).await.unwrap().expect("it is held");
+    assert!(record.holders[0].label.contains(hostile), "{record:?}");
+    assert_eq!(&*record.name, hostile);
+    guard.finish().await.unwrap();
+    assert_eq!(server.sql("select count(*) from cotter_lock where name like '%drop table%'"), "1");
+}
+
+/// Two prefixes, or two schemas, are two sets of locks.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn schemas_and_prefixes_are_apart() {
+    let server = Postgres::start();
+    let mut guards = Vec::new();
+    for options in ["schema=one", "schema=two", "schema=two&prefix=other"] {
+        let url = server.url_of("owner", options);
+        Client::builder().url(&url).migrate().await.unwrap();
+        let client = Client::connect(&url).await.unwrap();
+        guards.push(client.mutex("a").try_lock().await.unwrap().expect("it is another lock"));
+        assert!(client.mutex("a").try_lock().await.unwrap().is_none());
+    }
+}

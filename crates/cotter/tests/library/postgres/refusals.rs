@@ -1,0 +1,112 @@
+//! What cannot work is refused when the client connects, with what to do about it.
+
+use super::setup::server;
+use cotter::backend::Connect;
+use cotter::postgres::Store;
+use cotter::{Client, ErrorKind};
+use cotter_testkit::servers::Postgres;
+
+/// The error of a connection with these options, which must name all of these.
+async fn refused(url: &str, kind: ErrorKind, words: &[&str]) {
+    let error = Client::connect(url).await.expect_err("it cannot work");
+    let text = error.to_string();
+    assert_eq!(error.kind(), kind, "{text}");
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    assert!(text.lines().count() == 1 && !format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn missing_tables_are_named_with_the_command_that_creates_them() {
+    let server = Postgres::migrated();
+    refused(&server.url("prefix=other"), ErrorKind::Config, &["other_lock", "cotter migrate"]).await;
+    refused(&server.url("schema=elsewhere"), ErrorKind::Config, &["schema elsewhere", "cotter migrate"])
+        .await;
+    assert_eq!(server.sql("select count(*) from pg_tables where tablename like 'other%'"), "0");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn missing_privileges_passwords_and_databases_are_named() {
+    let server = server();
+    server.sql("revoke update on cotter_lock from app");
+    let client = Client::connect(server.url("")).await.unwrap();
+    let error = client.mutex("a").lock().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("cotter_lock") && error.to_string().contains("GRANT"), "{error}");
+    let url = server.url("");
+    refused(&url.replace("secret", "wrong-secret"), ErrorKind::Denied, &["app"]).await;
+    refused(&url.replace("/cotter?", "/nothing?"), ErrorKind::Config, &["nothing"]).await;
+    // The user of a program may not create the tables.
+    let store = Store::from_url(server.url("prefix=mine")).unwrap();
+    assert_eq!(store.migrate().await.unwrap_err().kind(), ErrorKind::Denied);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn servers_that_take_no_writes_are_passed_over() {
+    let (mut replica, primary) = (server(), server());
+    replica.demote();
+    refused(&replica.url(""), ErrorKind::Unavailable, &["replica", "primary"]).await;
+    let both =
+        format!("postgres://app:secret@127.0.0.1:{},127.0.0.1:{}/cotter", replica.port(), primary.port());
+    let client = Client::connect(&both).await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    // The waiter's notifications come from the primary too.
+    let other = Client::connect(primary.url("")).await.unwrap();
+    let waiting = tokio::spawn(async move { other.mutex("a").lock().await.unwrap().token() });
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    guard.finish().await.unwrap();
+    waiting.await.unwrap();
+    primary.sql("alter role app set default_transaction_read_only = on");
+    refused(&primary.url(""), ErrorKind::Config, &["default_transaction_read_only"]).await;
+}
+
+/// A role or a database may have another default, and locks are exclusive all the same.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn other_isolation_levels_are_set_right() {
+    let server = server();
+    server.sql("alter role app set default_transaction_isolation = 'serializable'");
+    let client = Client::connect(server.url("")).await.unwrap();
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        let mutex = client.mutex("a");
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..20 {
+                mutex.lock().await.unwrap().finish().await.unwrap();
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    // By hand, as a pooler might that gives the statement to a session without the setting.
+    let begin = "begin isolation level repeatable read";
+    let call = "select cotter_release_v1('a', gen_random_uuid(), 1, null)";
+    let said = server.psql("cotter").args(["-c", begin, "-c", call]).output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stderr).contains("not read committed"), "{said:?}");
+}
+
+/// Two that create the tables at once, and a third time: everything stays.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn migration_can_be_repeated() {
+    let server = Postgres::start();
+    let store = |options| Store::from_url(server.url_of("owner", options)).unwrap();
+    let options = "schema=locks&prefix=app_1";
+    let tasks: Vec<_> =
+        (0..4).map(|_| store(options)).map(|s| tokio::spawn(async move { s.migrate().await })).collect();
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    let client = Client::connect(server.url_of("owner", options)).await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    store(options).migrate().await.unwrap();
+    assert!(client.mutex("a").try_lock().await.unwrap().is_none());
+    guard.finish().await.unwrap();
+    // What is printed is what is run.
+    server.sql(&store("prefix=printed").schema().unwrap());
+    let tables = "select count(*) from pg_tables where tablename like 'printed%' and schemaname = 'public'";
+    assert_eq!(server.sql(tables), "3");
+}

@@ -1,0 +1,32 @@
+//! What these tests share.
+
+use cotter::{Client, Lease};
+pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
+use cotter_testkit::servers::Postgres;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection without an engine, like a process of its own.
+pub(crate) async fn backend(url: &str) -> Arc<dyn cotter::backend::Backend> {
+    use cotter::backend::{Connect, Host};
+    let store = cotter::postgres::Store::from_url(url).unwrap();
+    store.connect(&Host::without_engine(clock())).await.unwrap()
+}
+
+/// A client whose acquisitions stand in the server's queue one by one.
+pub(crate) async fn client(url: &str, ttl: Duration) -> Client {
+    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
+}
+
+/// How many wait for a name in the server.
+pub(crate) fn queued(server: &Postgres, name: &str) -> usize {
+    let count = format!("select count(*) from cotter_claim where name = '{name}' and state = 'w'");
+    server.sql(&count).parse().unwrap()
+}
+
+/// A server of its own, with cotter's tables.
+pub(crate) fn server() -> Postgres {
+    let server = Postgres::start();
+    server.migrate("");
+    server
+}
