@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// The number of tokens that a revision stands for.
-const TURNS: u16 = 64;
+pub(super) const TURNS: u16 = 64;
 /// How often a request is repeated that another one has put in doubt, or whose lease has ended.
 const TRIES: usize = 5;
 
@@ -140,7 +140,8 @@ impl Inner {
     fn sit(&self, claim: &Claim, id: ClaimId, Entry { revision, lease }: Entry, seconds: u64) -> Session {
         self.seats.session(id, || {
             let session = Session::new();
-            let _watched = self.watches.guard(self.keys.entry(claim), revision, &session);
+            let _watched =
+                self.watches.guard(self.keys.entry(claim), revision, self.keys.evicted(id), &session);
             Seat { session, lease, seconds, revision, _watched }
         })
     }

@@ -16,7 +16,8 @@ use super::waiting::Waiting;
 use super::watches::Watches;
 use crate::backend::flight::Flights;
 use crate::backend::{
-    Acquired, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Release, Until, poll,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Notes, Release,
+    Until, poll,
 };
 use crate::{Error, Result};
 use async_trait::async_trait;
@@ -26,7 +27,7 @@ use std::time::{Duration, SystemTime};
 
 /// A client of a cluster.
 pub(super) struct Etcd {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     info: Info,
 }
 
@@ -56,6 +57,9 @@ impl Etcd {
             names: true,
             distinct: true,
             in_line: true,
+            records: true,
+            notes: true,
+            swap: true,
             min_ttl: MIN_TTL,
             ttl_step: Duration::from_secs(1),
             ..Capabilities::default()
@@ -90,18 +94,22 @@ impl Inner {
         claim.label.to_string()
     }
 
-    /// Removes the entry of a claim. Returns false if there was none.
-    async fn remove(&self, claim: &Claim) -> Result<bool> {
+    /// Removes the entry of a claim.
+    async fn remove(&self, claim: &Claim) -> Result<Release> {
         let _ = self.calls.land(claim.id).await;
         let mut freed = false;
         while let Some(lease) = self.doubts.of(claim.id) {
             freed |= self.end_doubts(claim, lease).await?;
             self.doubts.settled(claim.id, lease);
         }
-        let removal = TxnRequest::of(vec![delete(self.keys.entry(claim))]);
-        let answer: TxnResponse = self.link.ask(TXN, removal).await?;
+        let removal = vec![delete(self.keys.entry(claim)), delete(self.keys.evicted(claim.id))];
+        let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(removal)).await?;
         self.seats.leave(claim.id);
-        Ok(freed || answer.deleted(0) > 0)
+        Ok(match (freed || answer.deleted(0) > 0, answer.deleted(1) > 0) {
+            (true, _) => Release::Freed,
+            (false, true) => Release::Evicted,
+            (false, false) => Release::NotHeld,
+        })
     }
 
     /// Makes sure that no put of the lease that was sent before is carried out any more.
@@ -154,8 +162,7 @@ impl Backend for Etcd {
     }
 
     async fn release(&self, claim: &Claim, _: Leave) -> Result<Release> {
-        let freed = self.inner.remove(claim).await.map_err(|e| e.with_name(&claim.name))?;
-        Ok(if freed { Release::Freed } else { Release::NotHeld })
+        self.inner.remove(claim).await.map_err(|e| e.with_name(&claim.name))
     }
 
     /// The server does not tell its time. It is asked for something that only a majority can answer.
@@ -164,6 +171,14 @@ impl Backend for Etcd {
             RangeRequest { key: self.inner.keys.doubt(0), keys_only: true, ..RangeRequest::default() };
         let _: RangeResponse = self.inner.link.ask("/etcdserverpb.KV/Range", question).await?;
         Ok(None)
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
     }
 
     async fn close(&self) {

@@ -4,6 +4,7 @@ use super::SCHEME;
 use super::connector::{Cluster, Connector};
 use super::errors::Failure;
 use super::live::Live;
+use super::messages::StatusResponse;
 use super::options::Options;
 use crate::backend::Host;
 use crate::backend::flight::Flight;
@@ -79,7 +80,6 @@ impl Link {
         self.host.spawn(async move {
             let _ = tell.send(connector.open(first).await);
         });
-        let ended = || Error::new(ErrorKind::Unavailable, "the client has ended").with_backend(SCHEME);
         Flight::new(async move { told.await.unwrap_or_else(|_| Err(ended())) })
     }
 
@@ -92,6 +92,21 @@ impl Link {
         self.live().await.map_err(Failure::NotSent)?.ask(path, question).await
     }
 
+    /// Asks each member for its status.
+    pub(super) async fn statuses(&self) -> Vec<(String, Result<StatusResponse>)> {
+        let mut statuses = Vec::new();
+        for member in 0..self.connector.hosts() {
+            let (tell, told) = oneshot::channel();
+            let connector = self.connector.clone();
+            self.host.spawn(async move {
+                let _ = tell.send(connector.status(member).await);
+            });
+            let status = told.await.unwrap_or_else(|_| Err(ended()));
+            statuses.push((self.connector.name(member), status));
+        }
+        statuses
+    }
+
     /// Completes when the link is closed.
     pub(super) fn until_closed(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut closed = self.closed.subscribe();
@@ -102,4 +117,8 @@ impl Link {
         self.closed.send_replace(true);
         *lock(&self.state) = State::default();
     }
+}
+
+fn ended() -> Error {
+    Error::new(ErrorKind::Unavailable, "the client has ended").with_backend(SCHEME)
 }

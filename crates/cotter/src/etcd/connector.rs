@@ -44,6 +44,7 @@ pub(super) struct Connector {
 /// every 5 seconds.
 const PING_PERIOD: Duration = Duration::from_secs(6);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
+const STATUS: &str = "/etcdserverpb.Maintenance/Status";
 
 impl Connector {
     pub(super) fn new(
@@ -76,7 +77,33 @@ impl Connector {
         Err(failed.unwrap_or_else(|| timed_out(self.connect_timeout)))
     }
 
+    /// Host and port of a member.
+    pub(super) fn name(&self, host: usize) -> String {
+        let (name, port) = &self.cluster.hosts[host];
+        format!("{name}:{port}")
+    }
+
+    /// The status of one member, over a connection of its own.
+    pub(super) async fn status(&self, host: usize) -> Result<StatusResponse> {
+        let limit = self.connect_timeout + self.timeout * 2;
+        let asking = async {
+            let live = self.connect(host).await?;
+            live.ask(STATUS, StatusRequest {}).await.map_err(rejected)
+        };
+        timeout(limit, asking).await.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
+    }
+
     async fn open_one(&self, host: usize) -> Result<Live> {
+        let live = self.connect(host).await?;
+        let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(rejected)?;
+        // It must be asked: a server that stands still accepts connections.
+        if status.leader == 0 {
+            return Err(unreachable("it has no leader"));
+        }
+        Ok(live)
+    }
+
+    async fn connect(&self, host: usize) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
         let opening = timeout(self.connect_timeout, self.socket(name, *port)).await;
         let stream =
@@ -112,7 +139,6 @@ impl Connector {
         uri.map_err(|e| crate::error::config(format!("the URL names a host that cannot be one: {e}")))
     }
 
-    /// Logs in, and asks the member whether it is of use. It must be asked: a server that stands still accepts connections.
     async fn log_in(&self, live: &mut Live) -> Result<()> {
         if let Some(name) = self.cluster.user.clone() {
             let password = self.cluster.password.clone().unwrap_or_default();
@@ -122,11 +148,6 @@ impl Connector {
             live.log_in(
                 answer.token.parse().map_err(|_| unreachable("its login token cannot be sent back"))?,
             );
-        }
-        let status: StatusResponse =
-            live.ask("/etcdserverpb.Maintenance/Status", StatusRequest {}).await.map_err(rejected)?;
-        if status.leader == 0 {
-            return Err(unreachable("it has no leader"));
         }
         Ok(())
     }

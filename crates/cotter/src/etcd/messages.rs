@@ -138,6 +138,10 @@ pub(super) struct Compare {
     pub(super) range_end: Vec<u8>,
 }
 
+/// Results of a comparison.
+pub(super) const EQUAL: i32 = 0;
+pub(super) const LESS: i32 = 2;
+
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Target {
     #[prost(int64, tag = "4")]
@@ -219,6 +223,18 @@ pub(super) struct LeaseKeepAliveResponse {
     pub(super) header: Option<Header>,
     #[prost(int64, tag = "2")]
     pub(super) id: i64,
+    #[prost(int64, tag = "3")]
+    pub(super) ttl: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct LeaseTimeToLiveRequest {
+    #[prost(int64, tag = "1")]
+    pub(super) id: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct LeaseTimeToLiveResponse {
     #[prost(int64, tag = "3")]
     pub(super) ttl: i64,
 }

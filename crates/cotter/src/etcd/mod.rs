@@ -13,18 +13,23 @@
 //! | `leases`, `watches` | the leases of this process; watching keys |
 //! | `backend` | the contract |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `notes` | notes |
+//! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
 //! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
 
 mod acquire;
+mod admin;
 mod backend;
 mod connection;
 mod connector;
+mod doctor;
 mod doubts;
 mod errors;
 mod leases;
 mod live;
 mod messages;
 mod names;
+mod notes;
 mod options;
 mod renewal;
 mod requests;

@@ -27,7 +27,7 @@ impl Inner {
             }
         }
         for ((_, wanted), members) in classes {
-            for some in members.chunks(MAX_OPERATIONS) {
+            for some in members.chunks(MAX_OPERATIONS / 2) {
                 match self.extend_some(some, wanted).await {
                     Ok(some) => some.into_iter().for_each(|(number, answer)| answers[number] = Ok(answer)),
                     Err(e) => some.iter().for_each(|(number, ..)| answers[*number] = Err(e.clone())),
@@ -40,13 +40,21 @@ impl Inner {
     async fn extend_some(&self, some: &[Seated<'_>], wanted: u64) -> Result<Vec<(usize, Extension)>> {
         let proof = self.leases.proved(wanted).await?;
         let to_longer = some.iter().any(|(.., place)| place.seconds != wanted);
-        let each = |(_, grant, place): &Seated<'_>| match to_longer {
-            true => self.put_on(grant, *place, proof),
-            false => look(self.keys.entry(&grant.claim)),
+        let each = |(_, grant, place): &Seated<'_>| {
+            let entry = match to_longer {
+                true => self.put_on(grant, *place, proof),
+                false => look(self.keys.entry(&grant.claim)),
+            };
+            [entry, look(self.keys.evicted(grant.claim.id))]
         };
-        let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(some.iter().map(each).collect())).await?;
+        let answer: TxnResponse =
+            self.link.ask(TXN, TxnRequest::of(some.iter().flat_map(each).collect())).await?;
         let mut answers = Vec::with_capacity(some.len());
-        for (at, (number, grant, place)) in some.iter().enumerate() {
+        for (at, (number, grant, place)) in some.iter().enumerate().map(|(at, seated)| (at * 2, seated)) {
+            if !answer.found(at + 1).is_empty() {
+                answers.push((*number, Extension::Lost(LossCause::Evicted)));
+                continue;
+            }
             let is_there = match to_longer {
                 true => answer.has_succeeded(at),
                 false => answer.found(at).first().is_some_and(|kv| place.is_of(kv.into(), proof)),
@@ -64,7 +72,8 @@ impl Inner {
     fn put_on(&self, grant: &Grant, place: Place, proof: Proof) -> super::messages::Operation {
         let key = self.keys.entry(&grant.claim);
         let is_ours = equal(key.clone(), Target::Created(place.revision));
-        nested(vec![is_ours], vec![put(key, self.value(&grant.claim).as_bytes(), proof.lease)])
+        let stays = equal(self.keys.evicted(grant.claim.id), Target::Version(0));
+        nested(vec![is_ours, stays], vec![put(key, self.value(&grant.claim).as_bytes(), proof.lease)])
     }
 }
 

@@ -1,8 +1,8 @@
 //! Building requests, and reading their answers.
 
 use super::messages::{
-    ASCENDING, BY_CREATION, Compare, DESCENDING, DeleteRequest, KeyValue, Operation, Outcome, PutRequest,
-    RangeRequest, Request, Response, Target, TxnRequest, TxnResponse,
+    ASCENDING, BY_CREATION, Compare, DESCENDING, DeleteRequest, EQUAL, KeyValue, LESS, Operation, Outcome,
+    PutRequest, RangeRequest, Request, Response, Target, TxnRequest, TxnResponse,
 };
 use super::names::Line;
 
@@ -25,6 +25,11 @@ pub(super) fn delete(key: Vec<u8>) -> Operation {
 /// Asks for one key, without its value.
 pub(super) fn look(key: Vec<u8>) -> Operation {
     operation(Request::Range(RangeRequest { key, keys_only: true, ..RangeRequest::default() }))
+}
+
+/// Asks for one key and its value.
+pub(super) fn read(key: Vec<u8>) -> Operation {
+    operation(Request::Range(RangeRequest { key, ..RangeRequest::default() }))
 }
 
 /// Asks for the first entry of a line.
@@ -55,9 +60,20 @@ pub(super) fn nested(compare: Vec<Compare>, success: Vec<Operation>) -> Operatio
     operation(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
 }
 
+/// One operation if the comparison is true, the other one if not.
+pub(super) fn either(compare: Compare, success: Operation, failure: Operation) -> Operation {
+    let (success, failure) = (vec![success], vec![failure]);
+    operation(Request::Txn(TxnRequest { compare: vec![compare], success, failure }))
+}
+
 /// True if the key has this value of the target; 0 for a key that is not there.
 pub(super) fn equal(key: Vec<u8>, with: Target) -> Compare {
-    Compare { result: 0, target: with.number(), key, with: Some(with), range_end: Vec::new() }
+    Compare { result: EQUAL, target: with.number(), key, with: Some(with), range_end: Vec::new() }
+}
+
+/// True if the key is there and its value of the target is smaller.
+pub(super) fn less(key: Vec<u8>, with: Target) -> Compare {
+    Compare { result: LESS, ..equal(key, with) }
 }
 
 /// True if the line is empty.
@@ -91,6 +107,14 @@ impl TxnResponse {
         match self.responses.get(number) {
             Some(Outcome { response: Some(Response::Delete(delete)) }) => delete.deleted,
             _ => 0,
+        }
+    }
+
+    /// Whether one of the nested transactions with this number, or in its place, has succeeded.
+    pub(super) fn has_written(&self, number: usize) -> bool {
+        match self.responses.get(number) {
+            Some(Outcome { response: Some(Response::Txn(txn)) }) => txn.succeeded || txn.has_succeeded(0),
+            _ => false,
         }
     }
 

@@ -1,7 +1,10 @@
 //! Watching keys, all over one stream of the connection.
 
 use super::connection::Link;
-use super::messages::{NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest, WatchResponse};
+use super::messages::{
+    NO_PUT, TxnRequest, TxnResponse, WatchCancel, WatchCreate, WatchOrder, WatchRequest, WatchResponse,
+};
+use super::requests::{TXN, look};
 use crate::LossCause;
 use crate::backend::{Backoff, Session};
 use crate::sync::lock;
@@ -41,8 +44,10 @@ enum Tell {
     /// Whoever waits for the end of a key. Told when the server watches it, when it is deleted, and whenever that may have
     /// been missed.
     Waiter(Arc<Notify>),
-    /// The session of a grant, which is lost when its entry is deleted.
-    Holder(Session),
+    /// Whoever wants to know of each change of a key. Told when it is written too.
+    Follower(Arc<Notify>),
+    /// The session of a grant, which is lost when its entry is deleted, and the key that says that it was evicted.
+    Holder(Session, Vec<u8>),
 }
 
 /// A key that is watched until this is dropped.
@@ -53,6 +58,8 @@ pub(super) struct Watched {
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 const DELETE: i32 = 1;
+/// A holder whose entry is gone is told within this time, whether the reason is known or not.
+const REASON_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Watches {
     pub(super) fn new(link: Arc<Link>) -> Self {
@@ -64,9 +71,20 @@ impl Watches {
         self.add(Watch { key, from: 0, tell: Tell::Waiter(waiter.clone()) })
     }
 
+    /// Notifies `follower` once the server watches the key, and when the key has been written or deleted after that.
+    pub(super) fn follow(self: &Arc<Self>, key: Vec<u8>, follower: &Arc<Notify>) -> Watched {
+        self.add(Watch { key, from: 0, tell: Tell::Follower(follower.clone()) })
+    }
+
     /// Loses the session when the entry that was created at this revision is deleted.
-    pub(super) fn guard(self: &Arc<Self>, key: Vec<u8>, revision: i64, session: &Session) -> Watched {
-        self.add(Watch { key, from: revision + 1, tell: Tell::Holder(session.clone()) })
+    pub(super) fn guard(
+        self: &Arc<Self>,
+        key: Vec<u8>,
+        revision: i64,
+        evicted: Vec<u8>,
+        session: &Session,
+    ) -> Watched {
+        self.add(Watch { key, from: revision + 1, tell: Tell::Holder(session.clone(), evicted) })
     }
 
     fn add(self: &Arc<Self>, watch: Watch) -> Watched {
@@ -132,10 +150,16 @@ impl Watches {
         let is_deleted = answer.events.iter().any(|event| event.kind == DELETE);
         match (&watch.tell, answer.canceled) {
             (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.notify_one(),
-            (Tell::Holder(session), false) if is_deleted => session.lose(LossCause::Gone),
+            (Tell::Follower(follower), false) if answer.created || !answer.events.is_empty() => {
+                follower.notify_one()
+            }
+            (Tell::Holder(session, evicted), false) if is_deleted => {
+                let link = self.link.clone();
+                self.link.host().spawn(lose(link, session.clone(), evicted.clone()));
+            }
             (_, false) => {}
             // The history since the grant is gone: a renewal notices what has happened then.
-            (Tell::Holder(_), true) if answer.compact_revision > 0 => {
+            (Tell::Holder(..), true) if answer.compact_revision > 0 => {
                 watch.from = 0;
                 let order = watch.order(answer.watch_id);
                 state.send(order);
@@ -150,13 +174,21 @@ impl Watches {
         let mut state = lock(&self.state);
         state.orders = None;
         for watch in state.open.values() {
-            if let Tell::Waiter(waiter) = &watch.tell {
+            if let Tell::Waiter(waiter) | Tell::Follower(waiter) = &watch.tell {
                 waiter.notify_one();
             }
         }
         state.is_running = !state.open.is_empty();
         !state.is_running
     }
+}
+
+/// Loses a session whose entry is gone, with the reason if it can be had quickly.
+async fn lose(link: Arc<Link>, session: Session, evicted: Vec<u8>) {
+    let asking = link.ask::<_, TxnResponse>(TXN, TxnRequest::of(vec![look(evicted)]));
+    let answer = tokio::time::timeout(REASON_TIMEOUT, asking).await;
+    let is_evicted = matches!(answer, Ok(Ok(answer)) if !answer.found(0).is_empty());
+    session.lose(if is_evicted { LossCause::Evicted } else { LossCause::Gone });
 }
 
 impl State {
@@ -170,8 +202,8 @@ impl State {
 impl Watch {
     fn order(&self, watch_id: i64) -> WatchRequest {
         let (key, start_revision) = (self.key.clone(), self.from);
-        let create =
-            WatchCreate { key, start_revision, filters: vec![NO_PUT], watch_id, ..WatchCreate::default() };
+        let filters = if let Tell::Follower(_) = &self.tell { Vec::new() } else { vec![NO_PUT] };
+        let create = WatchCreate { key, start_revision, filters, watch_id, ..WatchCreate::default() };
         WatchRequest { order: Some(WatchOrder::Create(create)) }
     }
 }

@@ -1,0 +1,66 @@
+//! Diagnosing a cluster for `doctor`.
+
+use super::connection::Link;
+use super::messages::StatusResponse;
+use crate::backend::{Finding, Severity};
+use crate::{Level, Result};
+
+/// Of this series it is known which of its versions have errors in their leases.
+const SERIES: (u32, u32) = (3, 4);
+/// Before it, a member answers keepalives of leases that were revoked.
+const GOOD_LEASES: u32 = 38;
+
+/// Everything that voids or limits a guarantee.
+pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
+    let statuses = link.statuses().await;
+    let mut findings = vec![members(&statuses)];
+    for (host, status) in &statuses {
+        findings.push(match status {
+            Ok(status) => member(host, status),
+            Err(e) => Finding::new(Severity::Warning, "member", format!("{host} does not answer: {e}")),
+        });
+    }
+    findings
+}
+
+fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
+    match statuses.len() {
+        1 => Finding::new(
+            Severity::Warning,
+            "members",
+            "the URL names one member: while it does not answer, nobody locks or renews; name all members of the cluster",
+        ),
+        n if n % 2 == 0 => Finding::new(
+            Severity::Ok,
+            "members",
+            format!("the URL names {n} members; an odd number loses no more"),
+        ),
+        n => Finding::new(Severity::Ok, "members", format!("the URL names {n} members")),
+    }
+}
+
+fn member(host: &str, status: &StatusResponse) -> Finding {
+    let version = &status.version;
+    if status.leader == 0 {
+        let why = format!("{host} (version {version}) knows no leader: a majority of the cluster is missing");
+        return Finding::new(Severity::Problem, "leader", why);
+    }
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    let (major, minor, patch) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    if (major, minor) < SERIES {
+        let why = format!("{host} has version {version}; cotter needs 3.4 or later");
+        return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
+    }
+    if (major, minor) == SERIES && patch < GOOD_LEASES {
+        let why = format!(
+            "{host} has version {version}, which answers keepalives of leases that were revoked; cotter reads behind each \
+             keepalive and watches its entries, other clients may not: from 3.4.{GOOD_LEASES} on this is mended"
+        );
+        return Finding::new(Severity::Warning, "version", why);
+    }
+    Finding::new(Severity::Ok, "member", format!("{host} has version {version} and knows a leader"))
+}
