@@ -22,7 +22,7 @@ impl PasswordFile {
 
     /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
-        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:"]
+        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:", "etcd:"]
             .iter()
             .any(|scheme| url.starts_with(scheme))
     }

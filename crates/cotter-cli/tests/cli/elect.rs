@@ -25,7 +25,7 @@ fn announced(follower: &mut Running) -> (u64, String) {
     }
 }
 
-fn the_next_leads_after_a_kill(env: &TestEnv, url: &str) {
+pub(crate) fn the_next_leads_after_a_kill(env: &TestEnv, url: &str) {
     let mut follower = env.start(["--url", url, "--json", "elect", "--observe", "a"]);
     assert_eq!(follower.line(), r#"{"leader":null,"name":"a"}"#);
     let ttl = ["-v", "--ttl", "2s"];

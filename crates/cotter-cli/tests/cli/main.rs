@@ -6,6 +6,8 @@ mod clear_orders;
 mod config;
 mod elect;
 mod env;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod flock;
 mod generated;
 mod jobs;

@@ -1,5 +1,5 @@
 //! Runs that mostly wait, and in which a busy machine does not matter.
 
-mod etcd;
 mod replicas;
 mod storm;
+mod storm_on_etcd;

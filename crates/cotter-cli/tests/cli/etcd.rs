@@ -1,0 +1,71 @@
+//! Commands under locks of a real etcd.
+
+use crate::elect::the_next_leads_after_a_kill;
+use crate::env::TestEnv;
+use cotter_testkit::servers::Etcd;
+
+#[test]
+#[ignore = "needs etcd"]
+fn a_lock_is_listed_shown_and_evicted() {
+    let (server, env) = (Etcd::start(1), TestEnv::new());
+    let url = server.url("");
+    let at = |args: &[&str]| env.run([&["--url", &url], args].concat());
+    let script = "echo $COTTER_TOKEN; exec sleep 600";
+    let run =
+        ["--url", &url, "run", "--label", "deploy", "--ttl", "5s", "orders/night", "--", "sh", "-c", script];
+    let mut run = env.start(run);
+    let token = run.line();
+    at(&["run", "-n", "orders/night", "true"]).code(75);
+
+    let listed = at(&["list", "--json"]).code(0).json();
+    let holder = &listed[0]["holders"][0];
+    assert_eq!(
+        (listed.len(), &listed[0]["name"], &listed[0]["waiters"]),
+        (1, &"orders/night".into(), &0.into())
+    );
+    assert_eq!((&holder["token"], &holder["mode"]), (&token.as_str().into(), &"exclusive".into()));
+    assert!(holder["label"].as_str().unwrap().ends_with("(deploy)"), "{holder}");
+    let shown = at(&["show", "orders/night"]).code(0).stdout;
+    assert!(shown.contains("(deploy)") && shown.contains(&token), "{shown}");
+
+    at(&["evict", "--now", "orders/night"]).code(0);
+    let ended = run.end();
+    assert!(ended.stderr.contains("evicted"), "{ended:?}");
+    at(&["run", "-n", "orders/night", "true"]).code(0);
+    assert!(at(&["list", "--json"]).code(0).json().is_empty());
+}
+
+#[test]
+#[ignore = "needs etcd"]
+fn the_doctor_tells_versions_and_members() {
+    let (mut server, env) = (Etcd::start(3), TestEnv::new());
+    let url = server.url("timeout=500ms&connect_timeout=500ms");
+    let healthy = env.run(["--url", &url, "doctor"]);
+    assert!(
+        healthy.stdout.contains("knows a leader") || healthy.stdout.contains("version 3."),
+        "{healthy:?}"
+    );
+    assert!(healthy.stdout.contains("names 3 members"), "{healthy:?}");
+    server.kill(2);
+    let missing = env.run(["--url", &url, "doctor"]).stdout;
+    assert!(missing.contains("does not answer"), "{missing}");
+}
+
+#[test]
+#[ignore = "needs etcd"]
+fn the_next_candidate_leads_after_a_kill() {
+    let (server, env) = (Etcd::start(1), TestEnv::new());
+    the_next_leads_after_a_kill(&env, &server.url(""));
+}
+
+#[test]
+#[ignore = "needs etcd"]
+fn a_password_for_a_url_of_etcd_is_read_from_its_file() {
+    let env = TestEnv::new();
+    let file = env.path("password");
+    std::fs::write(&file, "secret\n").unwrap();
+    let file = file.to_str().unwrap();
+    // A password without a user: the store has read it, and the message does not repeat it.
+    let output = env.run(["--url", "etcd://127.0.0.1:1", "--password-file", file, "list"]);
+    assert!(output.stderr.contains("no user name") && !output.stderr.contains("secret"), "{output:?}");
+}
