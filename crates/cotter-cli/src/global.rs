@@ -6,7 +6,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST or unix:/SOCKET
+    /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST,
+    /// unix:/SOCKET or sqlite:///PATH
     ///
     /// Do not put a password here: every user of the host can read it in the process list. Use --password-file, or put the
     /// URL into COTTER_URL or the configuration file.

@@ -153,7 +153,7 @@ impl Chosen {
         match info.scheme {
             "file" if self.url.contains("?shared=") => Some("this host, one group of users"),
             "file" => Some("this host, this user only"),
-            "flock" => Some("this host"),
+            "flock" | "sqlite" => Some("this host"),
             _ => None,
         }
     }

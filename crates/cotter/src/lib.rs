@@ -70,6 +70,7 @@
 //! | `postgres` | | locks in a PostgreSQL database |
 //! | `redis` | | locks in a Redis or Valkey server |
 //! | `etcd` | | locks in an etcd cluster |
+//! | `sqlite` | | locks in an SQLite database of this host; Linux only |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
 //!
@@ -88,11 +89,12 @@ mod join;
 mod latch;
 mod lease;
 mod listing;
+mod lock_state;
 mod loss;
 mod multi;
 mod mutex;
 mod name;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "server", feature = "sqlite"))]
 mod net;
 mod notes;
 mod op;
@@ -133,6 +135,8 @@ pub mod file;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(all(feature = "sqlite", unix))]
+pub mod sqlite;
 
 pub use backend::{EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Severity};
 pub use builder::Builder;

@@ -31,6 +31,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "postgres" | "postgresql" => {
             Err(config("this build is without PostgreSQL; build it with the feature postgres"))
         }
+        #[cfg(all(feature = "sqlite", unix))]
+        "sqlite" => Ok(Arc::new(crate::sqlite::Store::from_url(rest)?)),
         _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
     }
 }
@@ -42,6 +44,7 @@ fn known() -> String {
     known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     known.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
+    known.extend(cfg!(all(feature = "sqlite", unix)).then_some("sqlite:///PATH"));
     let last = known.pop().unwrap_or_default();
     if known.is_empty() { format!("try {last}") } else { format!("try {} or {last}", known.join(", ")) }
 }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct TestEnv {
     dir: TempDir,
     /// Instead of the directory.
-    store: Option<String>,
+    pub(crate) store: Option<String>,
 }
 
 /// What a finished `cotter` left.

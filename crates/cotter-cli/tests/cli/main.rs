@@ -33,6 +33,7 @@ mod semaphore;
 mod shared;
 mod shim;
 mod signals;
+mod sqlite;
 mod terminal;
 mod tickets;
 mod usage;

@@ -2,6 +2,7 @@
 
 use cotter_testkit::processes::{Report, Run};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
@@ -15,6 +16,13 @@ fn alone() -> MutexGuard<'static, ()> {
 pub(crate) struct Place {
     folder: TempDir,
     _alone: MutexGuard<'static, ()>,
+}
+
+impl Place {
+    /// The database of a run on SQLite.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.folder.path().join("locks.db")
+    }
 }
 
 /// The history of a run that went wrong is kept, to be read.
@@ -32,6 +40,15 @@ impl Drop for Place {
 pub(crate) fn on_files() -> (Place, Run) {
     let (place, mut run) = on("");
     run.orders.url = format!("file://{}", place.folder.path().join("store").display());
+    (place, run)
+}
+
+/// A run on an SQLite database of its own, and alone.
+#[cfg(not(cotter_portable))]
+pub(crate) fn on_sqlite() -> (Place, Run) {
+    let (place, mut run) = on("");
+    run.orders.url = format!("sqlite://{}", place.database().display());
+    cotter::Client::builder().url(&run.orders.url).migrate().wait().expect("the tables are made");
     (place, run)
 }
 

@@ -106,15 +106,15 @@ impl Feature {
     /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::SharedLocks => ("shared locks", "memory:, file:, redis: or postgres:"),
+            Self::SharedLocks => ("shared locks", "memory:, file:, redis:, postgres: or sqlite:"),
             Self::Downgrade => {
-                ("a downgrade from exclusive to shared", "memory:, file:, redis: or postgres:")
+                ("a downgrade from exclusive to shared", "memory:, file:, redis:, postgres: or sqlite:")
             }
-            Self::Permits => ("semaphores", "memory:, file:, redis: or postgres:"),
-            Self::Tickets => ("tickets", "memory:, redis: or postgres:"),
-            Self::Notes => ("notes", "memory:, file:, redis: or postgres:"),
-            Self::Swap => ("compare-and-set on notes", "memory:, file:, redis: or postgres:"),
-            Self::Admin => ("inspecting locks", "memory:, file:, redis: or postgres:"),
+            Self::Permits => ("semaphores", "memory:, file:, redis:, postgres: or sqlite:"),
+            Self::Tickets => ("tickets", "memory:, redis:, postgres: or sqlite:"),
+            Self::Notes => ("notes", "memory:, file:, redis:, postgres: or sqlite:"),
+            Self::Swap => ("compare-and-set on notes", "memory:, file:, redis:, postgres: or sqlite:"),
+            Self::Admin => ("inspecting locks", "memory:, file:, redis:, postgres: or sqlite:"),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Listing and evicting locks in memory.
 
-use super::Now;
+use super::Lock;
 use super::backend::Memory;
-use super::state::{Held, Lock};
 use crate::backend::{Admin, Cursor, EvictOrder};
 use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::lock_state::{Held, Now};
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
 

@@ -1,12 +1,12 @@
 //! The contract in memory, and waiting.
 
-use super::state::{Held, Lock};
-use super::{MIN_TTL, Now, Shared};
+use super::{Lock, MIN_TTL, Shared};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Member, Notes, Release,
     Until,
 };
+use crate::lock_state::{Held, Now};
 use crate::{Clock, Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::pin::Pin;

@@ -2,7 +2,6 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `state` | the lock on one name: holders, queue, tokens |
 //! | `backend` | the contract, and waiting |
 //! | `notes` | notes beside names |
 //! | `admin` | listing and evicting |
@@ -12,14 +11,13 @@ mod admin;
 mod backend;
 mod member;
 mod notes;
-mod state;
 
 use crate::backend::{Backend, Connect, Host};
+use crate::lock_state::{self, Now, Waiter};
 use crate::sync::lock;
 use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
 use notes::NoteTable;
-use state::Lock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -101,11 +99,19 @@ impl Time {
     }
 }
 
-/// The store's current time: on its clock, and in microseconds since 1970.
-#[derive(Debug, Clone, Copy)]
-struct Now {
-    at: Moment,
-    micros: u64,
+type Lock = lock_state::Lock<Arc<Notify>>;
+
+impl Waiter for Arc<Notify> {
+    const IS_SERVED: bool = true;
+
+    fn wake(&self) {
+        self.notify_one();
+    }
+
+    /// It leaves the queue when it is dropped.
+    fn is_listening(&self, _: Moment) -> bool {
+        true
+    }
 }
 
 impl Shared {

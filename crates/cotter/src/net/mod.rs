@@ -1,24 +1,39 @@
-//! What all stores with a server share: the parts of a URL, sockets, and TLS.
+//! What stores with a server or with options share: the parts of a URL, sockets, and TLS.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `url` | the parts of a URL before its query |
+//! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `tcp` | connecting to a host |
 //! | `tls` | TLS configuration |
 
+mod decode;
+#[cfg(feature = "server")]
 mod idle;
+#[cfg(feature = "server")]
 mod link;
 mod options;
+#[cfg(feature = "server")]
 mod tcp;
+#[cfg(feature = "server")]
 mod tls;
+#[cfg(feature = "server")]
 mod url;
 
+pub(crate) use decode::decode;
+#[cfg(feature = "server")]
 pub(crate) use idle::Idle;
+#[cfg(feature = "server")]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
-pub(crate) use options::{clamp, duration, pairs, read, read_password, word};
+#[cfg(feature = "server")]
+pub(crate) use options::{clamp, read, read_password, word};
+pub(crate) use options::{duration, pairs};
+#[cfg(feature = "server")]
 pub(crate) use tcp::{Stream, connect};
+#[cfg(feature = "server")]
 pub(crate) use tls::Certificates;
-pub(crate) use url::{Url, decode};
+#[cfg(feature = "server")]
+pub(crate) use url::Url;

@@ -14,6 +14,7 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(&str, String)>>
 }
 
 /// Checks a value that becomes part of a key or a message. Braces would change the hash tag, a blank would end a field.
+#[cfg(feature = "server")]
 pub(crate) fn word(key: &str, value: String) -> Result<String> {
     let bad = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '{' | '}' | '%');
     if value.is_empty() || value.len() > 128 || value.contains(bad) {
@@ -43,6 +44,7 @@ pub(crate) fn duration(key: &str, value: &str) -> Result<Duration> {
 }
 
 /// Limits a duration to the range that a URL may contain.
+#[cfg(feature = "server")]
 pub(crate) fn clamp(duration: Duration) -> Duration {
     duration.clamp(Duration::from_millis(1), Duration::from_millis(MAX_MILLIS))
 }
@@ -51,12 +53,14 @@ pub(crate) fn clamp(duration: Duration) -> Duration {
 const MAX_MILLIS: u64 = 365 * 86_400_000;
 
 /// The contents of the file that an option names.
+#[cfg(feature = "server")]
 pub(crate) fn read(key: &str, path: &str) -> Result<Vec<u8>> {
     std::fs::read(path)
         .map_err(|e| config(format!("cannot read {path:?}, the file of {key}=: {e}")).with_source(e))
 }
 
 /// The password in the file of `password_file=`.
+#[cfg(feature = "server")]
 pub(crate) fn read_password(path: &str) -> Result<String> {
     let bytes = read("password_file", path)?;
     let text = String::from_utf8(bytes).map_err(|_| config("the file of password_file= is not UTF-8"))?;

@@ -1,5 +1,6 @@
 //! The parts of a URL before its query.
 
+use super::decode;
 use crate::Result;
 use crate::error::config;
 
@@ -56,22 +57,4 @@ fn host_and_port(text: &str, default: u16) -> Result<(String, u16)> {
 
 fn non_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
-}
-
-/// Percent-decodes a part of a URL. The error names the part, but never quotes it.
-pub(crate) fn decode(part: &str, text: &str) -> Result<String> {
-    let wrong = || config(format!("the {part} in the URL is not percent-encoded UTF-8"));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let hex = rest.get(..2).and_then(|h| std::str::from_utf8(h).ok()).ok_or_else(wrong)?;
-        bytes.push(u8::from_str_radix(hex, 16).map_err(|_| wrong())?);
-        rest = &rest[2..];
-    }
-    String::from_utf8(bytes).map_err(|_| wrong())
 }

@@ -15,7 +15,7 @@
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `steps` | steps that many tests take |
-//! | `etcd`, `file`, `flock`, `postgres`, `redis` | what is particular to one store |
+//! | `etcd`, `file`, `flock`, `postgres`, `redis`, `sqlite` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
@@ -46,6 +46,8 @@ mod rings;
 mod rwlock;
 mod semaphore;
 mod slow_subscriber;
+#[cfg(all(feature = "sqlite", not(cotter_portable)))]
+mod sqlite;
 mod steps;
 mod tickets;
 mod values;

@@ -13,6 +13,7 @@ const LOWER: &[&str] = &[
     "clock",
     "error",
     "join",
+    "lock_state",
     "loss",
     "name",
     "net",
@@ -23,7 +24,7 @@ const LOWER: &[&str] = &[
     "sys",
     "token",
 ];
-const STORES: &[&str] = &["memory", "file", "etcd", "redis", "postgres", "quorum"];
+const STORES: &[&str] = &["memory", "file", "etcd", "redis", "postgres", "quorum", "sqlite"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
@@ -38,6 +39,8 @@ const TIMED: &[&str] = &[
     "clock/",
     "net/link.rs",
     "net/tcp.rs",
+    // The thread that owns the connection to a database.
+    "sqlite/connection.rs",
     "sys/",
     "conformance/",
     // The kernel's queue, and looking again at what is held.

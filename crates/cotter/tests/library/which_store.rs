@@ -114,10 +114,19 @@ async fn the_row_of_postgres_is_true() {
     assert_true("`postgres:`", &server.url("")).await;
 }
 
+#[cfg(all(feature = "sqlite", not(cotter_portable)))]
+#[tokio::test]
+async fn the_row_of_sqlite_is_true() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", dir.path().join("locks.db").display());
+    Client::builder().url(&url).migrate().await.unwrap();
+    assert_true("`sqlite:`", &url).await;
+}
+
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 9] = [
+    const STORES: [&str; 10] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -127,6 +136,7 @@ fn every_row_is_compared() {
         "`etcd:`",
         "`etcd:` `dialect=concurrency`",
         "`postgres:`",
+        "`sqlite:`",
     ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
     for table in tables {

@@ -2,3 +2,5 @@
 
 mod crowd;
 mod file;
+#[cfg(not(cotter_portable))]
+mod sqlite;

@@ -1,6 +1,10 @@
 //! Other processes, from `/proc`.
 
 use rustix::fs::stat;
+#[cfg(feature = "sqlite")]
+use rustix::io::Errno;
+#[cfg(feature = "sqlite")]
+use rustix::process::{Pid, test_kill_process};
 use std::fs;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -15,6 +19,18 @@ pub(crate) struct Id {
 impl Id {
     pub(crate) fn own() -> Self {
         Self { pid: std::process::id(), namespace: namespace() }
+    }
+
+    /// Whether it has ended. Where that is not known, it counts as running.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_gone(self) -> bool {
+        if self.namespace == 0 || self.namespace != namespace() {
+            return false;
+        }
+        // Other users' processes may be hidden in /proc.
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        let is_unknown = pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH));
+        is_unknown || state(self.pid).is_some_and(|s| matches!(s, b'Z' | b'X'))
     }
 
     /// Whether it was stopped by a signal or a debugger. Where that is not known, it counts as running.
@@ -82,6 +98,15 @@ mod tests {
         let stopped = [here, Id { namespace: here.namespace + 1, ..here }, Id { namespace: 0, ..here }];
         assert_eq!(stopped.map(Id::is_stopped), [true, false, false]);
         child.kill().unwrap();
+        #[cfg(feature = "sqlite")]
+        {
+            while !here.is_gone() {
+                std::thread::yield_now();
+            }
+            assert_eq!(stopped.map(Id::is_gone), [true, false, false]);
+        }
         child.wait().unwrap();
+        #[cfg(feature = "sqlite")]
+        assert!(here.is_gone() && !Id::own().is_gone());
     }
 }

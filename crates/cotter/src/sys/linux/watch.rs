@@ -35,8 +35,23 @@ impl Watcher {
 
     /// Notifies `woken` when a file is moved to this directory. `None` when the system refuses, or there is no directory.
     pub(crate) fn watch(self: &Arc<Self>, directory: &Path, woken: &Arc<Notify>) -> Option<Watch> {
+        self.watch_for(WatchFlags::MOVED_TO, directory, woken)
+    }
+
+    /// Notifies `woken` when a file in this directory is written to. Not for a directory that is watched for moves as well.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn watch_writes(self: &Arc<Self>, directory: &Path, woken: &Arc<Notify>) -> Option<Watch> {
+        self.watch_for(WatchFlags::MODIFY, directory, woken)
+    }
+
+    fn watch_for(
+        self: &Arc<Self>,
+        events: WatchFlags,
+        directory: &Path,
+        woken: &Arc<Notify>,
+    ) -> Option<Watch> {
         let mut table = self.lock();
-        let events = WatchFlags::MOVED_TO | WatchFlags::DONT_FOLLOW;
+        let events = events | WatchFlags::DONT_FOLLOW;
         let number = inotify::add_watch(&self.fd, directory, events).ok()?;
         table.entry(number).or_default().push(woken.clone());
         Some(Watch { watcher: self.clone(), number, woken: woken.clone() })

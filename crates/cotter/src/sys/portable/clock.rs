@@ -20,3 +20,9 @@ pub(crate) fn boot_nanos() -> u64 {
     let elapsed = ORIGIN.get_or_init(std::time::Instant::now).elapsed();
     1_000_000_000 + u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX / 2)
 }
+
+/// Not known here.
+#[cfg(feature = "sqlite")]
+pub(crate) fn boot_id() -> Option<String> {
+    None
+}

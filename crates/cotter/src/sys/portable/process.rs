@@ -16,6 +16,12 @@ impl Id {
         Self { pid: std::process::id(), namespace: 0 }
     }
 
+    /// Never known here: the number may be one of another namespace.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn is_gone(self) -> bool {
+        false
+    }
+
     /// Never known here. A process that was stopped is noticed by the questions that it does not answer.
     pub(crate) fn is_stopped(self) -> bool {
         false

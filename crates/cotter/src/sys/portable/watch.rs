@@ -22,6 +22,11 @@ impl Watcher {
         match **self {}
     }
 
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn watch_writes(self: &Arc<Self>, _directory: &Path, _woken: &Arc<Notify>) -> Option<Watch> {
+        match **self {}
+    }
+
     pub(crate) fn end(&self) {
         match *self {}
     }

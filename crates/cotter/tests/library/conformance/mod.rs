@@ -12,3 +12,5 @@ mod quorum;
 mod redis;
 #[cfg(feature = "redis")]
 mod redlock;
+#[cfg(all(feature = "sqlite", not(cotter_portable)))]
+mod sqlite;

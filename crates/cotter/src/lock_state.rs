@@ -1,77 +1,104 @@
-//! The lock on one name: its holders, its queue and its tokens.
+//! The lock on one name, with its holders, its queue and its tokens: for stores that keep it as a value and replace it in one
+//! step.
 
-use super::Now;
 use crate::backend::{Claim, ClaimId, Leave, Mode, Release, tokens};
 use crate::{LossCause, Moment, Result};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// The time for which a counter of a quorum outlives the instant that its value names.
 const COUNTER_LASTS: Duration = Duration::from_secs(86_400);
 
+/// The store's current time: on its clock, and in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    pub(crate) at: Moment,
+    pub(crate) micros: u64,
+}
+
+/// What a store knows of a claim that waits.
+pub(crate) trait Waiter: Clone {
+    /// True: whoever frees the lock grants it to the first waiters. False: it may turn out that nobody is there any more, so
+    /// each of them takes the lock when it asks.
+    const IS_SERVED: bool;
+
+    /// Lets it look again.
+    fn wake(&self);
+
+    /// False for one that is not there any more, or does not ask: it blocks nobody. Asked about the first in line only.
+    fn is_listening(&self, now: Moment) -> bool;
+}
+
 /// The lock on one name.
-#[derive(Debug, Default)]
-pub(super) struct Lock {
+#[derive(Debug, Clone)]
+pub(crate) struct Lock<W> {
     /// The largest token that was reserved.
-    last: u64,
-    pub(super) holders: Vec<Held>,
-    queue: VecDeque<Queued>,
+    pub(crate) last: u64,
+    pub(crate) holders: Vec<Held>,
+    pub(crate) queue: VecDeque<Queued<W>>,
     /// It is granted by a quorum: the counter must last, because it does not begin at the clock at every grant.
     is_member: bool,
     /// The claims that were evicted at once, for as long as their leases would have lasted, so that their holders learn
     /// the cause.
-    evicted: Vec<(ClaimId, Moment)>,
+    pub(crate) evicted: Vec<(ClaimId, Moment)>,
+}
+
+impl<W> Default for Lock<W> {
+    fn default() -> Self {
+        let (holders, queue, evicted) = (Vec::new(), VecDeque::new(), Vec::new());
+        Self { last: 0, holders, queue, is_member: false, evicted }
+    }
 }
 
 /// A grant as the store keeps it.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
-    pub(super) claim: Claim,
-    pub(super) number: u64,
-    pub(super) turns: u16,
-    pub(super) ends: Moment,
-    pub(super) since: Moment,
+pub(crate) struct Held {
+    pub(crate) claim: Claim,
+    pub(crate) number: u64,
+    pub(crate) turns: u16,
+    pub(crate) ends: Moment,
+    pub(crate) since: Moment,
     /// Its renewals are refused; the lock passes on when its lease ends.
-    evicted: bool,
+    pub(crate) evicted: bool,
 }
 
-#[derive(Debug)]
-struct Queued {
-    claim: Claim,
-    woken: Arc<Notify>,
+/// A claim that waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Queued<W> {
+    pub(crate) claim: Claim,
+    pub(crate) waiter: W,
 }
 
-impl Lock {
-    /// Drops the holders whose leases have ended, and grants the lock to the waiters that it admits now.
-    pub(super) fn advance(&mut self, now: Now) {
+impl<W: Waiter> Lock<W> {
+    /// Drops the holders whose leases have ended and the first waiters if they are gone, and grants the lock to the waiters that it
+    /// admits now, if others do that for them.
+    pub(crate) fn advance(&mut self, now: Now) {
         self.holders.retain(|h| h.ends > now.at);
         self.evicted.retain(|(_, ends)| *ends > now.at);
-        while let Some(head) = self.queue.front() {
-            if !self.admits(head.claim.mode) {
-                break;
-            }
-            let Queued { claim, woken } = self.queue.pop_front().expect("there is a first one");
+        while self.queue.front().is_some_and(|head| !head.waiter.is_listening(now.at)) {
+            self.queue.pop_front();
+        }
+        while W::IS_SERVED && self.queue.front().is_some_and(|head| self.admits(head.claim.mode)) {
+            let Queued { claim, waiter } = self.queue.pop_front().expect("there is a first one");
             self.grant(0, &claim, now);
-            woken.notify_one();
+            waiter.wake();
         }
     }
 
-    /// Returns the grant of this claim, or a new one if the name is free and has no waiters.
-    pub(super) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
+    /// Returns the grant of this claim, or a new one if the name is free and nobody waits before it.
+    pub(crate) fn take(&mut self, claim: &Claim, now: Now) -> Result<Option<Held>> {
         self.take_from(0, claim, now)
     }
 
     /// The same for a member of a quorum, where the clock counts only if the counter is new.
-    pub(super) fn take_at_least(&mut self, at_least: u64, claim: &Claim, now: Now) -> Result<Option<Held>> {
+    pub(crate) fn take_at_least(&mut self, at_least: u64, claim: &Claim, now: Now) -> Result<Option<Held>> {
         self.is_member = true;
         let taken = self.take_from(at_least, claim, now)?;
         Ok(taken.map(|held| self.raise(held.claim.id, at_least).unwrap_or(held)))
     }
 
     /// Raises the first token of what a claim holds, and the counter with it.
-    pub(super) fn raise(&mut self, id: ClaimId, at_least: u64) -> Option<Held> {
+    pub(crate) fn raise(&mut self, id: ClaimId, at_least: u64) -> Option<Held> {
         let held = self.held_mut(id)?;
         held.number = held.number.max(at_least);
         let held = held.clone();
@@ -83,27 +110,30 @@ impl Lock {
         if let Some(held) = self.held(claim.id) {
             return Ok(Some(held.clone()));
         }
-        self.check_use(claim.mode)?;
-        if self.queue.is_empty() && self.admits(claim.mode) {
-            return Ok(Some(self.grant(at_least, claim, now)));
+        // The limit of one that waits may have been changed.
+        let place = self.queue.iter().position(|q| q.claim.id == claim.id);
+        let queued = place.map(|at| self.queue[at].claim.clone());
+        if queued.is_none() {
+            self.check_use(claim.mode)?;
         }
-        Ok(None)
-    }
-
-    /// Like `take`, but joins the queue if the lock is busy.
-    pub(super) fn take_or_queue(
-        &mut self,
-        claim: &Claim,
-        woken: &Arc<Notify>,
-        now: Now,
-    ) -> Result<Option<Held>> {
-        let in_line = self.queue.iter().any(|q| q.claim.id == claim.id);
-        if in_line {
+        let is_next = place.map_or(self.queue.is_empty(), |at| at == 0);
+        let claim = queued.as_ref().unwrap_or(claim);
+        if !is_next || !self.admits(claim.mode) {
             return Ok(None);
         }
+        self.queue.pop_front();
+        Ok(Some(self.grant(at_least, claim, now)))
+    }
+
+    /// Like `take`, but joins the queue if the lock is busy, or stays in it.
+    pub(crate) fn take_or_queue(&mut self, claim: &Claim, waiter: &W, now: Now) -> Result<Option<Held>> {
         let taken = self.take(claim, now)?;
         if taken.is_none() {
-            self.queue.push_back(Queued { claim: claim.clone(), woken: woken.clone() });
+            let waiter = waiter.clone();
+            match self.queue.iter_mut().find(|q| q.claim.id == claim.id) {
+                Some(queued) => queued.waiter = waiter,
+                None => self.queue.push_back(Queued { claim: claim.clone(), waiter }),
+            }
         }
         Ok(taken)
     }
@@ -149,7 +179,7 @@ impl Lock {
     }
 
     /// Changes the number of permits for all users of the name.
-    pub(super) fn set_limit(&mut self, of: u32, now: Now) {
+    pub(crate) fn set_limit(&mut self, of: u32, now: Now) {
         let claims = self.holders.iter_mut().map(|h| &mut h.claim);
         for claim in claims.chain(self.queue.iter_mut().map(|q| &mut q.claim)) {
             if let Mode::Permits { of: limit, .. } = &mut claim.mode {
@@ -160,14 +190,14 @@ impl Lock {
         self.queue.retain(|q| {
             let can_be_served = q.claim.mode.check().is_ok();
             if !can_be_served {
-                q.woken.notify_one();
+                q.waiter.wake();
             }
             can_be_served
         });
         self.advance(now);
     }
 
-    pub(super) fn held(&self, id: ClaimId) -> Option<&Held> {
+    pub(crate) fn held(&self, id: ClaimId) -> Option<&Held> {
         self.holders.iter().find(|h| h.claim.id == id)
     }
 
@@ -176,7 +206,7 @@ impl Lock {
     }
 
     /// Returns the time left, at least `ttl`, or the reason why the claim no longer holds anything.
-    pub(super) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Result<Duration, LossCause> {
+    pub(crate) fn extend(&mut self, id: ClaimId, ttl: Duration, now: Now) -> Result<Duration, LossCause> {
         if self.is_evicted(id) {
             return Err(LossCause::Evicted);
         }
@@ -190,11 +220,11 @@ impl Lock {
     }
 
     /// Returns true if the claim holds the lock and was not evicted: only then may it write notes.
-    pub(super) fn is_good(&self, id: ClaimId) -> bool {
+    pub(crate) fn is_good(&self, id: ClaimId) -> bool {
         self.held(id).is_some() && !self.is_evicted(id)
     }
 
-    pub(super) fn release(&mut self, id: ClaimId, leave: Leave, now: Now) -> Release {
+    pub(crate) fn release(&mut self, id: ClaimId, leave: Leave, now: Now) -> Release {
         let Some(at) = self.holders.iter().position(|h| h.claim.id == id) else {
             return match self.leave_queue(id, now) {
                 true => Release::Freed,
@@ -217,14 +247,14 @@ impl Lock {
     }
 
     /// Returns whether the claim was queued. The waiters behind it may be served then.
-    pub(super) fn leave_queue(&mut self, id: ClaimId, now: Now) -> bool {
+    pub(crate) fn leave_queue(&mut self, id: ClaimId, now: Now) -> bool {
         let queued = self.queue.len();
         self.queue.retain(|q| q.claim.id != id);
         self.advance(now);
         self.queue.len() < queued
     }
 
-    pub(super) fn downgrade(&mut self, id: ClaimId, now: Now) -> Option<Held> {
+    pub(crate) fn downgrade(&mut self, id: ClaimId, now: Now) -> Option<Held> {
         let held = self.held_mut(id)?;
         held.claim.mode = Mode::Shared;
         // The number of turns used is not known here, so none of them is taken back.
@@ -235,7 +265,7 @@ impl Lock {
     }
 
     /// Passes what a claim holds to another one.
-    pub(super) fn adopt(&mut self, from: ClaimId, to: &Claim, now: Now) -> Option<Held> {
+    pub(crate) fn adopt(&mut self, from: ClaimId, to: &Claim, now: Now) -> Option<Held> {
         if let Some(held) = self.held(to.id) {
             return Some(held.clone());
         }
@@ -247,7 +277,7 @@ impl Lock {
     }
 
     /// Evicts the holder with this token, or all holders. Returns the token of the first of them.
-    pub(super) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
+    pub(crate) fn evict(&mut self, token: Option<u64>, at_once: bool, now: Now) -> Option<u64> {
         let fits = |h: &Held| token.is_none_or(|t| h.number <= t && t < h.number + u64::from(h.turns));
         let number = self.holders.iter().filter(|h| fits(h)).map(|h| h.number).min()?;
         if at_once {
@@ -260,31 +290,35 @@ impl Lock {
         Some(number)
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    pub(super) fn last_token(&self) -> u64 {
+    pub(crate) fn last_token(&self) -> u64 {
         self.last
     }
 
     /// Wakes the first waiter so that it checks again.
-    pub(super) fn wake_first(&self) {
+    pub(crate) fn wake_first(&self) {
         if let Some(head) = self.queue.front() {
-            head.woken.notify_one();
+            head.waiter.wake();
         }
     }
 
     /// Returns the end of the lease that ends first.
-    pub(super) fn next_end(&self) -> Option<Moment> {
+    pub(crate) fn next_end(&self) -> Option<Moment> {
         self.holders.iter().map(|h| h.ends).min()
     }
 
     /// Returns true if the name can be forgotten: it is free and the clock has passed its last token.
-    pub(super) fn is_forgettable(&self, now: Now) -> bool {
-        let is_used = !(self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_empty());
+    pub(crate) fn is_forgettable(&self, now: Now) -> bool {
         let lasts = if self.is_member { COUNTER_LASTS.as_micros() as u64 } else { 0 };
-        !is_used && self.last + lasts < now.micros
+        self.is_unused() && self.last + lasts < now.micros
+    }
+
+    /// Returns true if there is nothing to remember but the last token.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty() && self.evicted.is_empty()
     }
 }
 

@@ -1,0 +1,49 @@
+//! Diagnosing a database for `doctor`.
+
+use super::rows::pragma;
+use crate::Result;
+use crate::backend::{Finding, Severity};
+use crate::sys::filesystem;
+use rusqlite::Connection;
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Everything that limits a guarantee or costs much.
+pub(super) fn diagnose(connection: &Connection, path: &Path) -> Result<Vec<Finding>> {
+    let scope =
+        "the processes of this host that may write to the database share these locks, and nobody else";
+    let mut findings = vec![Finding::new(Severity::Ok, "scope", scope)];
+    findings.push(journal(pragma(connection, "journal_mode")?.unwrap_or_default().as_str()));
+    findings.extend(place(path));
+    findings.extend(access(path));
+    Ok(findings)
+}
+
+fn journal(mode: &str) -> Finding {
+    if mode == "wal" {
+        return Finding::new(Severity::Ok, "journal", "WAL: a step costs no write to the disk");
+    }
+    let what = format!(
+        "journal_mode is {mode}: each step waits for the disk, and readers and writers wait for each other; \
+         `cotter migrate` sets it to WAL"
+    );
+    Finding::new(Severity::Warning, "journal", what)
+}
+
+fn place(path: &Path) -> Option<Finding> {
+    let directory = File::open(path.parent()?).ok()?;
+    let found = filesystem::of(directory.as_fd()).ok()?;
+    Some(Finding::new(Severity::Ok, "file system", format!("{} is on {}", path.display(), found.name)))
+}
+
+fn access(path: &Path) -> Option<Finding> {
+    let mode = fs::metadata(path).ok()?.permissions().mode();
+    if mode & 0o002 == 0 {
+        return None;
+    }
+    let what =
+        format!("every user of this host may write to {}, and so take or free any lock", path.display());
+    Some(Finding::new(Severity::Warning, "permissions", what))
+}

@@ -1,0 +1,114 @@
+//! Translating errors of SQLite.
+
+use super::SCHEME;
+use crate::error::config;
+use crate::sys::filesystem;
+use crate::{Error, ErrorKind, Name, Result};
+use rusqlite::ffi::ErrorCode;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// Turns an error of a statement into one of this crate. A statement that fails has changed nothing, unless the disk failed.
+pub(super) fn explain(e: rusqlite::Error) -> Error {
+    let code = e.sqlite_error_code();
+    let error = match code {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::new(
+            ErrorKind::Unavailable,
+            "the database is locked by another process, which may be stopped inside a transaction",
+        ),
+        Some(
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied,
+        ) => {
+            let why =
+                "this user may not write to the database; it must be able to write to its directory, too";
+            Error::new(ErrorKind::Denied, format!("{why} ({e})"))
+        }
+        Some(ErrorCode::NotADatabase) => Error::new(ErrorKind::Config, "the file is not an SQLite database"),
+        Some(ErrorCode::DatabaseCorrupt) => {
+            let why = format!("the database is damaged ({e}); check it with PRAGMA integrity_check");
+            Error::new(ErrorKind::Unavailable, why).with_retryable(false)
+        }
+        Some(ErrorCode::DiskFull) => {
+            let why = "there is no room for the database; make some on its file system";
+            Error::new(ErrorKind::Unavailable, why).with_retryable(false).with_outcome_unknown()
+        }
+        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
+            Error::new(ErrorKind::Unavailable, e.to_string()).with_outcome_unknown()
+        }
+        _ if e.to_string().contains("no such table") => {
+            config(format!("{e}; create the tables with `cotter migrate`"))
+        }
+        _ => Error::new(ErrorKind::Protocol, e.to_string()),
+    };
+    error.with_backend(SCHEME).with_source(e)
+}
+
+/// The same, for opening.
+pub(super) fn explain_open(e: rusqlite::Error, path: &Path) -> Error {
+    if e.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
+        return explain(e);
+    }
+    let shown = path.display();
+    let error = match std::fs::metadata(path) {
+        Err(io) if io.kind() == std::io::ErrorKind::NotFound => {
+            config(format!("there is no database at {shown}; create it with `cotter migrate`"))
+        }
+        Err(io) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {io}")),
+        Ok(_) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {e}")),
+    };
+    error.with_backend(SCHEME).with_source(e)
+}
+
+/// Refuses a path that is relative, or on a file system that other hosts share: SQLite's locks do not bind them.
+pub(super) fn refuse_remote(path: &Path) -> Result<()> {
+    if !path.is_absolute() {
+        let why = format!("the path {} of the database is not absolute", path.display());
+        return Err(config(why).with_backend(SCHEME));
+    }
+    let Some(directory) = path.parent().and_then(|dir| File::open(dir).ok()) else { return Ok(()) };
+    match filesystem::of(directory.as_fd()) {
+        Ok(found) if found.is_remote => {
+            let (shown, name) = (path.display(), found.name);
+            let why = format!(
+                "{shown} is on {name}, where locks may not bind other hosts; use a local file system, or a server"
+            );
+            Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The row was written by something else.
+pub(super) fn foreign(name: &Name) -> Error {
+    let why = "the row in cotter_locks was not written by this version of cotter; delete it when nobody holds the lock";
+    Error::new(ErrorKind::ForeignKey, why).with_name(name).with_backend(SCHEME)
+}
+
+/// The row was always different from what had been read just before.
+pub(super) fn contended(name: &Name) -> Error {
+    let why = "other processes changed the row in cotter_locks each time before this one could";
+    Error::new(ErrorKind::Unavailable, why).with_name(name).with_backend(SCHEME)
+}
+
+/// Another file is at the path: who connects now uses that one.
+pub(super) fn replaced(path: &Path) -> Error {
+    let why =
+        format!("the database at {} was deleted or replaced since this client connected", path.display());
+    Error::new(ErrorKind::Unavailable, format!("{why}; connect again"))
+        .with_backend(SCHEME)
+        .with_retryable(false)
+}
+
+pub(super) fn ended() -> Error {
+    Error::new(ErrorKind::Misuse, "the connection to the database is closed").with_backend(SCHEME)
+}
+
+pub(super) fn no_thread(e: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("no thread for the database: {e}")).with_backend(SCHEME)
+}
+
+pub(super) fn no_boot_id() -> Error {
+    let why = "this system does not tell one boot from another, so leases could outlive a restart: use file: or a server";
+    Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME)
+}

@@ -1,0 +1,13 @@
+//! SQLite: what the contract's cases do not cover.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `place` | a database for a test |
+//! | `opening` | databases that cannot be used, and what the errors say |
+//! | `rows` | rows that others left, deleted or wrote |
+//! | `trouble` | a locked database, a replaced one, clocks that are set |
+
+mod opening;
+mod place;
+mod rows;
+mod trouble;
