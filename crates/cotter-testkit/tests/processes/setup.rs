@@ -1,9 +1,13 @@
 //! What the tests with processes share.
 
+use cotter::Client;
+use cotter_testkit::Actor;
+use cotter_testkit::history::{Kind, Recorder, demand};
 use cotter_testkit::processes::{Report, Run};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Runs that measure times must not be in each other's way.
@@ -69,4 +73,23 @@ pub(crate) fn private_folder() -> TempDir {
 pub(crate) fn show(test: &str, report: &Report) {
     let mut out = std::io::stderr().lock();
     writeln!(out, "{test}: {report}").expect("stderr takes text");
+}
+
+/// All processes are dead: within this time, in which their leases end, all of every name is free.
+pub(crate) fn demand_all_back(run: &Run, within: Duration) {
+    let client = Client::builder().url(&run.orders.url).connect().wait().expect("a store");
+    let last = Actor::new(client, &Recorder::in_memory(), 0);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let late = Instant::now() + within;
+    for (which, name) in run.orders.names.iter().enumerate() {
+        let all = run.orders.usage_of(which).all();
+        let is_free =
+            || runtime.block_on(last.try_acquire(name, all)).expect("it is used in one way").is_some();
+        let mut free = is_free();
+        while !free && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(10));
+            free = is_free();
+        }
+        demand(free, Kind::LeftBehind, format!("{name:?} is not free {within:?} after the run"));
+    }
 }

@@ -1,11 +1,10 @@
 //! `file:` between processes that are paused and killed.
 
-use crate::setup::{on_files, show};
-use cotter::Client;
-use cotter_testkit::history::{Kind, Recorder, demand};
+use crate::setup::{demand_all_back, on_files, show};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Report, Run};
-use cotter_testkit::{Actor, Usage, sized};
+use cotter_testkit::{Usage, sized};
 use std::time::Duration;
 
 /// Eight processes that do everything at random, and are killed and stopped at random.
@@ -47,14 +46,14 @@ fn stress_in_all_modes() {
     run.orders.names = vec!["one".into(), "read".into(), "limited".into()];
     run.orders.usages =
         vec![Usage::Mutex, Usage::RwLock { writers: 0.2 }, Usage::Semaphore { of: 4, most: 3 }];
-    run.limits.idle = Duration::from_secs(5);
+    run.limits.idle = Duration::from_secs(1);
     run.limits.place_slack = Duration::from_secs(5);
     run.acquisitions = sized(10_000, 200_000);
     run.patience = Duration::from_secs(sized(60, 1200) as u64);
     let report = run.go().expect("the run can be made");
     show("stress in all modes", &report);
     report.demand_clean();
-    demand_all_back(&run);
+    demand_all_back(&run, Duration::ZERO);
 }
 
 /// Twelve processes want a semaphore of three, and are killed: never more than three inside, and all permits come back.
@@ -64,7 +63,7 @@ fn kills_of_holders_of_permits() {
     run.processes = 12;
     run.orders.usages = vec![Usage::Semaphore { of: 3, most: 2 }];
     // There are many more processes than cores.
-    run.limits.idle = Duration::from_secs(5);
+    run.limits.idle = Duration::from_secs(1);
     (run.orders.tasks, run.orders.work_us) = (2, 2000);
     run.acquisitions = sized(2_000, 50_000);
     run.patience = Duration::from_secs(sized(60, 1200) as u64);
@@ -75,19 +74,7 @@ fn kills_of_holders_of_permits() {
     let report = run.go().expect("the run can be made");
     show("kills of holders of permits", &report);
     report.demand_clean();
-    demand_all_back(&run);
-}
-
-/// Nobody is left who could hold anything.
-fn demand_all_back(run: &Run) {
-    let client = Client::builder().url(&run.orders.url).connect().wait().expect("a store");
-    let last = Actor::new(client, &Recorder::in_memory(), 0);
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    for (which, name) in run.orders.names.iter().enumerate() {
-        let all = run.orders.usage_of(which).all();
-        let free = runtime.block_on(last.try_acquire(name, all)).expect("it is used in one way");
-        demand(free.is_some(), Kind::LeftBehind, format!("{name:?} is not free after the run"));
-    }
+    demand_all_back(&run, Duration::ZERO);
 }
 
 /// Four saturated processes: each gets its share of the slices, in order of arrival.
