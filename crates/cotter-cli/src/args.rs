@@ -16,13 +16,19 @@ use crate::schedule::Schedule;
 use crate::show::Show;
 use crate::ticket::{Acquire, Release, Renew};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand};
+use cotter_scheduler::Zone;
+use std::sync::LazyLock;
 
 /// The maximum width of help texts.
 const WIDTH: usize = 100;
 
+/// The version, and that of the data about time zones, on which `--version` has a line.
+static LONG_VERSION: LazyLock<String> =
+    LazyLock::new(|| format!("{}\ntime zones {}", env!("CARGO_PKG_VERSION"), Zone::data_version()));
+
 /// Run commands under a distributed lock, and manage locks and scheduled jobs.
 #[derive(Debug, Parser)]
-#[command(name = "cotter", version, max_term_width = WIDTH, after_long_help = WHERE)]
+#[command(name = "cotter", version, long_version = LONG_VERSION.as_str(), max_term_width = WIDTH, after_long_help = WHERE)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,

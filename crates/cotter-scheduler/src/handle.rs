@@ -30,6 +30,8 @@ pub struct Next {
 #[derive(Debug)]
 pub(crate) enum Command {
     Replace(Vec<Job>, oneshot::Sender<()>),
+    Put(Box<Job>, oneshot::Sender<()>),
+    Remove(String, oneshot::Sender<bool>),
     Next(oneshot::Sender<Vec<Next>>),
     EndGrace,
 }
@@ -46,11 +48,38 @@ impl Handle {
     pub async fn replace(&self, jobs: impl IntoIterator<Item = Job>) -> Result<()> {
         let jobs: Vec<Job> = jobs.into_iter().collect();
         check_all(&jobs, &self.group)?;
+        self.ask(|done| Command::Replace(jobs, done)).await
+    }
+
+    /// Adds a job, or replaces the one of the same name, as [`replace`](Self::replace) does. The others are not affected.
+    ///
+    /// It is this process that has the job from now on: others need it too if one of them shall run it when this one is gone.
+    ///
+    /// Cancel safety: once polled, it is carried out.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub async fn put(&self, job: Job) -> Result<()> {
+        job.check(&self.group)?;
+        self.ask(|done| Command::Put(Box::new(job), done)).await
+    }
+
+    /// Removes a job; a run in progress is left to end. Returns whether there was one of this name. Its state is kept in the store
+    /// until it is [forgotten](crate::Jobs::forget).
+    ///
+    /// Cancel safety: once polled, it is carried out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Job`] if the runner has stopped.
+    pub async fn remove(&self, job: &str) -> Result<bool> {
+        self.ask(|done| Command::Remove(job.to_owned(), done)).await
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T> {
         let (done, answer) = oneshot::channel();
-        let sent = self.commands.send(Command::Replace(jobs, done));
         let stopped =
-            || Error::new(ErrorKind::Job, "the jobs cannot be replaced: the scheduler is no longer running");
-        sent.map_err(|_| stopped())?;
+            || Error::new(ErrorKind::Job, "the jobs cannot be changed: the scheduler is no longer running");
+        self.commands.send(command(done)).map_err(|_| stopped())?;
         answer.await.map_err(|_| stopped())
     }
 

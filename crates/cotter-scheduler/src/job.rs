@@ -107,6 +107,26 @@ impl Job {
         Self { name, trigger, policy: Policy::default(), action: action(work), extra: Vec::new() }
     }
 
+    /// The same for work that blocks its thread, which gets one of tokio's threads for that. It cannot be dropped: a run that has
+    /// to stop and goes on keeps its lock until it is over. Ask [`Run::must_stop`] now and then.
+    pub fn blocking<W, O>(name: impl AsRef<str>, trigger: Trigger, work: W) -> Self
+    where
+        W: Fn(Run) -> O + Send + Sync + 'static,
+        O: Outcome,
+    {
+        let work = Arc::new(work);
+        Self::new(name, trigger, move |run| {
+            let work = work.clone();
+            async move {
+                match tokio::task::spawn_blocking(move || work(run).outcome()).await {
+                    Ok(outcome) => outcome,
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+        })
+    }
+
     /// The name within the group.
     pub fn name(&self) -> &str {
         &self.name

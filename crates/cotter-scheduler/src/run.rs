@@ -103,6 +103,11 @@ impl Run {
         }
     }
 
+    /// The reason why the run has to stop, if it has to: [`cancelled`](Self::cancelled) for work that blocks.
+    pub fn must_stop(&self) -> Option<Why> {
+        *self.cancel.borrow()
+    }
+
     /// Sets the exit code of this run, for the history.
     pub fn set_exit_code(&self, code: i32) {
         self.report().code = Some(code);

@@ -101,6 +101,11 @@ impl Trigger {
         Some(Self(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?)))
     }
 
+    /// Whether its slots are known beforehand: those of cron and `once_at` are, the others depend on earlier runs.
+    pub fn is_planned(&self) -> bool {
+        matches!(self.0, Kind::Cron(..) | Kind::Once(_))
+    }
+
     /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {

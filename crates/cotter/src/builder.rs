@@ -55,6 +55,14 @@ impl Builder {
         self
     }
 
+    /// Whether there is a store, and its URL is valid, without any I/O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`], as [`connect`](Self::connect) would report it.
+    pub fn check(&self) -> Result<()> {
+        self.store.as_ref().map(drop).map_err(Clone::clone)
+    }
+
     /// A store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several clients
     /// share, or a [backend](crate::backend) of one's own.
     pub fn backend(mut self, store: impl Connect) -> Self {

@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use clap::Args;
+use cotter_scheduler::UnixTime;
 use file::{File, Mistake};
 use serde_json::json;
 use std::io::Write;
@@ -68,6 +69,7 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
         }
     };
     if args.validate {
+        doubts(&file).iter().for_each(|doubt| console.warning(doubt));
         return print_valid(&file, console);
     }
     if args.next {
@@ -89,10 +91,18 @@ fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Resul
     Ok(())
 }
 
+/// What is probably a mistake.
+fn doubts(file: &File) -> Vec<String> {
+    let now = UnixTime::now();
+    file.jobs.iter().flat_map(|spec| spec.doubts(now)).collect()
+}
+
 fn print_valid(file: &File, console: &Console) -> Result<Exit, Failure> {
     let (path, jobs) = (clean(&file.path.to_string_lossy()), file.jobs.len());
     if console.json {
-        writeln!(console.out(), "{}", json!({ "file": file.path, "group": file.group, "jobs": jobs }))?;
+        let object =
+            json!({ "file": file.path, "group": file.group, "jobs": jobs, "warnings": doubts(file) });
+        writeln!(console.out(), "{object}")?;
     } else {
         let noun = if jobs == 1 { "job" } else { "jobs" };
         writeln!(console.out(), "{path}: {jobs} {noun} in group {:?}, no mistakes", file.group)?;

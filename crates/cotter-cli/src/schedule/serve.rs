@@ -91,6 +91,7 @@ impl Service {
             1 => format!("scheduling 1 job of group {group:?}"),
             n => format!("scheduling {n} jobs of group {group:?}"),
         });
+        super::doubts(&self.file).iter().for_each(|doubt| self.commands.log.warning(None, doubt));
         systemd::ready();
         let end = loop {
             tokio::select! {

@@ -65,7 +65,10 @@ fn help_and_version_are_answers() {
         let output = env.run(args).code(0).silent();
         assert!(output.stdout.contains("Usage: cotter"), "{output:?}");
     }
-    assert_eq!(env.run(["--version"]).code(0).stdout, format!("cotter {}\n", env!("CARGO_PKG_VERSION")));
+    let version = format!("cotter {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(env.run(["-V"]).code(0).stdout, version);
+    let long = env.run(["--version"]).code(0).stdout;
+    assert!(long.starts_with(&version) && long.lines().count() == 2, "{long:?}");
 }
 
 #[test]

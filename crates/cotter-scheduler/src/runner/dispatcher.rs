@@ -234,6 +234,11 @@ impl Dispatcher {
                 self.replace(jobs);
                 let _ = done.send(());
             }
+            Command::Put(job, done) => {
+                self.put(*job);
+                let _ = done.send(());
+            }
+            Command::Remove(job, done) => drop(done.send(self.agenda.remove(&job))),
         }
     }
 
@@ -245,15 +250,26 @@ impl Dispatcher {
         }
         let (context, names) = (self.context.clone(), jobs.clone());
         for job in jobs {
-            match self.agenda.get(&job.name) {
-                Some(entry) if entry.snapshot.is_same(&job) => {
-                    let definition = entry.snapshot.definition.clone();
-                    entry.snapshot = JobSnapshot::new(job, definition);
-                }
-                _ => self.define(job),
-            }
+            self.set(job);
         }
         tokio::spawn(async move { register(&context, &names).await });
+    }
+
+    fn put(&mut self, job: Job) {
+        let (context, job_too) = (self.context.clone(), job.clone());
+        self.set(job);
+        tokio::spawn(async move { register(&context, &[job_too]).await });
+    }
+
+    /// Sets a job; one with an unchanged definition is not affected.
+    fn set(&mut self, job: Job) {
+        match self.agenda.get(&job.name) {
+            Some(entry) if entry.snapshot.is_same(&job) => {
+                let definition = entry.snapshot.definition.clone();
+                entry.snapshot = JobSnapshot::new(job, definition);
+            }
+            _ => self.define(job),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at"];
 /// The command keys, of which exactly one is required.
 const COMMANDS: &[&str] = &["command", "shell"];
 
+/// The default of the scheduler.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// The default ttl.
 const TTL: Duration = Duration::from_secs(30);
 
@@ -54,23 +56,23 @@ pub(crate) struct Spec {
     pub(crate) grace: Grace,
     /// The position in the file.
     pub(super) at: usize,
-    words: Vec<String>,
-    env: Vec<(String, String)>,
-    cwd: Option<PathBuf>,
+    pub(super) words: Vec<String>,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) cwd: Option<PathBuf>,
     on_success: Option<Vec<String>>,
     on_failure: Option<Vec<String>>,
-    settings: Settings,
+    pub(super) settings: Settings,
 }
 
 /// The settings for the scheduler; `None` means its default.
 #[derive(Debug, Clone, Default)]
-struct Settings {
+pub(super) struct Settings {
     ttl: Duration,
     initial_delay: Option<Duration>,
     max_run: Option<Duration>,
-    misfire: Option<Misfire>,
-    late_within: Option<Duration>,
-    misfire_window: Option<Duration>,
+    pub(super) misfire: Option<Misfire>,
+    pub(super) late_within: Option<Duration>,
+    pub(super) misfire_window: Option<Duration>,
     max_backlog: Option<u32>,
     on_crash: Option<OnCrash>,
     retries: Option<u32>,
@@ -95,6 +97,7 @@ impl Spec {
         let trigger = trigger(section, &zone, mistakes);
         let words = words(section, mistakes);
         let settings = Settings::read(section, mistakes);
+        settings.check(section, mistakes);
         let grace = Grace::of(settings.ttl, None).ok();
         if grace.is_none() {
             section.wrong(
@@ -198,6 +201,15 @@ impl Settings {
             busy: section.get("busy", mistakes, value::word(&[("wait", Busy::Wait), ("skip", Busy::Skip)])),
             at_least: section.get("at_least", mistakes, value::duration),
             generation: section.get("generation", mistakes, value::number),
+        }
+    }
+
+    /// Rejects what the scheduler would.
+    fn check(&self, section: &Section<'_>, mistakes: &mut Mistakes<'_>) {
+        let delay = self.retry_delay.unwrap_or(RETRY_DELAY);
+        if self.max_retry_delay.is_some_and(|max| max < delay) {
+            let why = "`max_retry_delay` is shorter than `retry_delay`, which is 10s if it is not set";
+            section.wrong(section.at_key("max_retry_delay"), why, mistakes);
         }
     }
 

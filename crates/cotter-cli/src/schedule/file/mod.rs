@@ -5,7 +5,9 @@
 //! | `section` | a table of the file, its known keys, and mistakes |
 //! | `value` | parsing of values |
 //! | `job` | a job, with its `[defaults]` |
+//! | `doubts` | what is allowed and probably a mistake |
 
+mod doubts;
 mod job;
 mod section;
 #[cfg(test)]
@@ -16,6 +18,7 @@ pub(crate) use job::Spec;
 
 use crate::output::{Failure, clean};
 use crate::store::StoreRef;
+use cotter::Client;
 use section::{Mistakes, Section};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -132,6 +135,11 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) ->
         check_names(group, at.span().start, &jobs, mistakes);
     }
     let place = place(&top, mistakes);
+    if let Some(StoreRef::Url(url)) = &place
+        && let Err(error) = Client::builder().url(url).check()
+    {
+        mistakes.add(top.at_key("url"), format!("`url`: {error}"));
+    }
     let workers = top.get("workers", mistakes, value::count);
     let grace = top.get("grace", mistakes, value::duration).unwrap_or(GRACE);
     let max_clock_offset = top.get("max_clock_offset", mistakes, value::positive);

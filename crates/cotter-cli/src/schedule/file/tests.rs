@@ -21,6 +21,8 @@ fn job(line: &str) -> String {
 #[test]
 fn the_page_of_the_manual_is_understood() {
     let text = include_str!("example.toml");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/jobs.md");
+    assert!(fs::read_to_string(page).unwrap().contains(text), "example.toml is not what docs/jobs.md shows");
     let file = parse(Path::new("jobs.toml"), text).unwrap();
     assert_eq!((file.group.as_str(), file.workers, file.history), ("orders", Some(10), Some(100)));
     assert_eq!(file.place, Some(StoreRef::Named("prod".into())));

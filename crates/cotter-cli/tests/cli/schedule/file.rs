@@ -5,6 +5,41 @@ use crate::env::{Running, TestEnv};
 use rustix::process::Signal;
 
 #[test]
+fn what_is_probably_a_mistake_is_a_warning() {
+    let env = TestEnv::new();
+    let text = "[job.never]\ncron = \"0 0 0 30 2 ?\"\ncommand = [\"true\"]\n\
+                [job.past]\nonce_at = 2020-01-01T00:00:00Z\ncommand = [\"true\"]\nmisfire = \"once\"\n\
+                [job.off]\nonce_at = 2020-01-01T00:00:00Z\ncommand = [\"true\"]\nenabled = false\n\
+                [job.lost]\nfixed_rate = \"1h\"\ncommand = [\"no-such-program\"]\ncwd = \"/nowhere\"\n\
+                [job.short]\nfixed_rate = \"1h\"\nshell = \"x\"\nmisfire_window = \"5s\"\n";
+    let path = env.jobs(text);
+    let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(0);
+    let lines: Vec<_> = output.stderr.lines().collect();
+    let wanted = [
+        "job \"lost\": the program \"no-such-program\" was not found on this host",
+        "job \"lost\": `cwd`: \"/nowhere\" is not a directory on this host",
+        "job \"never\": cron 0 0 0 30 FEB ? in UTC will never run again",
+        "job \"past\": once at 2020-01-01T00:00:00Z will never run again",
+        "job \"short\": `misfire_window` of 5s is shorter than `late_within` of 60s, which has no effect",
+    ];
+    assert_eq!(lines, wanted.map(|text| format!("cotter: {text}")), "{output:?}");
+    let json = env.run(["--json", "schedule", path.to_str().unwrap(), "--validate"]).code(0).json();
+    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 5);
+    let path = env
+        .jobs("url = \"redi://x\"\n[job.a]\nfixed_rate = \"1h\"\nshell = \"x\"\nmax_retry_delay = \"5s\"\n");
+    let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
+    assert!(output.stderr.contains("line 2: `url`: configuration: the scheme \"redi\""), "{output:?}");
+    assert!(output.stderr.contains("line 6: job \"a\": `max_retry_delay` is shorter"), "{output:?}");
+}
+
+#[test]
+fn the_version_of_the_time_zones_is_shown() {
+    let output = TestEnv::new().run(["--version"]).code(0);
+    let zones = output.stdout.lines().nth(1).unwrap_or_default().strip_prefix("time zones 20");
+    assert!(zones.is_some_and(|rest| rest.len() == 3), "{output:?}");
+}
+
+#[test]
 fn every_mistake_is_told_with_its_line() {
     let env = TestEnv::new();
     let text = "wrokers = 3\n[job.a]\ncron = \"0 0 25 * * ?\"\ncommand = \"true\"\n[job.b]\nfixed_rate = \"5\"\nshell = \"x\"\n";

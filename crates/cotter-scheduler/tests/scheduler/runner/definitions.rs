@@ -15,6 +15,31 @@ async fn stands(replica: &Replica) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
+async fn jobs_are_added_and_removed_one_by_one() {
+    let world = World::new();
+    let job = |name, every| world.log.job(name, Trigger::fixed_rate(every).unwrap(), MS);
+    let replica = world.start(|s| s.job(job("a", S))).await;
+    sleep(S + MS * 500).await;
+    replica.handle.put(job("b", S)).await.unwrap();
+    sleep(S).await;
+    let count = |name| world.log.starts().iter().filter(|start| start.job == name).count();
+    assert_eq!((count("a"), count("b")), (3, 1), "the others are not affected");
+    replica.handle.put(job("b", S * 10)).await.unwrap();
+    assert!(replica.handle.remove("a").await.unwrap());
+    assert!(!replica.handle.remove("a").await.unwrap(), "it is gone");
+    sleep(S * 9).await;
+    assert_eq!(count("a"), 3);
+    assert!(count("b") <= 2, "its period is longer: {:?}", world.log.slots());
+    let names: Vec<_> = replica.handle.next().await.into_iter().map(|next| next.job.to_string()).collect();
+    assert_eq!(names, ["b"]);
+    let listed = cotter_scheduler::Jobs::new(&replica.client, "g").list().await.unwrap();
+    assert_eq!(listed.len(), 2, "a job that was added is listed");
+    let handle = replica.handle.clone();
+    replica.stop().await;
+    assert!(handle.put(job("c", S)).await.is_err() && handle.remove("b").await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn of_two_definitions_the_larger_generation_wins_then_the_newer_start() {
     let world = World::new();
     // The work says whose it is; the definitions differ, as two command lines would.

@@ -44,6 +44,37 @@ async fn a_failed_run_is_repeated_without_a_worker_in_between() {
     replica.stop().await;
 }
 
+#[tokio::test]
+async fn work_that_blocks_stops_no_other_and_keeps_its_lock_until_it_is_over() {
+    let world = World::new();
+    let (seen, release) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let (why, over) = (seen.clone(), release.clone());
+    let blocks = Job::blocking("blocks", hourly(), move |run: Run| {
+        while over.load(Ordering::Relaxed) == 0 {
+            why.lock().unwrap().extend(run.must_stop());
+            std::thread::sleep(MS * 5);
+        }
+        Err::<(), _>("late")
+    });
+    let panics = Job::blocking("panics", hourly(), |_| assert!(std::hint::black_box(false), "on purpose"));
+    let other = world.log.job("other", Trigger::fixed_rate(MS * 20).unwrap(), MS);
+    let replica = world.start(|s| s.jobs([blocks.max_run(MS * 100), panics, other])).await;
+    sleep(MS * 400).await;
+    assert!(world.log.count() >= 5, "the runtime is not blocked");
+    assert_eq!(seen.lock().unwrap().first(), Some(&Why::MaxRun));
+    assert_eq!(endings(&replica, "panics").await, [Ending::Panicked("on purpose".into())]);
+    let lock = replica.client.mutex("g/blocks");
+    let is_free = async || lock.try_lock().await.unwrap().is_some();
+    assert!(!is_free().await, "it still runs");
+    release.store(1, Ordering::Relaxed);
+    let late = Instant::now() + S * 20;
+    while !is_free().await {
+        assert!(Instant::now() < late, "its lock is not free after its end");
+        sleep(MS * 5).await;
+    }
+    replica.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_pause_is_twice_as_long_as_the_one_before_up_to_a_limit() {
     let (world, begin) = (World::new(), Instant::now());
