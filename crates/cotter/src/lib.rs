@@ -99,6 +99,8 @@ mod net;
 mod notes;
 mod op;
 mod owner;
+#[cfg(feature = "etcd")]
+mod queue;
 mod random;
 mod request;
 mod rwlock;

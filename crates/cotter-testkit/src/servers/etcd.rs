@@ -171,13 +171,14 @@ impl Etcd {
         kill_process(Pid::from_child(child), signal).expect("it is ours");
     }
 
-    /// The output of an `etcdctl` command at the first member that runs.
+    /// The output of an `etcdctl` command at the first member that runs; repeated while a leader is chosen.
     ///
     /// # Panics
     /// When it fails.
     pub fn ctl(&self, words: &[&str]) -> String {
         let member = self.running().next().expect("a member runs");
-        self.try_ctl(member, words).unwrap_or_else(|| panic!("{TOOL} {words:?} failed"))
+        let answer = (0..TRIES).find_map(|_| self.try_ctl(member, words));
+        answer.unwrap_or_else(|| panic!("{TOOL} {words:?} failed"))
     }
 
     fn try_ctl(&self, member: usize, words: &[&str]) -> Option<String> {

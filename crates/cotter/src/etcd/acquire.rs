@@ -4,28 +4,38 @@ use super::backend::Inner;
 use super::errors::{Failure, place_is_gone, unexpected};
 use super::leases::{Proof, seconds};
 use super::messages::{KeyValue, Target, TxnRequest, TxnResponse};
+use super::names::Line;
 use super::requests::{TXN, empty, equal, first, last, look, put};
 use super::seats::Seat;
-use crate::backend::{Claim, ClaimId, Grant, Session};
-use crate::{Error, ErrorKind, Result};
+use crate::backend::{Claim, ClaimId, Grant, Mode, Session};
+use crate::{Error, ErrorKind, Result, queue};
 use std::sync::Arc;
 
 /// The number of tokens that a revision stands for.
 pub(super) const TURNS: u16 = 64;
 /// How often a request is repeated that another one has put in doubt, or whose lease has ended.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 
 /// Where a claim stands.
 #[derive(Debug, Clone)]
 pub(super) enum Standing {
     /// First: it holds the lock. With its entry.
     Holds(Entry),
-    /// It waits behind the entry with this key. With its own entry.
-    Behind(Entry, Vec<u8>),
+    /// It waits. With its own entry.
+    Behind(Entry, Ahead),
     /// It has no entry, because somebody else has one.
     Refused,
     /// Its entry is gone: the lease has ended, or somebody deleted it.
     Gone,
+}
+
+/// Whose end a claim waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// That of the entry with this key.
+    Entry(Vec<u8>),
+    /// That of any entry of the line.
+    Anybody,
 }
 
 /// An entry as the server knows it.
@@ -44,6 +54,9 @@ impl From<&KeyValue> for Entry {
 impl Inner {
     /// Puts the entry of a claim, unless it is there already. With `if_empty`, only if there is no other.
     pub(super) async fn enter(self: Arc<Self>, claim: Claim, if_empty: bool) -> Result<Standing> {
+        if claim.mode.is_permits() {
+            return self.enter_for_permits(claim, if_empty).await;
+        }
         let seconds = seconds(claim.ttl);
         for _ in 0..TRIES {
             let proof = self.leases.proved(seconds).await?;
@@ -66,13 +79,37 @@ impl Inner {
     async fn put_entry(&self, claim: &Claim, proof: Proof, if_empty: bool) -> Result<TxnResponse, Failure> {
         let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
         let (doubt, lease) = (self.keys.doubt(proof.lease), proof.lease);
-        let free = if if_empty { empty(&line) } else { equal(key.clone(), Target::Created(0)) };
-        let certain = equal(doubt.clone(), Target::Version(self.leases.doubts(lease)));
+        let mut compare = vec![equal(doubt.clone(), Target::Version(self.leases.doubts(lease)))];
+        match claim.mode {
+            _ if !if_empty => compare.push(equal(key.clone(), Target::Created(0))),
+            Mode::Shared => compare
+                .extend([self.keys.writers(&claim.name), self.keys.permits(&claim.name)].map(|l| empty(&l))),
+            _ => compare.push(empty(&line)),
+        }
+        let entry = put(key.clone(), self.value(claim).as_bytes(), lease);
         let txn = TxnRequest {
-            compare: vec![free, certain],
-            success: vec![put(key.clone(), self.value(claim).as_bytes(), lease), last(&line, 2, 0)],
+            compare,
+            success: vec![entry, last(&line, 2, 0), last(&self.blockers(claim), 2, 0)],
             failure: vec![look(key), look(doubt), first(&line)],
         };
+        self.ask_in_doubt(claim, lease, txn).await
+    }
+
+    /// The entries that may keep a claim behind them from holding.
+    fn blockers(&self, claim: &Claim) -> Line {
+        match claim.mode {
+            Mode::Shared => self.keys.writers(&claim.name),
+            _ => self.keys.line(&claim.name),
+        }
+    }
+
+    /// Sends a transaction that puts the entry of a claim.
+    pub(super) async fn ask_in_doubt(
+        &self,
+        claim: &Claim,
+        lease: i64,
+        txn: TxnRequest,
+    ) -> Result<TxnResponse, Failure> {
         self.doubts.sent(claim.id, lease);
         let answer = self.link.ask(TXN, txn).await;
         if !matches!(&answer, Err(failure) if !failure.is_refusal()) {
@@ -90,10 +127,13 @@ impl Inner {
     ) -> Result<Option<Standing>> {
         let key = self.keys.entry(claim);
         if answer.succeeded {
-            let others = answer.found(1).iter().find(|kv| kv.key != key);
+            let other = |at: usize| answer.found(at).iter().find(|kv| kv.key != key);
+            if let Some(other) = other(1) {
+                queue::admit(claim.mode, self.keys.mode(&other.key), None)?;
+            }
             let entry = Entry { revision: answer.revision(), lease: proof.lease };
-            let behind = |kv: &KeyValue| Standing::Behind(entry, kv.key.clone());
-            return Ok(Some(others.map_or(Standing::Holds(entry), behind)));
+            let behind = |kv: &KeyValue| Standing::Behind(entry, Ahead::Entry(kv.key.clone()));
+            return Ok(Some(other(2).map_or(Standing::Holds(entry), behind)));
         }
         if let [own] = answer.found(0) {
             return self.look_before(claim, own.into()).await.map(Some);
@@ -101,21 +141,27 @@ impl Inner {
         let doubts = answer.found(1).first().map_or(0, |kv| kv.version);
         let is_outdated = doubts != self.leases.doubts(proof.lease);
         self.leases.doubted(proof.lease, doubts);
-        match answer.found(2).is_empty() || is_outdated {
-            true => Ok(None),
-            false => Ok(Some(Standing::Refused)),
+        match answer.found(2).first().filter(|_| !is_outdated) {
+            None => Ok(None),
+            Some(first) => {
+                queue::admit(claim.mode, self.keys.mode(&first.key), None)?;
+                Ok(Some(Standing::Refused))
+            }
         }
     }
 
     /// Looks at the entry before one that was created at a known revision, and whether that one is still there.
     pub(super) async fn look_before(&self, claim: &Claim, own: Entry) -> Result<Standing> {
-        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
-        let txn = TxnRequest::of(vec![look(key), last(&line, 1, own.revision - 1)]);
+        if claim.mode.is_permits() {
+            return self.look_for_permits(claim).await;
+        }
+        let key = self.keys.entry(claim);
+        let txn = TxnRequest::of(vec![look(key), last(&self.blockers(claim), 1, own.revision - 1)]);
         let answer: TxnResponse = self.link.ask(TXN, txn).await?;
         Ok(match (answer.found(0), answer.found(1)) {
             ([now], _) if now.create_revision != own.revision => Standing::Gone,
             ([now], []) => Standing::Holds(now.into()),
-            ([now], [before, ..]) => Standing::Behind(now.into(), before.key.clone()),
+            ([now], [before, ..]) => Standing::Behind(now.into(), Ahead::Entry(before.key.clone())),
             _ => Standing::Gone,
         })
     }
@@ -132,7 +178,8 @@ impl Inner {
         let number = u64::try_from(entry.revision).ok().and_then(|r| r.checked_mul(u64::from(TURNS)));
         let number = number.ok_or_else(|| unexpected("a revision that is too large"))?;
         let mut grant = Grant::new(claim.clone(), number, proof.as_of);
-        (grant.turns, grant.ttl) = (claim.turns.clamp(1, TURNS), Some(proof.ttl));
+        let turns = if claim.mode.is_exclusive() { claim.turns } else { 1 };
+        (grant.turns, grant.ttl) = (turns.clamp(1, TURNS), Some(proof.ttl));
         grant.session = Some(self.sit(claim, claim.id, entry, seconds));
         Ok(grant)
     }

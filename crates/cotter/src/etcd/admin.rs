@@ -1,5 +1,6 @@
 //! Listing and evicting locks.
 
+use super::acquire::TURNS;
 use super::backend::{Etcd, Inner};
 use super::doctor;
 use super::messages::{
@@ -8,9 +9,10 @@ use super::messages::{
 };
 use super::requests::{TXN, delete, equal, put};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
-use crate::{Eviction, Name, Result};
+use crate::{Eviction, Name, Result, queue};
 use async_trait::async_trait;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 /// The number of entries that are read at once.
@@ -33,20 +35,21 @@ impl Admin for Etcd {
         }
         entries.retain(|entry| filter.admits(&entry.name));
         let lasting = inner.lasting(&entries).await?;
-        Ok(Page::new(records(entries, &lasting), next))
+        Ok(Page::new(inner.records(entries, &lasting).await?, next))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let line = self.inner.line_of(name).await.map_err(|e| e.with_name(name))?;
-        let Some(first) = line.first() else { return Ok(Eviction::NotHeld) };
-        // A process that takes several turns has one token after the other.
-        let is_meant =
-            |token: u64| (first.token()..first.token() + u64::from(super::acquire::TURNS)).contains(&token);
-        if order.token.is_some_and(|token| !is_meant(token.get())) {
-            return Ok(Eviction::NotHeld);
+        let named = |e: crate::Error| e.with_name(name);
+        let line = self.inner.line_of(name).await.map_err(named)?;
+        let holding = self.inner.holding(&line).await.map_err(named)?.0;
+        let mut evicted = Eviction::NotHeld;
+        for holder in line.iter().take(holding) {
+            let is_meant = order.token.is_none_or(|token| holder.tokens().contains(&token.get()));
+            if is_meant && self.inner.evict(holder, order.now).await.map_err(named)? {
+                evicted = Eviction::Evicted { token: holder.tokens().start.into() };
+            }
         }
-        let is_evicted = self.inner.evict(first, order.now).await.map_err(|e| e.with_name(name))?;
-        Ok(if is_evicted { Eviction::Evicted { token: first.token().into() } } else { Eviction::NotHeld })
+        Ok(evicted)
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
@@ -61,8 +64,10 @@ struct Listed {
 }
 
 impl Listed {
-    fn token(&self) -> u64 {
-        u64::try_from(self.kv.create_revision).unwrap_or_default() * u64::from(super::acquire::TURNS)
+    /// A process that takes several turns has one token after the other.
+    fn tokens(&self) -> Range<u64> {
+        let first = u64::try_from(self.kv.create_revision).unwrap_or_default() * u64::from(TURNS);
+        first..first + u64::from(TURNS)
     }
 }
 
@@ -107,7 +112,7 @@ impl Inner {
         let KeyValue { key, create_revision, lease, .. } = &entry.kv;
         let mut success = Vec::new();
         if let Some(id) = self.keys.claim(key) {
-            success.push(put(self.keys.evicted(id), entry.token().to_string().as_bytes(), *lease));
+            success.push(put(self.keys.evicted(id), entry.tokens().start.to_string().as_bytes(), *lease));
         }
         // Another client reads no marks.
         if now || success.is_empty() {
@@ -118,24 +123,43 @@ impl Inner {
         let answer: TxnResponse = self.link.ask(TXN, txn).await?;
         Ok(answer.succeeded)
     }
-}
 
-/// One record for each name; the entry that was created first holds.
-fn records(mut entries: Vec<Listed>, lasting: &HashMap<i64, Duration>) -> Vec<Record> {
-    entries.sort_by(|a, b| (&a.name, a.kv.create_revision).cmp(&(&b.name, b.kv.create_revision)));
-    let mut records: Vec<Record> = Vec::new();
-    for entry in entries {
-        match records.last_mut().filter(|record| record.name == entry.name) {
-            Some(record) => record.waiters = record.waiters.map(|waiters| waiters.saturating_add(1)),
-            None => {
-                let label = String::from_utf8_lossy(&entry.kv.value).into_owned();
-                let mut holder = Holder::new(label, Mode::Exclusive, entry.token());
-                holder.remaining = lasting.get(&entry.kv.lease).copied();
-                let mut record = Record::free(entry.name);
-                (record.holders, record.waiters) = (vec![holder], Some(0));
-                records.push(record);
-            }
-        }
+    /// How many entries of a line hold, counted from its first one, and the number of permits that was set.
+    async fn holding(&self, line: &[Listed]) -> Result<(usize, Option<u32>)> {
+        let modes: Vec<_> = line.iter().map(|entry| self.keys.mode(&entry.kv.key)).collect();
+        let set = match line.first() {
+            Some(first) if modes[0].is_permits() => self.limit_of(&first.name).await?,
+            _ => None,
+        };
+        Ok((queue::holders(&modes, set), set))
     }
-    records
+
+    /// One record for each name.
+    async fn records(
+        &self,
+        mut entries: Vec<Listed>,
+        lasting: &HashMap<i64, Duration>,
+    ) -> Result<Vec<Record>> {
+        entries.sort_by(|a, b| (&a.name, a.kv.create_revision).cmp(&(&b.name, b.kv.create_revision)));
+        let mut records: Vec<Record> = Vec::new();
+        for line in entries.chunk_by(|a, b| a.name == b.name) {
+            let (holding, set) = self.holding(line).await?;
+            let mut record = Record::free(line[0].name.clone());
+            record.waiters = Some(u32::try_from(line.len() - holding).unwrap_or(u32::MAX));
+            record.holders = line[..holding].iter().map(|entry| self.holder(entry, set, lasting)).collect();
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    fn holder(&self, entry: &Listed, set: Option<u32>, lasting: &HashMap<i64, Duration>) -> Holder {
+        let label = String::from_utf8_lossy(&entry.kv.value).into_owned();
+        let mode = match self.keys.mode(&entry.kv.key) {
+            Mode::Permits { take, of } => Mode::Permits { take, of: set.unwrap_or(of) },
+            other => other,
+        };
+        let mut holder = Holder::new(label, mode, entry.tokens().start);
+        holder.remaining = lasting.get(&entry.kv.lease).copied();
+        holder
+    }
 }

@@ -9,7 +9,7 @@ use super::errors::{Failure, place_is_gone};
 use super::leases::Leases;
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
 use super::names::Keys;
-use super::options::Options;
+use super::options::{Dialect, Options};
 use super::requests::{TXN, delete, look, put};
 use super::seats::Seats;
 use super::waiting::Waiting;
@@ -19,7 +19,7 @@ use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Notes, Release,
     Until, poll,
 };
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ impl Etcd {
             distinct: true,
             in_line: true,
             records: true,
+            shared: options.dialect == Dialect::Own,
+            permits: options.dialect == Dialect::Own,
             notes: true,
             swap: true,
             min_ttl: MIN_TTL,
@@ -79,12 +81,15 @@ impl Etcd {
 
     async fn wait(&self, claim: &Claim, until: Until, mut waiting: Waiting<'_>) -> Result<Acquired> {
         let clock = self.inner.link.host().clock().clone();
-        if let Some(grant) = poll::until(&*clock, until, &mut waiting).await? {
-            return Ok(Acquired::Granted(grant));
-        }
+        let ended = poll::until(&*clock, until, &mut waiting).await;
         drop(waiting);
-        self.inner.remove(claim).await.map_err(Error::with_outcome_unknown)?;
-        Ok(Acquired::Busy)
+        match ended {
+            Ok(Some(grant)) => return Ok(Acquired::Granted(grant)),
+            // It would never be served, and holds up those behind it.
+            Err(e) if e.kind() != ErrorKind::LimitMismatch => return Err(e),
+            Ok(None) | Err(_) => _ = self.inner.remove(claim).await.map_err(Error::with_outcome_unknown)?,
+        }
+        ended.map(|_| Acquired::Busy)
     }
 }
 
@@ -145,7 +150,11 @@ impl Backend for Etcd {
         self.info.supports(claim.mode).map_err(named)?;
         let inner = &self.inner;
         let entering = inner.clone().enter(claim.clone(), until == Until::Now);
-        let answer = match inner.calls.call(claim.id, entering).await.map_err(named)? {
+        let entered = inner.calls.call(claim.id, entering).await;
+        if entered.as_ref().is_err_and(|e| e.kind() == ErrorKind::LimitMismatch) {
+            inner.remove(claim).await.map_err(|e| named(e.with_outcome_unknown()))?;
+        }
+        let answer = match entered.map_err(named)? {
             Standing::Holds(entry) => inner.grant(claim, entry).await.map(Acquired::Granted),
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
@@ -163,6 +172,10 @@ impl Backend for Etcd {
 
     async fn release(&self, claim: &Claim, _: Leave) -> Result<Release> {
         self.inner.remove(claim).await.map_err(|e| e.with_name(&claim.name))
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.inner.set_limit(name, of).await.map_err(|e| e.with_name(name))
     }
 
     /// The server does not tell its time. It is asked for something that only a majority can answer.

@@ -13,6 +13,7 @@
 //! | `leases`, `watches` | the leases of this process; watching keys |
 //! | `backend` | the contract |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
 //! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
@@ -31,6 +32,7 @@ mod messages;
 mod names;
 mod notes;
 mod options;
+mod permits;
 mod renewal;
 mod requests;
 mod seats;

@@ -2,7 +2,10 @@
 //!
 //! | key | what it is |
 //! |---|---|
-//! | `PREFIX/lock/NAME/KINDCLAIM` | an entry of the queue: who was created first holds the lock |
+//! | `PREFIX/lock/NAME/wCLAIM` | an entry of the queue: who was created first holds the lock |
+//! | `PREFIX/lock/NAME/rCLAIM` | the same of a reader |
+//! | `PREFIX/lock/NAME/pCLAIM-TAKE-OF` | the same of permits |
+//! | `PREFIX/limit/NAME` | the number of permits that was set while the name was in use |
 //! | `PREFIX/evicted/CLAIM` | the claim was evicted |
 //! | `PREFIX/note/NAME/KEY` | a note |
 //! | `PREFIX/doubt/LEASE` | how often requests of a lease were in doubt |
@@ -12,7 +15,7 @@
 use super::messages::KeyValue;
 use super::options::{Dialect, Options};
 use crate::Name;
-use crate::backend::{Claim, ClaimId};
+use crate::backend::{Claim, ClaimId, Mode};
 
 /// Makes the keys of one store.
 #[derive(Debug)]
@@ -21,12 +24,19 @@ pub(super) struct Keys {
     dialect: Dialect,
 }
 
-/// The keys of the queue of one name.
+/// The keys of the queue of one name, or of its entries of one kind.
 #[derive(Debug)]
-pub(super) struct Line(Vec<u8>);
+pub(super) struct Line {
+    /// The first key that may belong to it.
+    start: Vec<u8>,
+    /// The first key behind it.
+    end: Vec<u8>,
+}
 
-/// The first letter of an entry that excludes all others.
+/// The first letters of entries.
 const WRITER: u8 = b'w';
+const READER: u8 = b'r';
+const PERMITS: u8 = b'p';
 
 impl Keys {
     pub(super) fn new(options: &Options) -> Self {
@@ -38,23 +48,55 @@ impl Keys {
             Dialect::Own => format!("{}/lock/{}/", self.prefix, encode(name)),
             Dialect::Concurrency => format!("{name}/"),
         };
-        Line(folder.into_bytes())
+        Line::below(folder.into_bytes())
+    }
+
+    /// Those entries of a line that exclude a reader which comes behind them.
+    pub(super) fn writers(&self, name: &Name) -> Line {
+        self.line(name).of(WRITER)
+    }
+
+    /// Those entries of a line that are of permits.
+    pub(super) fn permits(&self, name: &Name) -> Line {
+        self.line(name).of(PERMITS)
     }
 
     pub(super) fn entry(&self, claim: &Claim) -> Vec<u8> {
-        let mut key = self.line(&claim.name).0;
+        let mut key = self.line(&claim.name).start;
         if self.dialect == Dialect::Own {
-            key.push(WRITER);
+            key.push(match claim.mode {
+                Mode::Exclusive => WRITER,
+                Mode::Shared => READER,
+                Mode::Permits { .. } => PERMITS,
+            });
         }
         key.extend_from_slice(&claim.id.hex());
+        if let Mode::Permits { take, of } = claim.mode {
+            key.extend_from_slice(format!("-{take}-{of}").as_bytes());
+        }
         key
     }
 
     /// The claim of an entry, if cotter wrote it.
     pub(super) fn claim(&self, entry: &[u8]) -> Option<ClaimId> {
         let last = entry.rsplit(|b| *b == b'/').next()?;
-        let claim = if self.dialect == Dialect::Own { last.strip_prefix(&[WRITER])? } else { last };
-        ClaimId::parse(std::str::from_utf8(claim).ok()?)
+        let claim = if self.dialect == Dialect::Own { last.get(1..)? } else { last };
+        ClaimId::parse(std::str::from_utf8(claim.get(..CLAIM)?).ok()?)
+    }
+
+    /// How an entry uses its name. What cotter has not written excludes all others.
+    pub(super) fn mode(&self, entry: &[u8]) -> Mode {
+        let last = entry.rsplit(|b| *b == b'/').next().unwrap_or_default();
+        match (self.dialect, last.first()) {
+            (Dialect::Own, Some(&READER)) => Mode::Shared,
+            (Dialect::Own, Some(&PERMITS)) => permits(last).unwrap_or(Mode::Exclusive),
+            _ => Mode::Exclusive,
+        }
+    }
+
+    /// The number of permits that was set while the name was in use.
+    pub(super) fn limit(&self, name: &Name) -> Vec<u8> {
+        format!("{}/limit/{}", self.prefix, encode(name)).into_bytes()
     }
 
     /// The name of an entry; `None` for a key that is none.
@@ -98,18 +140,35 @@ impl Keys {
 }
 
 impl Line {
-    /// The first key that may belong to it.
-    pub(super) fn start(&self) -> Vec<u8> {
-        self.0.clone()
+    /// All keys that begin with these, whose last one is a slash.
+    fn below(start: Vec<u8>) -> Self {
+        let mut end = start.clone();
+        // No byte of UTF-8 is the largest one.
+        end.last_mut().into_iter().for_each(|last| *last += 1);
+        Self { start, end }
     }
 
-    /// The first key behind it: that with the sign after the slash.
-    pub(super) fn end(&self) -> Vec<u8> {
-        let mut end = self.0.clone();
-        end.pop();
-        end.push(b'/' + 1);
-        end
+    fn of(mut self, kind: u8) -> Self {
+        self.start.push(kind);
+        Self::below(self.start)
     }
+
+    pub(super) fn start(&self) -> Vec<u8> {
+        self.start.clone()
+    }
+
+    pub(super) fn end(&self) -> Vec<u8> {
+        self.end.clone()
+    }
+}
+
+/// The number of digits of a claim.
+const CLAIM: usize = 32;
+
+/// Take and limit, behind the claim.
+fn permits(entry: &[u8]) -> Option<Mode> {
+    let (take, of) = std::str::from_utf8(entry.get(1 + CLAIM + 1..)?).ok()?.split_once('-')?;
+    Some(Mode::Permits { take: take.parse().ok()?, of: of.parse().ok()? })
 }
 
 /// Percent-encodes the slash, so that the entries of `a/b` are not entries of `a`, and the percent sign itself, so that

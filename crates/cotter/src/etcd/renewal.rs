@@ -1,6 +1,6 @@
 //! Extending grants: their leases are kept alive, and their entries are looked at.
 
-use super::acquire::Entry;
+use super::acquire::{Entry, TURNS};
 use super::backend::Inner;
 use super::leases::{Proof, seconds};
 use super::messages::{Target, TxnRequest, TxnResponse};
@@ -21,10 +21,9 @@ impl Inner {
         // By the lease that they have, and the length of the one that they need.
         let mut classes: BTreeMap<(u64, u64), Vec<Seated<'_>>> = BTreeMap::new();
         for (number, grant) in grants.iter().enumerate() {
-            if let Some(place) = self.seats.place(grant.claim.id) {
-                let class = (place.seconds, place.seconds.max(seconds(ttl)));
-                classes.entry(class).or_default().push((number, grant, place));
-            }
+            let place = self.seats.place(grant.claim.id).unwrap_or_else(|| Place::elsewhere(grant));
+            let class = (place.seconds, place.seconds.max(seconds(ttl)));
+            classes.entry(class).or_default().push((number, grant, place));
         }
         for ((_, wanted), members) in classes {
             for some in members.chunks(MAX_OPERATIONS / 2) {
@@ -78,6 +77,12 @@ impl Inner {
 }
 
 impl Place {
+    /// That of a grant which another connection was given: it is attached to a lease of this one.
+    fn elsewhere(grant: &Grant) -> Self {
+        let revision = i64::try_from(grant.number / u64::from(TURNS)).unwrap_or(i64::MAX);
+        Self { lease: 0, seconds: 0, revision }
+    }
+
     /// Whether the entry is that of the seat, and the lease that was proved is the one that it is attached to.
     fn is_of(&self, entry: Entry, proof: Proof) -> bool {
         entry.revision == self.revision && entry.lease == proof.lease

@@ -55,6 +55,11 @@ fn some(line: &Line, sort_order: i32, limit: i64, max_create_revision: i64) -> O
     }))
 }
 
+/// Asks for all entries of a line.
+pub(super) fn whole(line: &Line) -> Operation {
+    some(line, ASCENDING, 0, 0)
+}
+
 /// A transaction inside a transaction.
 pub(super) fn nested(compare: Vec<Compare>, success: Vec<Operation>) -> Operation {
     operation(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
@@ -79,6 +84,11 @@ pub(super) fn less(key: Vec<u8>, with: Target) -> Compare {
 /// True if the line is empty.
 pub(super) fn empty(line: &Line) -> Compare {
     Compare { range_end: line.end(), ..equal(line.start(), Target::Created(0)) }
+}
+
+/// True if no entry of the line was created after this revision.
+pub(super) fn until(line: &Line, revision: i64) -> Compare {
+    Compare { range_end: line.end(), ..less(line.start(), Target::Created(revision + 1)) }
 }
 
 impl TxnRequest {

@@ -1,6 +1,6 @@
 //! Waiting in the queue of a name for the end of the entry before one's own.
 
-use super::acquire::{Entry, Standing};
+use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
 use super::errors::place_is_gone;
 use super::leases::seconds;
@@ -19,8 +19,8 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     own: Entry,
     woken: Arc<Notify>,
-    /// The entry before the own one, and its watch.
-    ahead: (Vec<u8>, Watched),
+    /// Whose end it waits for, and the watches for that.
+    ahead: (Ahead, Vec<Watched>),
     /// The end of the lease as it was last proved.
     lasts: Moment,
     period: Duration,
@@ -30,9 +30,9 @@ pub(super) struct Waiting<'a> {
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 impl<'a> Waiting<'a> {
-    pub(super) fn behind(inner: &'a Arc<Inner>, claim: &'a Claim, own: Entry, ahead: Vec<u8>) -> Self {
+    pub(super) fn behind(inner: &'a Arc<Inner>, claim: &'a Claim, own: Entry, ahead: Ahead) -> Self {
         let woken = Arc::default();
-        let ahead = watch(inner, ahead, &woken);
+        let ahead = watch(inner, claim, ahead, &woken);
         let mut waiting =
             Self { inner, claim, own, woken, ahead, lasts: Moment::ZERO, period: Duration::ZERO };
         waiting.period = waiting.calm_period();
@@ -63,8 +63,15 @@ impl<'a> Waiting<'a> {
 
 /// Watches from now on. As soon as the server does, it wakes: the entry may have been deleted before. A watch of the past
 /// would not need that, but is served with delay as soon as anything else was written.
-fn watch(inner: &Inner, ahead: Vec<u8>, woken: &Arc<Notify>) -> (Vec<u8>, Watched) {
-    let watched = inner.watches.wait_for(ahead.clone(), woken);
+fn watch(inner: &Inner, claim: &Claim, ahead: Ahead, woken: &Arc<Notify>) -> (Ahead, Vec<Watched>) {
+    let watched = match &ahead {
+        Ahead::Entry(key) => vec![inner.watches.wait_for(key.clone(), Vec::new(), woken)],
+        Ahead::Anybody => {
+            let line = inner.keys.line(&claim.name);
+            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken);
+            vec![inner.watches.wait_for(line.start(), line.end(), woken), limit]
+        }
+    };
     (ahead, watched)
 }
 
@@ -81,7 +88,7 @@ impl Attempt for Waiting<'_> {
             Standing::Holds(entry) => self.inner.grant(self.claim, entry).await.map(Some),
             Standing::Behind(_, ahead) => {
                 if self.ahead.0 != ahead {
-                    self.ahead = watch(self.inner, ahead, &self.woken);
+                    self.ahead = watch(self.inner, self.claim, ahead, &self.woken);
                 }
                 Ok(None)
             }

@@ -33,6 +33,8 @@ struct State {
 
 struct Watch {
     key: Vec<u8>,
+    /// The first key behind a range; empty for one key.
+    range_end: Vec<u8>,
     /// The first revision that is of interest; 0 for what comes from now on.
     from: i64,
     tell: Tell,
@@ -66,14 +68,20 @@ impl Watches {
         Self { link, state: Mutex::default() }
     }
 
-    /// Notifies `waiter` once the server watches the key, and when the key has been deleted after that.
-    pub(super) fn wait_for(self: &Arc<Self>, key: Vec<u8>, waiter: &Arc<Notify>) -> Watched {
-        self.add(Watch { key, from: 0, tell: Tell::Waiter(waiter.clone()) })
+    /// Notifies `waiter` once the server watches the keys up to `range_end` (or the one, if that is empty), and when one has
+    /// been deleted after that.
+    pub(super) fn wait_for(
+        self: &Arc<Self>,
+        key: Vec<u8>,
+        range_end: Vec<u8>,
+        waiter: &Arc<Notify>,
+    ) -> Watched {
+        self.add(Watch { key, range_end, from: 0, tell: Tell::Waiter(waiter.clone()) })
     }
 
     /// Notifies `follower` once the server watches the key, and when the key has been written or deleted after that.
     pub(super) fn follow(self: &Arc<Self>, key: Vec<u8>, follower: &Arc<Notify>) -> Watched {
-        self.add(Watch { key, from: 0, tell: Tell::Follower(follower.clone()) })
+        self.add(Watch { key, range_end: Vec::new(), from: 0, tell: Tell::Follower(follower.clone()) })
     }
 
     /// Loses the session when the entry that was created at this revision is deleted.
@@ -84,7 +92,12 @@ impl Watches {
         evicted: Vec<u8>,
         session: &Session,
     ) -> Watched {
-        self.add(Watch { key, from: revision + 1, tell: Tell::Holder(session.clone(), evicted) })
+        self.add(Watch {
+            key,
+            range_end: Vec::new(),
+            from: revision + 1,
+            tell: Tell::Holder(session.clone(), evicted),
+        })
     }
 
     fn add(self: &Arc<Self>, watch: Watch) -> Watched {
@@ -201,9 +214,9 @@ impl State {
 
 impl Watch {
     fn order(&self, watch_id: i64) -> WatchRequest {
-        let (key, start_revision) = (self.key.clone(), self.from);
+        let (key, range_end, start_revision) = (self.key.clone(), self.range_end.clone(), self.from);
         let filters = if let Tell::Follower(_) = &self.tell { Vec::new() } else { vec![NO_PUT] };
-        let create = WatchCreate { key, start_revision, filters, watch_id, ..WatchCreate::default() };
+        let create = WatchCreate { key, range_end, start_revision, filters, watch_id };
         WatchRequest { order: Some(WatchOrder::Create(create)) }
     }
 }

@@ -17,6 +17,7 @@ const LOWER: &[&str] = &[
     "loss",
     "name",
     "net",
+    "queue",
     "random",
     "serialize",
     "sql",

@@ -1,0 +1,145 @@
+//! Permits: entries that hold as far as the permits go.
+
+use super::acquire::{Ahead, Entry, Standing, TRIES};
+use super::backend::Inner;
+use super::errors::{Failure, unexpected};
+use super::leases::{Proof, seconds};
+use super::messages::{Compare, KeyValue, Target, TxnRequest, TxnResponse};
+use super::requests::{TXN, delete, either, empty, equal, look, put, read, until, whole};
+use crate::backend::{Claim, Mode};
+use crate::{Error, ErrorKind, Name, Result, queue};
+
+/// The line of a name at one moment.
+pub(super) struct Snapshot {
+    revision: i64,
+    /// In order of creation.
+    entries: Vec<(Vec<u8>, Mode, Entry)>,
+    /// The number of permits, where it was set.
+    set: Option<u32>,
+}
+
+impl Inner {
+    /// Puts the entry of a claim for permits. With `only_if_free`, only if it holds then: behind those that it has seen.
+    pub(super) async fn enter_for_permits(&self, claim: Claim, only_if_free: bool) -> Result<Standing> {
+        let seconds = seconds(claim.ttl);
+        for _ in 0..TRIES * 4 {
+            let seen = self.snapshot(&claim.name).await?;
+            if seen.place_of(&self.keys.entry(&claim)).is_some() {
+                return self.standing_in(&claim, &seen);
+            }
+            if let Some((_, first, _)) = seen.entries.first() {
+                queue::admit(claim.mode, *first, seen.set)?;
+            }
+            if only_if_free && !seen.has_room_for(claim.mode) {
+                return Ok(Standing::Refused);
+            }
+            let proof = self.leases.proved(seconds).await?;
+            let condition = match only_if_free {
+                true => until(&self.keys.line(&claim.name), seen.revision),
+                false => equal(self.keys.entry(&claim), Target::Created(0)),
+            };
+            match self.put_if(&claim, proof, condition).await {
+                Ok(answer) if answer.succeeded => {
+                    let seen = self.snapshot_of(&answer, 2)?;
+                    // Somebody may have entered with another use of the name at the same time, and first.
+                    seen.entries
+                        .first()
+                        .map_or(Ok(()), |(_, first, _)| queue::admit(claim.mode, *first, seen.set))?;
+                    return self.standing_in(&claim, &seen);
+                }
+                Ok(answer) => {
+                    let doubts = answer.found(0).first().map_or(0, |kv| kv.version);
+                    self.leases.doubted(proof.lease, doubts);
+                }
+                Err(failure) if failure.is_lease_not_found() => self.leases.forget(seconds, proof.lease),
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        let why = "others enter the queue again and again";
+        Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
+    }
+
+    /// Whoever finds the line empty forgets the limit that was set for those before.
+    async fn put_if(&self, claim: &Claim, proof: Proof, condition: Compare) -> Result<TxnResponse, Failure> {
+        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
+        let (doubt, limit) = (self.keys.doubt(proof.lease), self.keys.limit(&claim.name));
+        let certain = equal(doubt.clone(), Target::Version(self.leases.doubts(proof.lease)));
+        let forget = either(empty(&line), delete(limit.clone()), look(limit.clone()));
+        let entry = put(key, self.value(claim).as_bytes(), proof.lease);
+        let txn = TxnRequest {
+            compare: vec![condition, certain],
+            success: vec![forget, entry, whole(&line), read(limit)],
+            failure: vec![look(doubt)],
+        };
+        self.ask_in_doubt(claim, proof.lease, txn).await
+    }
+
+    /// Looks at the whole line of a claim for permits.
+    pub(super) async fn look_for_permits(&self, claim: &Claim) -> Result<Standing> {
+        self.standing_in(claim, &self.snapshot(&claim.name).await?)
+    }
+
+    async fn snapshot(&self, name: &Name) -> Result<Snapshot> {
+        let line = self.keys.line(name);
+        let txn = TxnRequest::of(vec![whole(&line), read(self.keys.limit(name))]);
+        let answer: TxnResponse = self.link.ask(TXN, txn).await?;
+        self.snapshot_of(&answer, 0)
+    }
+
+    /// The line is the answer to the operation with this number, the limit that to the next one.
+    fn snapshot_of(&self, answer: &TxnResponse, at: usize) -> Result<Snapshot> {
+        let entry = |kv: &KeyValue| (kv.key.clone(), self.keys.mode(&kv.key), Entry::from(kv));
+        let mut entries: Vec<_> = answer.found(at).iter().map(entry).collect();
+        entries.sort_by_key(|(.., entry)| entry.revision);
+        let set = answer.found(at + 1).first().map(|kv| {
+            let text = std::str::from_utf8(&kv.value).ok().and_then(|text| text.parse().ok());
+            text.ok_or_else(|| unexpected("a limit that is no number"))
+        });
+        Ok(Snapshot { revision: answer.revision(), entries, set: set.transpose()? })
+    }
+
+    fn standing_in(&self, claim: &Claim, seen: &Snapshot) -> Result<Standing> {
+        let Some(at) = seen.place_of(&self.keys.entry(claim)) else { return Ok(Standing::Gone) };
+        let own = seen.entries[at].2;
+        let modes: Vec<_> = seen.entries.iter().map(|(_, mode, _)| *mode).collect();
+        if at < queue::holders(&modes, seen.set) {
+            return Ok(Standing::Holds(own));
+        }
+        let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], seen.set)) else {
+            return Err(unexpected("an entry that is none of permits"));
+        };
+        if take > limit {
+            let why = format!("{take} of {limit} permits can never be granted");
+            return Err(Error::new(ErrorKind::LimitMismatch, why));
+        }
+        Ok(Standing::Behind(own, Ahead::Anybody))
+    }
+
+    /// The number of permits that was set while the name was in use.
+    pub(super) async fn limit_of(&self, name: &Name) -> Result<Option<u32>> {
+        Ok(self.snapshot(name).await?.set)
+    }
+
+    /// Sets the number of permits of a line that is not empty.
+    pub(super) async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let line = self.keys.line(name);
+        let set = put(self.keys.limit(name), of.to_string().as_bytes(), 0);
+        let txn = TxnRequest { compare: vec![empty(&line)], success: Vec::new(), failure: vec![set] };
+        let _: TxnResponse = self.link.ask(TXN, txn).await?;
+        Ok(())
+    }
+}
+
+impl Snapshot {
+    fn place_of(&self, key: &[u8]) -> Option<usize> {
+        self.entries.iter().position(|(entry, ..)| entry == key)
+    }
+
+    fn has_room_for(&self, mode: Mode) -> bool {
+        let mut modes: Vec<_> = self.entries.iter().map(|(_, mode, _)| *mode).collect();
+        modes.push(mode);
+        // The limit that was set ends with those for whom it was.
+        let set = self.set.filter(|_| !self.entries.is_empty());
+        queue::holders(&modes, set) == modes.len()
+    }
+}
