@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -54,6 +54,13 @@ pub(super) fn hand_over(dir: &Path) -> io::Result<()> {
         Some((user, group, _)) => chown(dir, Some(user), Some(group)),
         None => Ok(()),
     }
+}
+
+/// Copies a file that only the server may read.
+pub(super) fn give_file(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
+    hand_over(to)
 }
 
 /// Makes a new cluster at `data`, whose parent belongs to the user of the server.

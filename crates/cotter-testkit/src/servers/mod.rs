@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
 //! | `etcd` | an etcd cluster: its members are stopped, killed, restarted |
-//! | `postgres`, `cluster` | a PostgreSQL server; the folder of its data |
+//! | `postgres`, `cluster`, `pooler` | a PostgreSQL server; the folder of its data; a pooler before it |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
@@ -20,6 +20,7 @@ mod cluster;
 mod etcd;
 mod fault_rates;
 mod kept;
+mod pooler;
 mod postgres;
 mod proxy;
 mod redis;
@@ -30,6 +31,7 @@ pub use acl::acl_rule;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
 pub use kept::Kept;
+pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 #[derive(Debug, Clone, Default)]
 pub struct PostgresBuilder {
     settings: Vec<String>,
+    /// The files of a certificate and its key.
+    tls: Option<(PathBuf, PathBuf)>,
 }
 
 /// A running PostgreSQL server that forgets everything when it is dropped.
@@ -68,6 +70,13 @@ impl PostgresBuilder {
         self
     }
 
+    /// With TLS, under this certificate.
+    #[must_use]
+    pub fn with_tls(mut self, cert: &Path, key: &Path) -> Self {
+        self.tls = Some((cert.into(), key.into()));
+        self.with("ssl", "on").with("ssl_cert_file", "cert.pem").with("ssl_key_file", "cert.key")
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
@@ -76,6 +85,9 @@ impl PostgresBuilder {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let mut server = Postgres { child: None, settings: self.settings, port: free_port(), dir };
         server.make().unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
+        for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
+            cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
+        }
         for _ in 0..TRIES {
             if server.spawn().expect("it can be started") {
                 server.sql_in("postgres", USERS);
@@ -224,6 +236,15 @@ impl Postgres {
     pub fn end_sessions(&self) -> usize {
         let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'app'";
         self.sql(end).parse().expect("a number")
+    }
+
+    /// Ends a session of the user `app`, any of them; false if there is none.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_one_session(&self) -> bool {
+        let one = "select pid from pg_stat_activity where usename = 'app' order by random() limit 1";
+        self.sql(&format!("select pg_terminate_backend(pid) from ({one}) as any_of_them")) == "t"
     }
 
     /// Its port on 127.0.0.1.

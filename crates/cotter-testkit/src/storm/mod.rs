@@ -6,15 +6,18 @@
 //! | `watcher` | one snapshot after the other, and whether what happened in between was in order |
 //! | `queue` | the rules of order, for two snapshots of one name |
 //! | `members` | the members of an etcd cluster, stopped and killed |
+//! | `sessions` | a database whose sessions are ended, and which crashes |
 //! | `outages` | what is done to the server itself, and whether it was |
 
 mod members;
 mod outages;
 mod queue;
+mod sessions;
 mod snapshot;
 mod watcher;
 
 pub use members::Members;
+pub use sessions::Sessions;
 
 use crate::processes::{Outcome, Trouble};
 use crate::servers::{FaultRates, Proxy, Redis};

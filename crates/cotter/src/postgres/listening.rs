@@ -10,8 +10,8 @@ use tokio_postgres::{AsyncMessage, Client};
 
 /// A connection that listens on one channel.
 pub(super) struct Listening {
+    /// Without it the connection would end.
     client: Client,
-    channel: String,
     payloads: UnboundedReceiver<String>,
     driver: AbortHandle,
 }
@@ -21,7 +21,7 @@ impl Listening {
     pub(super) async fn start(client: Client, driver: Driver, channel: &str) -> Result<Self> {
         let (sender, payloads) = mpsc::unbounded_channel();
         let driver = tokio::spawn(drive(driver, sender)).abort_handle();
-        let listening = Self { client, channel: channel.to_owned(), payloads, driver };
+        let listening = Self { client, payloads, driver };
         let listen = format!("listen \"{channel}\"");
         listening.client.batch_execute(&listen).await.map_err(|e| explain(e, false))?;
         Ok(listening)
@@ -30,13 +30,6 @@ impl Listening {
     /// The payload of the next notification; `None` when the connection is lost. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<String> {
         self.payloads.recv().await
-    }
-
-    /// Sends a notification with an empty payload to itself. It does not come back through a pooler that gives each statement
-    /// to another session.
-    pub(super) async fn echo(&self) -> Result<()> {
-        let notify = format!("notify \"{}\"", self.channel);
-        self.client.batch_execute(&notify).await.map_err(|e| explain(e, true))
     }
 }
 

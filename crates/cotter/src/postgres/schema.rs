@@ -6,7 +6,8 @@ use std::fmt::Write;
 /// The tables.
 const TABLES: &str = include_str!("functions/tables.sql");
 
-/// The functions, in the order in which they need each other.
+/// The functions, in the order in which they need each other. Those that clients call wait for a row for a second at most: whoever
+/// keeps one locked by hand would otherwise hold up a session for each request.
 const FUNCTIONS: [&str; 10] = [
     include_str!("functions/wake.sql"),
     include_str!("functions/acquire.sql"),

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_postgres::types::Type;
 
 /// The subscription to a channel of this connection's own.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ enum State {
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The period at which a silent subscription is checked.
 const ECHO_PERIOD: Duration = Duration::from_secs(5);
+/// Wakes nobody.
+const NOTIFY: &str = "select pg_notify($1, '')";
 /// The pauses between attempts to subscribe.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 /// The pause where notifications do not arrive: behind a pooler that will not change.
@@ -197,10 +200,12 @@ impl Reader {
         }
     }
 
-    /// Whether a notification to itself arrives within the time for a request.
+    /// Whether a notification arrives within the time for a request. It comes from another session: a pooler that gives each
+    /// statement to any session still delivers what a client sends to itself.
     async fn hears_itself(&self, listening: &mut Listening) -> bool {
         let echo = async {
-            if listening.echo().await.is_err() {
+            let Ok(live) = self.link.live().await else { return false };
+            if live.rows(NOTIFY, &[(&self.channel, Type::TEXT)]).await.is_err() {
                 return false;
             }
             while let Some(payload) = listening.next().await {

@@ -14,6 +14,7 @@
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
+//! | `authority` | certificates |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `postgres`, `redis`, `sqlite` | what is particular to one store |
 //!
@@ -21,6 +22,8 @@
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
 //! in one of its own: `cotter_testkit::in_own_process`.
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod authority;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod election;

@@ -3,3 +3,4 @@
 mod replicas;
 mod storm;
 mod storm_on_etcd;
+mod storm_on_postgres;

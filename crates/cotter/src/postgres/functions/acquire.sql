@@ -7,7 +7,7 @@ create or replace function {cotter}_acquire_v1(
   p_name text, p_id uuid, p_mode "char", p_take integer, p_of integer, p_ttl bigint, p_turns integer, p_label text,
   p_channel text, p_silence bigint,
   out out_answer text, out out_number bigint, out out_turns integer, out out_left bigint, out out_place integer)
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype;
   t timestamptz; us bigint; v_held boolean; v_gone integer := 0; v_mine boolean := false; v_ticket bigint;
@@ -16,6 +16,23 @@ declare
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'not read committed' using errcode = 'CT001';
+  end if;
+  if p_mode = 'x' then
+    -- The usual case: a name that nobody holds, shares or waits for. The clock is read before the row is locked, so the lease
+    -- may end earlier than it could, and never later than the client believes.
+    t := clock_timestamp();
+    us := (extract(epoch from t) * 1000000)::bigint;
+    update {cotter}_lock as k set claim = p_id, number = greatest(k.last + 1, us),
+        turns = least(p_turns, greatest(1, us - k.last)),
+        last = greatest(k.last + 1, us) + least(p_turns, greatest(1, us - k.last)) - 1,
+        since = t, until = t + p_ttl * interval '1 microsecond', label = p_label, permits = null
+      where name = p_name and not crowd and (claim is null or until <= t)
+      returning number, k.turns into out_number, out_turns;
+    if found then
+      out_answer := 'g';
+      out_left := p_ttl;
+      return;
+    end if;
   end if;
   loop
     select * into l from {cotter}_lock where name = p_name for update;

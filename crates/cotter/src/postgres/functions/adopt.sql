@@ -2,7 +2,7 @@
 -- nothing or was evicted.
 create or replace function {cotter}_adopt_v1(
   p_name text, p_from uuid, p_to uuid, p_label text, out out_number bigint, out out_turns integer, out out_left bigint)
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype; t timestamptz;
 begin

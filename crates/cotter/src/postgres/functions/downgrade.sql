@@ -1,6 +1,6 @@
 -- Turns an exclusive grant into a shared one. Nothing is answered if the claim does not hold the name.
 create or replace function {cotter}_downgrade_v1(p_name text, p_id uuid, out out_number bigint, out out_left bigint)
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype; t timestamptz;
 begin

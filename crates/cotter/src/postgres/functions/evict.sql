@@ -1,7 +1,7 @@
 -- Takes the lock away from its holders, or from the one with this token: at once, or when its lease ends. Answers the token of
 -- one of them, or null.
 create or replace function {cotter}_evict_v1(p_name text, p_token bigint, p_now boolean) returns bigint
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; t timestamptz; v_first bigint; v_held boolean;
 begin

@@ -1,7 +1,7 @@
 -- Extends the leases of these claims to p_ttl µs from now. Answers the µs that are left of each, -1 where the claim holds
 -- nothing, -2 where it was evicted. Goes in order of name: two batches in different orders would wait for each other.
 create or replace function {cotter}_extend_v1(p_names text[], p_ids uuid[], p_ttl bigint) returns bigint[]
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype; r record; t timestamptz; v_left bigint;
   v_ttl interval := p_ttl * interval '1 microsecond';

@@ -2,7 +2,7 @@
 -- there. Answers the new revision, or null.
 create or replace function {cotter}_note_store_v1(
   p_name text, p_id uuid, p_key text, p_token bigint, p_sequence bigint, p_bytes bytea) returns bigint
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; t timestamptz; v_revision bigint;
 begin

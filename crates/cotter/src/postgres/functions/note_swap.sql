@@ -1,6 +1,6 @@
 -- Writes a note if its revision is still p_seen; 0 means that there is none. Answers the new revision, or null.
 create or replace function {cotter}_note_swap_v1(p_name text, p_key text, p_seen bigint, p_bytes bytea) returns bigint
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   v_now bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint; v_revision bigint;
 begin

@@ -1,13 +1,18 @@
 -- Frees what a claim holds, and removes it from the queue: f freed | n not held | e evicted. p_keep: the time in µs for which
 -- the name stays locked, or null.
 create or replace function {cotter}_release_v1(p_name text, p_id uuid, p_used integer, p_keep bigint) returns text
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype; t timestamptz; v_held boolean;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'not read committed' using errcode = 'CT001';
   end if;
+  -- The usual case: nobody waits.
+  update {cotter}_lock set claim = null, until = 'epoch',
+      last = case when last = number + turns - 1 then number + least(p_used, turns) - 1 else last end
+    where name = p_name and claim = p_id and not crowd and until > clock_timestamp() and p_keep is null;
+  if found then return 'f'; end if;
   select * into l from {cotter}_lock where name = p_name for update;
   if not found then return 'n'; end if;
   t := clock_timestamp();

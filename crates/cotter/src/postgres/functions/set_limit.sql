@@ -1,6 +1,6 @@
 -- Changes the number of permits of a name that is in use as a semaphore.
 create or replace function {cotter}_set_limit_v1(p_name text, p_of integer) returns void
-language plpgsql as $$
+language plpgsql set lock_timeout = '1s' as $$
 declare
   l {cotter}_lock%rowtype; w record;
 begin

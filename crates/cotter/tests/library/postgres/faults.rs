@@ -1,9 +1,10 @@
 //! Sessions that end, servers that restart, and clients that stand still.
 
 use super::setup::{backend, claim, client, eventually, queued, server, take};
-use cotter::backend::{Extension, Leave, Until};
+use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::servers::{Loss, Postgres, Proxy};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -92,36 +93,6 @@ async fn a_client_that_cannot_reach_the_server_knows_in_time() {
     proxy.freeze(false);
 }
 
-/// Two batches with the same names in different orders never wait for each other.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs postgres"]
-async fn batches_in_different_orders_do_not_deadlock() {
-    let server = Postgres::migrated();
-    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
-    let mut grants = Vec::new();
-    for i in 0..40 {
-        grants.push(take(&one, &claim(&format!("name {i}"), TTL)).await);
-    }
-    let extend = |by: std::sync::Arc<dyn cotter::backend::Backend>, grants: Vec<cotter::backend::Grant>| {
-        tokio::spawn(async move {
-            for _ in 0..60 {
-                for answer in by.extend(&grants.iter().collect::<Vec<_>>(), TTL).await {
-                    let answer = answer.expect("nobody is in the way");
-                    assert!(matches!(answer, Extension::Extended { .. }), "{answer:?}");
-                }
-            }
-        })
-    };
-    let backwards = grants.iter().rev().cloned().collect();
-    let tasks = [extend(one.clone(), grants.clone()), extend(other, backwards)];
-    for task in tasks {
-        task.await.unwrap();
-    }
-    for grant in &grants {
-        one.release(&grant.claim, Leave::used(1)).await.unwrap();
-    }
-}
-
 /// Clients that are closed leave no session behind.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
@@ -144,29 +115,33 @@ async fn sessions_return_to_the_baseline() {
     assert_eq!(server.sql("select count(*) from cotter_claim"), "0");
 }
 
-/// Somebody has locked the row by hand: requests time out, and afterwards everything is as before.
+/// Somebody has locked the row by hand: requests fail and say so, sessions do not pile up, and afterwards all is as before.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
     let server = server();
-    let one = backend(&server.url("timeout=300ms")).await;
+    let (patient, hasty) = (backend(&server.url("")).await, backend(&server.url("timeout=200ms")).await);
     let first = claim("a", TTL);
-    take(&one, &first).await;
-    one.release(&first, Leave::used(1)).await.unwrap();
-    let mut by_hand = server.psql("cotter");
-    let hold = "begin; select from cotter_lock where name = 'a' for update; select pg_sleep(1.5); commit";
-    let mut by_hand = by_hand.args(["-c", hold]).spawn().unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    take(&patient, &first).await;
+    patient.release(&first, Leave::used(1)).await.unwrap();
+    let hold = "begin; select from cotter_lock where name = 'a' for update; select pg_sleep(3); commit";
+    let mut by_hand = server.psql("cotter").args(["-c", hold]).stdout(Stdio::null()).spawn().unwrap();
+    let asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'";
+    eventually("it is locked", || server.sql(asleep) == "1").await;
+    let error = patient.acquire(&claim("a", TTL), Until::Now).await.unwrap_err();
+    assert!(error.is_retryable() && !error.outcome_unknown(), "{error}");
     let second = claim("a", TTL);
-    let error = one.acquire(&second, Until::Now).await.unwrap_err();
-    assert!(error.outcome_unknown() && error.is_retryable(), "{error}");
+    let error = hasty.acquire(&second, Until::Now).await.unwrap_err();
+    assert!(error.is_retryable() && error.outcome_unknown(), "{error}");
+    // It waited for the row, and gave up.
+    let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    assert_eq!((server.sql(asleep), server.sql(waits)), ("1".into(), "0".into()));
     by_hand.wait().unwrap();
     let end = Instant::now() + Duration::from_secs(20);
-    while let cotter::backend::Release::Unsettled { .. } =
-        one.release(&second, Leave::default()).await.unwrap()
-    {
+    while let Release::Unsettled { .. } = hasty.release(&second, Leave::default()).await.unwrap() {
         assert!(Instant::now() < end, "it never settles");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    take(&one, &claim("a", TTL)).await;
+    take(&hasty, &claim("a", TTL)).await;
 }

@@ -2,6 +2,9 @@
 
 mod faults;
 mod places;
+mod pooler;
 mod refusals;
+mod rules;
 mod setup;
+mod tls;
 mod waiting;

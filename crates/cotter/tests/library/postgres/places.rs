@@ -60,6 +60,36 @@ async fn statements_in_text_are_text() {
     assert_eq!(server.sql("select count(*) from cotter_lock where name like '%drop table%'"), "1");
 }
 
+/// The statement of docs/stores.md deletes what was not used for a day, and nothing that is held or waited for.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn old_names_can_be_deleted() {
+    const PAGE: &str = include_str!("../../../../../docs/stores.md");
+    let mut lines = PAGE.lines().filter_map(|line| line.trim().strip_prefix('`')?.strip_suffix('`'));
+    let statement = lines.find(|line| line.starts_with("delete from cotter_lock")).expect("the page has it");
+    let server = server();
+    let client = Client::connect(server.url("")).await.unwrap();
+    let mut tokens = Vec::new();
+    for name in ["old", "recent", "held", "shared"] {
+        let guard = client.mutex(name).lock().await.unwrap();
+        tokens.push(guard.token());
+        guard.finish().await.unwrap();
+    }
+    let held = client.mutex("held").lock().await.unwrap();
+    let shared = client.rwlock("shared").read().await.unwrap();
+    server.sql("update cotter_lock set since = now() - interval '2 days' where name <> 'recent'");
+    server.sql(statement);
+    assert_eq!(
+        server.sql("select string_agg(name, ' ' order by name) from cotter_lock"),
+        "held recent shared"
+    );
+    let again = client.mutex("old").lock().await.unwrap();
+    assert!(again.token() > tokens[0]);
+    again.finish().await.unwrap();
+    held.finish().await.unwrap();
+    shared.finish().await.unwrap();
+}
+
 /// Two prefixes, or two schemas, are two sets of locks.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]

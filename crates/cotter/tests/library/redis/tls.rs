@@ -1,52 +1,13 @@
 //! `rediss://`, with certificates made for the test.
 
 use super::setup::{client, eventually, queued};
+use crate::authority::Authority;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::{Redis, free_port};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-use tempfile::TempDir;
 
 const TTL: Duration = Duration::from_secs(10);
-
-/// Files of an authority, and of what it has signed.
-struct Authority {
-    folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-        Self { folder, issuer: Issuer::new(params, key) }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn ca(&self) -> String {
-        format!("ca={}", self.file("ca.pem").display())
-    }
-
-    /// Certificate and key for somebody of this name.
-    fn signs(&self, name: &str) -> [PathBuf; 2] {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        let cert = params.signed_by(&key, &self.issuer).unwrap();
-        let files = ["pem", "key"].map(|kind| self.file(&format!("{name}.{kind}")));
-        for (file, text) in files.iter().zip([cert.pem(), key.serialize_pem()]) {
-            std::fs::write(file, text).unwrap();
-        }
-        files
-    }
-}
 
 struct Secure {
     server: Redis,

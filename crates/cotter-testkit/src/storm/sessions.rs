@@ -1,0 +1,71 @@
+//! A database whose sessions are ended, one or all at a time, and which crashes and comes back.
+
+use crate::processes::{Outcome, Trouble};
+use crate::servers::Postgres;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::io;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// The plan, and how much of it came true.
+#[derive(Debug)]
+pub struct Sessions {
+    server: Postgres,
+    rng: StdRng,
+    next: Instant,
+    planned: usize,
+    confirmed: usize,
+}
+
+const EVERY: Range<u64> = 600..1_500;
+/// This part of what is done is done to all sessions at once.
+const ALL: f64 = 0.15;
+/// In this part the whole server crashes.
+const CRASHES: f64 = 0.05;
+
+impl Sessions {
+    /// Begins.
+    ///
+    /// # Panics
+    /// When the server does not start.
+    pub fn begin(seed: u64) -> Self {
+        let server = Postgres::start();
+        server.migrate("");
+        let mut rng = StdRng::seed_from_u64(seed);
+        let next = Instant::now() + pause(&mut rng);
+        Self { server, rng, next, planned: 0, confirmed: 0 }
+    }
+
+    /// The URL of the server.
+    pub fn url(&self, options: &str) -> String {
+        self.server.url(options)
+    }
+}
+
+impl Trouble for Sessions {
+    fn step(&mut self) -> io::Result<()> {
+        if Instant::now() < self.next {
+            return Ok(());
+        }
+        self.planned += 1;
+        if self.rng.random_bool(CRASHES) {
+            self.server.restart();
+            self.confirmed += 1;
+        } else if self.rng.random_bool(ALL) {
+            self.confirmed += usize::from(self.server.end_sessions() > 0);
+        } else {
+            self.confirmed += usize::from(self.server.end_one_session());
+        }
+        self.next = Instant::now() + pause(&mut self.rng);
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<Outcome> {
+        Ok(Outcome { planned: self.planned, confirmed: self.confirmed, violations: Vec::new() })
+    }
+}
+
+fn pause(rng: &mut StdRng) -> Duration {
+    Duration::from_millis(rng.random_range(EVERY))
+}

@@ -1,0 +1,107 @@
+//! The rules that a run may break unnoticed, each provoked.
+
+use super::setup::{backend, claim, client, eventually, queued, take};
+use cotter::backend::{Backend, Extension, Grant, Leave, Release, Until};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::{Postgres, Proxy};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// The clock of the database stands in for a row that somebody has deleted, or that a restored backup does not have.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn tokens_rise_over_a_lost_row() {
+    let server = Postgres::migrated();
+    let one = backend(&server.url("")).await;
+    let mut last = 0;
+    for _ in 0..5 {
+        let first = claim("lost row", TTL);
+        let grant = take(&one, &first).await;
+        demand(grant.number > last, Kind::RepeatedToken, format!("{} after {last}", grant.number));
+        last = grant.number;
+        one.release(&first, Leave::used(1)).await.unwrap();
+        server.sql("delete from cotter_lock where name = 'lost row'");
+    }
+}
+
+/// A request that is still on its way when its claim is released takes the lock for nobody.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_request_that_arrives_after_its_release_is_undone() {
+    let server = Postgres::migrated();
+    let proxy = Proxy::start(server.port());
+    let one = backend(&proxy.postgres_url("timeout=300ms")).await;
+    let late = claim("late", TTL);
+    let kept = proxy.keep_request(b"_acquire_v1");
+    let error = one.acquire(&late, Until::Now).await.unwrap_err();
+    assert!(kept.is_caught() && error.outcome_unknown(), "{error}");
+    let released = one.release(&late, Leave::default()).await.unwrap();
+    let unsettled = matches!(released, Release::Unsettled { .. });
+    demand(
+        unsettled,
+        Kind::LeftBehind,
+        format!("the request is still on its way, and the release says {released:?}"),
+    );
+    kept.let_go();
+    let held =
+        || server.sql("select count(*) from cotter_lock where name = 'late' and claim is not null") == "1";
+    eventually("it arrives", held).await;
+    one.release(&late, Leave::default()).await.unwrap();
+    assert!(!held());
+}
+
+/// Whoever gives up makes room for those behind it, at once.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_release_wakes_the_next() {
+    let server = Postgres::migrated();
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    for _ in 0..5 {
+        let guard = one.mutex("wake").lock().await.unwrap();
+        let mutex = other.mutex("wake");
+        let waiting = tokio::spawn(async move { mutex.lock().await.unwrap() });
+        eventually("it waits", || queued(&server, "wake") == 1).await;
+        // It has asked again after its subscription was opened.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let start = Instant::now();
+        guard.finish().await.unwrap();
+        let next = waiting.await.unwrap();
+        let took = start.elapsed();
+        demand(took < Duration::from_millis(700), Kind::SlowHandOver, format!("woken after {took:?}"));
+        next.finish().await.unwrap();
+    }
+}
+
+/// Two batches with the same names in different orders never wait for each other.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn batches_in_different_orders_do_not_deadlock() {
+    let server = Postgres::migrated();
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let mut grants = Vec::new();
+    for i in 0..40 {
+        grants.push(take(&one, &claim(&format!("name {i}"), TTL)).await);
+    }
+    let extend = |by: Arc<dyn Backend>, grants: Vec<Grant>| {
+        tokio::spawn(async move {
+            for _ in 0..60 {
+                for answer in by.extend(&grants.iter().collect::<Vec<_>>(), TTL).await {
+                    let extended = matches!(answer, Ok(Extension::Extended { .. }));
+                    demand(extended, Kind::NeedlessLoss, format!("{answer:?}"));
+                }
+            }
+        })
+    };
+    let backwards = grants.iter().rev().cloned().collect();
+    let tasks = [extend(one.clone(), grants.clone()), extend(other, backwards)];
+    for task in tasks {
+        if let Err(panicked) = task.await {
+            std::panic::resume_unwind(panicked.into_panic());
+        }
+    }
+    for grant in &grants {
+        one.release(&grant.claim, Leave::used(1)).await.unwrap();
+    }
+}
