@@ -4,11 +4,11 @@ use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::Injections;
-use cotter_testkit::sized;
 use cotter_testkit::storm::Members;
+use cotter_testkit::{Usage, sized};
 use std::time::Duration;
 
-/// Six processes with leases of 2 s; one of them is stopped every second, for up to twice its lease, now and then one is
+/// Six processes with leases of 2 s, on mutexes, a name with readers, and a semaphore; one of them is stopped every second, for up to twice its lease, now and then one is
 /// killed. One member after the other is stopped, for up to twice a lease, or killed: in most cases the leader.
 #[test]
 #[ignore = "needs etcd"]
@@ -17,6 +17,8 @@ fn members_and_processes_in_trouble() {
     let (_place, mut run) = on(&members.url("timeout=700ms&connect_timeout=700ms"));
     run.processes = 6;
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
+    let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });
+    run.orders.usages = vec![Usage::Mutex, Usage::Mutex, Usage::Mutex, Usage::Mutex, readers, permits];
     run.orders.tasks = 6;
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
