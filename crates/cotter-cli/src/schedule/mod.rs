@@ -36,7 +36,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Start it with the same file on as many hosts as you like: each slot of a job is run by one of them. Every job is a
 /// command that runs as with `cotter run`, under the lock GROUP/JOB. In addition to COTTER_NAME, COTTER_TOKEN and
-/// COTTER_URL, its environment has COTTER_SLOT (the scheduled instant, in RFC 3339) and COTTER_ATTEMPT.
+/// COTTER_URL, its environment has COTTER_SLOT (the scheduled instant, in RFC 3339), COTTER_ATTEMPT, and COTTER_ARG_… for the
+/// arguments of `cotter jobs trigger`.
 ///
 /// On TERM or INT it waits for running commands, stops those that are left after the `grace` period of the file, and
 /// exits; a second signal kills them. On HUP it reads the file again: running commands continue, and if the file has

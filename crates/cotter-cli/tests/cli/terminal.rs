@@ -57,6 +57,28 @@ fn the_waiting_line_is_kept_up_to_date_and_cleared() {
     assert!(!text.contains('\n') || text.find('\n') > text.find("ran"), "in place: {text:?}");
 }
 
+#[test]
+fn a_table_that_is_too_wide_for_the_terminal_is_printed_in_paragraphs() {
+    let env = TestEnv::new();
+    let (_holder, _) = env.hold(&[], "a-lock");
+    let listed = |columns: u16| {
+        let (mut shown, screen) = terminal(columns);
+        let mut command = env.cotter(["list"]);
+        let mut child = command.env("TERM", "xterm").stdout(Stdio::from(screen)).spawn().unwrap();
+        drop(command);
+        let mut text = String::new();
+        read_until(&mut shown, &mut text, "a-lock", 1);
+        read_until(&mut shown, &mut text, "\n", 2);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        text
+    };
+    let wide = listed(200);
+    let head = wide.lines().next().unwrap();
+    assert!(head.starts_with("NAME") && head.contains("TOKEN") && !head.contains("a-lock"), "{wide:?}");
+    let narrow = listed(40);
+    assert!(narrow.starts_with("NAME") && narrow.lines().next().unwrap().ends_with("a-lock"), "{narrow:?}");
+}
+
 /// What is done in silence elsewhere.
 #[test]
 fn people_are_told_what_came_of_it() {
