@@ -22,7 +22,7 @@ pub(crate) fn boot_nanos() -> u64 {
 }
 
 /// Not known here.
-#[cfg(feature = "sqlite")]
+#[cfg(all(feature = "sqlite", unix))]
 pub(crate) fn boot_id() -> Option<String> {
     None
 }
