@@ -11,6 +11,7 @@
 //! | [`replica`] | the program of one scheduler process |
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
+//! | [`simulation`] | locks in virtual time, decided by one seed |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
 
 mod actor;
@@ -28,6 +29,7 @@ pub mod replica;
 pub mod resource;
 pub mod servers;
 pub mod sessions;
+pub mod simulation;
 pub mod skewed;
 pub mod storm;
 

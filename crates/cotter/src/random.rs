@@ -9,7 +9,7 @@ use std::cell::RefCell;
 const KEPT: usize = 16;
 
 thread_local! {
-    static STOCK: RefCell<Stock> = const { RefCell::new(Stock { numbers: [0; KEPT], left: 0, process: 0 }) };
+    static STOCK: RefCell<Stock> = const { RefCell::new(Stock { numbers: [0; KEPT], left: 0, process: 0, seed: None }) };
 }
 
 #[derive(Debug)]
@@ -18,10 +18,15 @@ struct Stock {
     left: usize,
     /// A forked child has a copy of what its parent kept, and must not use the same numbers.
     process: u32,
+    /// Where a simulation is, whose numbers are not random.
+    seed: Option<u64>,
 }
 
 impl Stock {
     fn take(&mut self, process: u32) -> u128 {
+        if let Some(seed) = &mut self.seed {
+            return u128::from(next(seed)) << 64 | u128::from(next(seed));
+        }
         if self.left == 0 || self.process != process {
             let mut bytes = [0; KEPT * 16];
             getrandom::fill(&mut bytes).expect("the system has random numbers");
@@ -33,6 +38,20 @@ impl Stock {
         self.left -= 1;
         self.numbers[self.left]
     }
+}
+
+/// The next number of a sequence (splitmix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// From now on, this thread draws the numbers that follow from the seed; random ones again after `None`.
+#[cfg(feature = "conformance")]
+pub(crate) fn repeat(seed: Option<u64>) {
+    STOCK.with_borrow_mut(|stock| stock.seed = seed);
 }
 
 /// 128 random bits.
@@ -62,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_the_parent_kept_is_not_used_in_a_fork() {
-        let mut stock = Stock { numbers: [0; KEPT], left: 0, process: 0 };
+        let mut stock = Stock { numbers: [0; KEPT], left: 0, process: 0, seed: None };
         stock.take(1);
         let kept: HashSet<u128> = stock.numbers.into_iter().collect();
         assert!((0..KEPT).all(|_| !kept.contains(&stock.take(2))));

@@ -7,6 +7,7 @@
 //! | `faults`, `random` | `memory` behind a faulty wrapper: fault by fault, and at random |
 //! | `tokens`, `waiters` | tokens and the queue, where nothing fails |
 //! | `permits` | semaphores on `memory` and `file:`, and a change of the limit in a rolling deployment |
+//! | `quorum` | a majority of stores in memory |
 //! | `sleepers` | tasks that stop polling, and stores that stop answering |
 //! | `sessions` | stores whose grants live with a session |
 //! | `latches`, `elections` | latches whose answers are lost; leaders that are cut off |
@@ -22,6 +23,7 @@ mod faults;
 mod file_faults;
 mod latches;
 mod permits;
+mod quorum;
 mod random;
 mod redis_rules;
 mod sessions;

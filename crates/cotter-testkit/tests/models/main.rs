@@ -1,4 +1,4 @@
-//! The Redis queue protocol, checked: with every rule in force no path breaks a promise, and for
+//! The Redis queue protocol, and in `quorum` the quorum, checked: with every rule in force no path breaks a promise, and for
 //! each rule left out the checker finds a path that does.
 
 mod bounds;
@@ -9,6 +9,7 @@ mod kept;
 mod limits;
 mod model;
 mod process;
+mod quorum;
 mod reached;
 mod rules;
 mod server;

@@ -55,6 +55,7 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
         }
         let next = last.min(clock.now() + attempt.period());
         tokio::select! {
+            biased;
             () = hint => {}
             () = clock.sleep_until(next) => {}
         }

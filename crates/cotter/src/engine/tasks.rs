@@ -25,6 +25,7 @@ impl Tasks {
     pub(crate) async fn finish(&self, clock: &Arc<dyn Clock>, end: Moment) {
         let mut running = std::mem::take(&mut *self.running());
         tokio::select! {
+            biased;
             () = async { while running.join_next().await.is_some() {} } => {}
             () = clock.sleep_until(end) => {}
         }

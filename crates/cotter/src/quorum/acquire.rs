@@ -106,7 +106,7 @@ impl Quorum {
         let ballot = |seat| if seats.contains(&seat) { Ballot::Sent } else { Ballot::Empty };
         let ballots = (0..self.seats.len()).map(ballot).collect();
         let ends = as_of + claim.ttl;
-        self.shared.rounds.begin(claim.id, Round { claim: round.clone(), ballots, ends, won: None });
+        self.shared.rounds.begin(claim.id, Round { claim: round.clone(), ballots, ends, won: None, used: 0 });
     }
 
     /// Phase 1. When a majority has granted, the others have as long again: a bare majority survives the loss of none.

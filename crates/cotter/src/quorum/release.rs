@@ -21,9 +21,8 @@ pub(super) struct Undone {
 impl Quorum {
     /// Releases an attempt wherever it was sent. Members that are known to be silent are told, but not waited for.
     pub(super) async fn undo(&self, id: ClaimId, round: &Claim, leave: Leave) -> Undone {
-        let Some((seats, ends)) = self.shared.rounds.with(id, round.id, |r| (r.asked(), r.ends)) else {
-            return Undone::default();
-        };
+        let begun = self.shared.rounds.with(id, round.id, |r| (r.asked(), r.ends, r.leave(leave)));
+        let Some((seats, ends, leave)) = begun else { return Undone::default() };
         let release = |_, backend: Arc<dyn Backend>| async move { backend.release(round, leave).await };
         let heard = |answers: &[Option<Result<Release>>]| {
             let silent = |seat: &usize| !self.seats.is_awake(*seat);
@@ -72,6 +71,14 @@ impl Quorum {
             return Err(error.with_outcome_unknown().with_name(&round.claim.name));
         }
         Ok(if undone.freed + undone.evicted >= majority { Release::Evicted } else { Release::NotHeld })
+    }
+}
+
+impl Round {
+    /// How to leave it: whoever has won may have used the first token.
+    fn leave(&mut self, leave: Leave) -> Leave {
+        self.used = self.used.max(leave.used).max(u16::from(self.won.is_some()));
+        Leave { used: self.used, ..leave }
     }
 }
 

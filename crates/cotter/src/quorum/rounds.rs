@@ -24,6 +24,9 @@ pub(super) struct Round {
     pub(super) ends: Moment,
     /// The first token and the turns that a majority stands by, as soon as one does.
     pub(super) won: Option<(u64, u16)>,
+    /// The turns that were used, as far as is known. A release that is repeated does not say it again, and a member that
+    /// took back a token that was used would give it once more.
+    pub(super) used: u16,
 }
 
 /// What a member may have of an attempt.

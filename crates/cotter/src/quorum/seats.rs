@@ -126,6 +126,7 @@ impl Seats {
                 }
             };
             tokio::select! {
+                biased;
                 answer = probing => shared.health[seat.number].set(answer.is_err()),
                 () = host.clock().sleep_until(host.clock().now() + PATIENCE) => {}
             }

@@ -99,6 +99,7 @@ impl Agenda {
             let earlier = this.earlier.clone();
             drop(this);
             tokio::select! {
+                biased;
                 () = sleep => {}
                 () = earlier.notified() => {}
             }

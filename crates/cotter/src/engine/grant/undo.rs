@@ -51,6 +51,7 @@ impl Background {
             // The count is decremented by a task that may be dropped with its runtime, so check periodically.
             let step = end.min(clock.now() + BACKGROUND_LOOK);
             tokio::select! {
+                biased;
                 () = done => {}
                 () = clock.sleep_until(step) => {}
             }
@@ -151,6 +152,7 @@ async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
         let mut hurried = false;
         loop {
             tokio::select! {
+                biased;
                 () = clock.sleep_until(at) => break,
                 // Additional to the scheduled releases: a request that lands late is undone by those still to come.
                 () = core.background.hurry.notified(), if !hurried => hurried = true,

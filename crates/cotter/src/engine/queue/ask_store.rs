@@ -319,6 +319,7 @@ impl Server {
         let mut sleep = self.core.clock().sleep_until(self.core.now() + self.pauses.pause());
         loop {
             tokio::select! {
+                biased;
                 () = &mut sleep => return,
                 () = self.line.changed.notified() => {}
                 () = self.core.closing() => {}

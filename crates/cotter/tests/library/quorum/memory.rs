@@ -4,6 +4,7 @@ use super::setup::{Members, PREFIX, acquire, attempt, release};
 use cotter::ErrorKind;
 use cotter::backend::Backend;
 use cotter_testkit::bare::{claim, enlist};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ async fn a_member_that_is_restored_from_a_copy_repeats_no_token() {
     members.part(2, false);
     let other = members.client().await.unwrap();
     let next = acquire(&other, "a").await;
-    assert!(next.number > last, "{} after {last}", next.number);
+    demand(next.number > last, Kind::TokenOrder, format!("{} after {last}", next.number));
 }
 
 #[tokio::test]

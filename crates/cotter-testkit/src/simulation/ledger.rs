@@ -1,0 +1,118 @@
+//! Who holds what, and what is wrong with it.
+
+use super::world::EPOCH;
+use crate::history::{Kind, Violation, violation};
+use cotter::{Guard, Mode};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// Everything that happened, and who believes to hold what.
+#[derive(Debug)]
+pub struct Ledger {
+    origin: Instant,
+    names: BTreeMap<&'static str, State>,
+    next: u64,
+    /// What happened, a line each.
+    pub history: Vec<String>,
+    /// What was wrong with it.
+    pub violations: Vec<Violation>,
+    /// Locks that were held.
+    pub cycles: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    held: Vec<Held>,
+    /// The largest token of a holder that believed in it, and of one with the name for itself.
+    largest: u64,
+    largest_exclusive: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    id: u64,
+    mode: Mode,
+    guard: Arc<Guard>,
+    /// Somebody else has held it since, who could not have if this one did.
+    passed: bool,
+}
+
+impl Ledger {
+    pub(super) fn new() -> Self {
+        Self {
+            origin: Instant::now(),
+            names: BTreeMap::new(),
+            next: 0,
+            history: Vec::new(),
+            violations: Vec::new(),
+            cycles: 0,
+        }
+    }
+
+    /// Writes a line.
+    pub(super) fn write(&mut self, who: &str, what: &str) {
+        let at = self.origin.elapsed();
+        self.history.push(format!("{:>10.3} {who} {what}", at.as_secs_f64() * 1e3));
+    }
+
+    /// Somebody has got a guard. Returns the number of the hold.
+    pub(super) fn acquired(&mut self, who: &str, name: &'static str, mode: Mode, guard: Arc<Guard>) -> u64 {
+        // Counted from the beginning of all runs, so that it is short.
+        let token = guard.token().get();
+        let short = token as i128 - EPOCH.as_micros() as i128;
+        self.write(who, &format!("{name} {mode:?} {short}"));
+        self.cycles += 1;
+        self.next += 1;
+        let (id, valid) = (self.next, guard.is_valid());
+        let state = self.names.entry(name).or_default();
+        if valid {
+            for other in state.held.iter_mut().filter(|other| excludes(other.mode, mode)) {
+                other.passed = true;
+                if other.guard.is_valid() {
+                    let theirs = other.guard.token();
+                    let text = format!("{who} holds {name} with {token} beside the holder of {theirs}");
+                    self.violations.push(violation(Kind::Overlap, text));
+                }
+            }
+            let before = if mode == Mode::Exclusive { state.largest } else { state.largest_exclusive };
+            let kind = if token == before { Kind::RepeatedToken } else { Kind::TokenOrder };
+            if token <= before {
+                let text = format!("{who} has {token} for {name} after {before}");
+                self.violations.push(violation(kind, text));
+            }
+            state.largest = state.largest.max(token);
+            if mode == Mode::Exclusive {
+                state.largest_exclusive = state.largest_exclusive.max(token);
+            }
+        }
+        state.held.push(Held { id, mode, guard, passed: false });
+        id
+    }
+
+    /// Takes a hold out of the ledger, before its release.
+    pub(super) fn releasing(&mut self, who: &str, name: &'static str, id: u64) {
+        let state = self.names.entry(name).or_default();
+        let at = state.held.iter().position(|h| h.id == id).expect("it is held");
+        let held = state.held.swap_remove(at);
+        let valid = held.guard.is_valid();
+        if valid && held.passed {
+            let text = format!("{who} believes to hold {name} again, after others have held it");
+            self.violations.push(violation(Kind::UsedAfterLoss, text));
+        }
+        self.write(who, &format!("{name} {}", if valid { "releases" } else { "has lost it" }));
+    }
+
+    pub(super) fn wrong(&mut self, kind: Kind, text: String) {
+        self.violations.push(violation(kind, text));
+    }
+
+    /// The time of the run.
+    pub(super) fn elapsed(&self) -> std::time::Duration {
+        self.origin.elapsed()
+    }
+}
+
+fn excludes(one: Mode, other: Mode) -> bool {
+    one == Mode::Exclusive || other == Mode::Exclusive
+}

@@ -1,0 +1,21 @@
+//! Locks in virtual time: the real engine and the real quorum over stores in memory, behind links that fail, all of it decided
+//! by one seed.
+//!
+//! A run of minutes takes milliseconds, and a seed that fails fails again: `scripts/simulate --seed N` prints its history.
+//! With one member the store is that member itself, as any store with leases.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `plan` | what a seed decides |
+//! | `world` | members, their clocks, and the links to them |
+//! | `ledger` | who holds what, and what is wrong with it |
+//! | `run` | tasks of several processes, and how they end |
+
+mod ledger;
+mod plan;
+mod run;
+mod world;
+
+pub use ledger::Ledger;
+pub use plan::Plan;
+pub use run::{Outcome, simulate};

@@ -1,0 +1,67 @@
+//! What a seed decides.
+
+use crate::faulty;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::time::Duration;
+
+/// What a seed decides before the run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// The members; one is no quorum, but a store with leases.
+    pub members: usize,
+    /// How often a request of any link goes wrong.
+    pub links: faulty::Plan,
+    /// What goes wrong at a certain time, in order.
+    pub trouble: Vec<Trouble>,
+    /// How far the clock of each member is ahead.
+    pub ahead: Vec<Duration>,
+}
+
+/// A link that carries nothing for a while, after a pause.
+#[derive(Debug, Clone, Copy)]
+pub struct Trouble {
+    /// The pause before it.
+    pub after: Duration,
+    /// How long it lasts.
+    pub lasts: Duration,
+    /// The member that is cut off.
+    pub member: usize,
+    /// From this process, or from all.
+    pub process: Option<usize>,
+}
+
+/// Processes that have nothing in common but the members.
+pub(super) const PROCESSES: usize = 3;
+/// The faults of a run at least, apart from requests that go wrong by themselves.
+pub(super) const TROUBLE: usize = 12;
+
+impl Plan {
+    /// The plan of a seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let members = [1, 3, 3, 3, 5][rng.random_range(0..5)];
+        let millis =
+            |rng: &mut StdRng, range: std::ops::Range<u64>| Duration::from_millis(rng.random_range(range));
+        let links = faulty::Plan {
+            before: millis(&mut rng, 0..6),
+            after: millis(&mut rng, 0..6),
+            lost_replies: rng.random_range(0.0..0.03),
+            late_requests: rng.random_range(0.0..0.02),
+            refused: rng.random_range(0.0..0.02),
+            ..faulty::Plan::default()
+        };
+        let trouble = (0..TROUBLE).map(|_| Trouble {
+            after: millis(&mut rng, 10..250),
+            lasts: millis(&mut rng, 20..900),
+            member: rng.random_range(0..members),
+            process: [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)],
+        });
+        let trouble = trouble.collect();
+        let ahead = (0..members).map(|_| millis(&mut rng, 0..2_000)).collect();
+        Self { seed, members, links, trouble, ahead }
+    }
+}

@@ -1,0 +1,200 @@
+//! Tasks of several processes, and how they end.
+
+use super::ledger::Ledger;
+use super::plan::{PROCESSES, Plan};
+use super::world::World;
+use crate::faulty::{self, Counts};
+use crate::history::{Kind, Violation};
+use cotter::{Client, Guard, Lease, Mode, Result};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was wrong.
+    pub violations: Vec<Violation>,
+    /// What happened, a line each.
+    pub history: Vec<String>,
+    /// Locks that were held.
+    pub cycles: usize,
+    /// Requests that went wrong.
+    pub counts: Counts,
+    /// Links that were cut.
+    pub cuts: usize,
+    /// The time that passed in the run.
+    pub simulated: Duration,
+}
+
+const TTL: Duration = Duration::from_millis(300);
+const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
+const TASKS: usize = 2;
+/// A run goes on until so many locks were held.
+const CYCLES: usize = 200;
+/// A run that needs more than this has not worked.
+const LONGEST: Duration = Duration::from_secs(600);
+/// When nothing goes wrong any more, every lock is free within this time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs what a seed decides.
+///
+/// # Panics
+/// When the runtime cannot be made.
+#[must_use]
+pub fn simulate(seed: u64) -> Outcome {
+    cotter::conformance::repeat_random(Some(seed));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let outcome = runtime.expect("a runtime").block_on(run(&Plan::of(seed)));
+    cotter::conformance::repeat_random(None);
+    outcome
+}
+
+type Shared = Arc<Mutex<Ledger>>;
+
+fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn run(plan: &Plan) -> Outcome {
+    let (world, ledger) = (World::of(plan), Arc::new(Mutex::new(Ledger::new())));
+    let mut clients = Vec::new();
+    for process in 0..PROCESSES {
+        let builder = || Client::builder().lease(Lease::renewed(TTL)).label(format!("p{process}"));
+        // A store that cannot be reached at the start is tried again.
+        let client = loop {
+            if let Ok(client) = world.client(process, builder()).await {
+                break client;
+            }
+        };
+        clients.push(client);
+    }
+    let mut tasks = JoinSet::new();
+    for (process, client) in clients.iter().enumerate() {
+        for task in 0..TASKS {
+            let rng = StdRng::seed_from_u64(plan.seed ^ (process * TASKS + task) as u64);
+            let who = format!("p{process}.{task}");
+            tasks.spawn(Task { who, client: client.clone(), ledger: ledger.clone(), rng }.run());
+        }
+    }
+    let cuts = trouble(plan, &world, &ledger).await;
+    while tasks.join_next().await.is_some() {}
+    for faults in world.all_links() {
+        faults.set(faulty::Plan::default());
+    }
+    let counts = world.counts();
+    everything_is_free(&clients, &ledger).await;
+    for client in clients {
+        if let Err(e) = client.close(PATIENCE).await {
+            lock(&ledger).wrong(Kind::LeftBehind, format!("a client could not be closed: {e}"));
+        }
+    }
+    let mut ledger = lock(&ledger);
+    Outcome {
+        violations: std::mem::take(&mut ledger.violations),
+        history: std::mem::take(&mut ledger.history),
+        cycles: ledger.cycles,
+        counts,
+        cuts,
+        simulated: ledger.elapsed(),
+    }
+}
+
+/// Cuts links, one after the other.
+async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> usize {
+    let down = faulty::Plan { down: true, ..plan.links };
+    for trouble in &plan.trouble {
+        tokio::time::sleep(trouble.after).await;
+        let from = trouble.process.map_or("all".to_owned(), |p| format!("p{p}"));
+        lock(ledger).write("--", &format!("member {} is cut off from {from}", trouble.member));
+        world.links(trouble.member, trouble.process).for_each(|link| link.set(down));
+        tokio::time::sleep(trouble.lasts).await;
+        world.links(trouble.member, trouble.process).for_each(|link| link.set(plan.links));
+    }
+    plan.trouble.len()
+}
+
+async fn everything_is_free(clients: &[Client], ledger: &Shared) {
+    for (name, _) in NAMES {
+        for (process, client) in clients.iter().enumerate() {
+            match client.mutex(name).try_lock_for(PATIENCE).await {
+                Ok(Some(guard)) => drop(guard.release().await),
+                other => {
+                    let text = format!("p{process} does not get {name} when all is well again: {other:?}");
+                    lock(ledger).wrong(Kind::StuckWaiter, text);
+                }
+            }
+        }
+    }
+}
+
+struct Task {
+    who: String,
+    client: Client,
+    ledger: Shared,
+    rng: StdRng,
+}
+
+impl Task {
+    async fn run(mut self) {
+        loop {
+            {
+                let ledger = lock(&self.ledger);
+                if ledger.cycles >= CYCLES || ledger.elapsed() > LONGEST {
+                    return;
+                }
+            }
+            let (name, writers) = NAMES[self.rng.random_range(0..NAMES.len())];
+            let mode = if self.rng.random_bool(writers) { Mode::Exclusive } else { Mode::Shared };
+            match self.get(name, mode).await {
+                Ok(Some(guard)) => self.hold(name, mode, guard).await,
+                Ok(None) => self.pause(5).await,
+                Err(e) => {
+                    let what = format!("{name} {:?}", e.kind());
+                    lock(&self.ledger).write(&self.who, &what);
+                    self.pause(20).await;
+                }
+            }
+        }
+    }
+
+    async fn pause(&mut self, most: u64) {
+        tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..=most))).await;
+    }
+
+    async fn get(&mut self, name: &str, mode: Mode) -> Result<Option<Guard>> {
+        let wait = Duration::from_millis(self.rng.random_range(1..200));
+        let (way, exclusive) = (self.rng.random_range(0..8), mode == Mode::Exclusive);
+        let (mutex, readers) = (self.client.mutex(name), self.client.rwlock(name));
+        match way {
+            0 if exclusive => mutex.try_lock().await,
+            0 => Ok(readers.try_read().await?.map(Guard::from)),
+            1..4 if exclusive => mutex.try_lock_for(wait).await,
+            1..4 => Ok(readers.try_read_for(wait).await?.map(Guard::from)),
+            // Whoever loses patience drops the future where it stands.
+            _ => {
+                let patience = if way == 4 { wait / 10 } else { wait * 10 };
+                let asking = async {
+                    if exclusive { mutex.lock().await } else { readers.read().await.map(Guard::from) }
+                };
+                tokio::time::timeout(patience, asking).await.ok().transpose()
+            }
+        }
+    }
+
+    /// Mostly for a moment; sometimes for longer than the lease, which is renewed.
+    async fn hold(&mut self, name: &'static str, mode: Mode, guard: Guard) {
+        let guard = Arc::new(guard);
+        let id = lock(&self.ledger).acquired(&self.who, name, mode, guard.clone());
+        let most = if self.rng.random_bool(0.05) { 1_200 } else { 6 };
+        self.pause(most).await;
+        lock(&self.ledger).releasing(&self.who, name, id);
+        let guard = Arc::into_inner(guard).expect("the ledger has given it back");
+        match self.rng.random_range(0..4) {
+            0 => drop(guard),
+            _ => drop(guard.release().await),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A quorum of stores in memory, fault by fault.
+
+use cotter::backend::{Backend, Claim, Connect, Found, Grant, Host, Leave, Until};
+use cotter::{Mode, Name, memory, quorum};
+use cotter_testkit::bare::clock;
+use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::history::{Kind, demand};
+use std::sync::Arc;
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(20);
+
+/// Three members behind links that can be cut.
+struct World {
+    members: Vec<memory::Store>,
+    links: Vec<Faults>,
+}
+
+impl World {
+    fn new() -> Self {
+        let members = (0..3).map(|_| memory::Store::new()).collect();
+        Self { members, links: (0..3).map(Faults::seeded).collect() }
+    }
+
+    async fn client(&self) -> Arc<dyn Backend> {
+        let seats = self.members.iter().zip(&self.links).map(|(m, link)| Faulty::new(m.clone(), link));
+        let store = quorum::Store::new(seats).unwrap();
+        store.connect(&Host::without_engine(clock())).await.unwrap()
+    }
+
+    fn cut(&self, member: usize, down: bool) {
+        self.links[member].set(Plan { down, ..Plan::default() });
+    }
+}
+
+fn claim() -> Claim {
+    Claim::new(Name::new("a").unwrap(), Mode::Exclusive, TTL)
+}
+
+/// Members that were silent are asked again after a while, so it may take some attempts.
+async fn acquire(backend: &Arc<dyn Backend>) -> Grant {
+    let until = Until::Moment(clock().now() + TTL);
+    backend.acquire(&claim(), until).await.unwrap().granted().expect("it is free")
+}
+
+async fn release(backend: &Arc<dyn Backend>, grant: &Grant) {
+    let released = backend.release(&grant.claim, Leave::used(1)).await.unwrap();
+    assert_eq!(released.found(), Found::Held);
+}
+
+/// A member that was cut off counts from where it was; the others have gone on without it.
+#[tokio::test]
+async fn a_member_that_lags_gives_no_smaller_token() {
+    let (world, mut last) = (World::new(), 0);
+    let client = world.client().await;
+    for round in 0..9 {
+        let lagging = round / 3;
+        world.cut(lagging, true);
+        let grant = acquire(&client).await;
+        let text = format!("{} after {last} without member {lagging}", grant.number);
+        demand(grant.number > last, Kind::TokenOrder, text);
+        last = grant.number;
+        release(&client, &grant).await;
+        world.cut(lagging, false);
+    }
+}
+
+/// The engine repeats a release that was not answered, and does not know any more how many turns were used.
+#[tokio::test]
+async fn a_release_that_is_repeated_takes_no_used_token_back() {
+    let world = World::new();
+    let client = world.client().await;
+    let held = acquire(&client).await;
+    (1..3).for_each(|member| world.cut(member, true));
+    let error = client.release(&held.claim, Leave::used(1)).await.expect_err("a majority is silent");
+    assert!(error.outcome_unknown(), "{error}");
+    (1..3).for_each(|member| world.cut(member, false));
+    let _ = client.release(&held.claim, Leave::default()).await;
+    world.cut(0, true);
+    let next = acquire(&client).await;
+    let text = format!("{} was given twice", held.number);
+    demand(next.number != held.number, Kind::RepeatedToken, text);
+    demand(next.number > held.number, Kind::TokenOrder, format!("{} after {}", next.number, held.number));
+}

@@ -1,0 +1,106 @@
+//! The quorum, checked: with all rules in force no path breaks a promise, and for each rule left out the checker finds one
+//! that does.
+
+mod model;
+mod rules;
+
+use cotter_testkit::is_long;
+use model::World;
+use rules::{Promise, Rules};
+use stateright::{Checker, Model};
+use std::io::Write;
+
+/// Leases end at any moment: nobody is promised anything but tokens.
+fn tokens(rules: Rules) -> World {
+    World { rules, members: 3, attempts: vec![1, 1], restarts: 0, expiries: true }
+}
+
+/// Leases outlive the belief of their holders.
+fn exclusion(rules: Rules) -> World {
+    World { rules, members: 3, attempts: vec![1, 1], restarts: 0, expiries: false }
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Explores every path of so many steps, which are more than it takes to break a promise without one of the rules. At full
+/// length, it explores all paths.
+fn keeps(world: World, depth: usize) {
+    let name = format!("{world:?}");
+    let checker = match is_long() {
+        true => world.checker(),
+        false => world.checker().target_max_depth(depth),
+    };
+    let checker = checker.threads(2).spawn_bfs().join();
+    say(&format!("kept: {} states: {name}", checker.unique_state_count()));
+    for promise in [Promise::Exclusion, Promise::Tokens] {
+        if let Some(path) = checker.discovery(promise.name()) {
+            panic!("{} is broken under all rules: {name}\n{path}", promise.name());
+        }
+    }
+    assert!(checker.discovery("granted twice").is_some(), "nothing happened: {name}");
+}
+
+fn breaks(promise: Promise, world: World) {
+    let name = format!("{world:?}");
+    let found = std::collections::BTreeSet::from([promise.name()]);
+    let checker =
+        world.checker().threads(2).finish_when(stateright::HasDiscoveries::AnyOf(found)).spawn_bfs().join();
+    let path = checker.discovery(promise.name());
+    let path = path.unwrap_or_else(|| panic!("{} holds without the rule: {name}", promise.name()));
+    say(&format!("found: {} in {} steps: {name}", promise.name(), path.into_actions().len()));
+}
+
+#[test]
+fn tokens_are_unique_and_rise_whenever_leases_end() {
+    keeps(tokens(Rules::ALL), 15);
+    if is_long() {
+        keeps(World { attempts: vec![2, 1], ..tokens(Rules::ALL) }, 15);
+    }
+}
+
+#[test]
+fn nobody_holds_it_beside_another() {
+    keeps(exclusion(Rules::ALL), 15);
+    if is_long() {
+        keeps(World { attempts: vec![2, 1], ..exclusion(Rules::ALL) }, 15);
+    }
+}
+
+#[test]
+fn a_restart_breaks_neither() {
+    keeps(World { restarts: 1, ..exclusion(Rules::ALL) }, 12);
+}
+
+#[test]
+fn without_write_back() {
+    breaks(Promise::Tokens, tokens(Rules { write_back: false, ..Rules::ALL }));
+}
+
+#[test]
+fn a_counter_raised_for_somebody_else() {
+    breaks(Promise::Tokens, tokens(Rules { raise_only_ours: false, ..Rules::ALL }));
+}
+
+#[test]
+fn less_than_a_majority() {
+    breaks(Promise::Exclusion, exclusion(Rules { majority: false, ..Rules::ALL }));
+}
+
+#[test]
+fn a_restart_without_abstinence() {
+    breaks(Promise::Exclusion, World { restarts: 1, ..exclusion(Rules { abstinence: false, ..Rules::ALL }) });
+}
+
+#[test]
+fn counters_that_were_lost_in_a_restart() {
+    let rules = Rules { floor_after_abstinence: false, ..Rules::ALL };
+    breaks(Promise::Tokens, World { restarts: 1, ..exclusion(rules) });
+}
+
+#[test]
+fn one_claim_id_for_all_attempts() {
+    let rules = Rules { new_claim_per_attempt: false, ..Rules::ALL };
+    breaks(Promise::Exclusion, World { attempts: vec![2, 1], ..exclusion(rules) });
+}
