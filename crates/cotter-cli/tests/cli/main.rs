@@ -22,6 +22,7 @@ mod orphans;
 mod passwords;
 mod plays;
 mod programs;
+mod quorum;
 mod readme;
 mod reports;
 mod running;

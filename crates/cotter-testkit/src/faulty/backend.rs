@@ -235,6 +235,14 @@ impl Member for FaultyBackend {
         self.inner_member().freed(name)
     }
 
+    async fn dated(&self, name: &Name, key: &str) -> Result<Option<(Note, u64)>> {
+        self.pass(Call::Note, self.inner_member().dated(name, key)).await
+    }
+
+    async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()> {
+        self.pass(Call::Note, self.inner_member().mend(name, key, note, sequence)).await
+    }
+
     async fn identity(&self) -> Result<Option<String>> {
         self.pass(Call::Look, self.inner_member().identity()).await
     }

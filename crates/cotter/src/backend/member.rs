@@ -1,6 +1,6 @@
 //! What a quorum asks of each of its members.
 
-use super::{Claim, Grant};
+use super::{Claim, Grant, Note};
 use crate::{Name, Result};
 use async_trait::async_trait;
 use std::future::{self, Future};
@@ -40,6 +40,19 @@ pub trait Member: Send + Sync {
         let _ = name;
         Box::pin(future::pending())
     }
+
+    /// Loads a note with the sequence number of its writing.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn dated(&self, name: &Name, key: &str) -> Result<Option<(Note, u64)>>;
+
+    /// Writes a note that other members have, over a smaller (token, sequence) only, whoever holds the name. Does nothing if
+    /// this member has that note or a later one.
+    ///
+    /// # Errors
+    /// The member did not answer.
+    async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()>;
 
     /// Returns what identifies the server behind this connection since its start; `None` if nothing does. Two members with
     /// the same identity are one.

@@ -2,7 +2,7 @@
 
 use super::backend::Memory;
 use crate::backend::{Claim, Grant, Member, Vote};
-use crate::{Name, Result};
+use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +22,15 @@ impl Member for Memory {
     /// Hints are not told apart by name.
     fn freed(&self, _: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(self.shared.freed.clone().notified_owned())
+    }
+
+    async fn dated(&self, name: &Name, key: &str) -> Result<Option<(Note, u64)>> {
+        Ok(self.shared.notes.dated(&(name.clone(), key.into())))
+    }
+
+    async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()> {
+        self.shared.notes.write_newer((name.clone(), key.into()), &note.bytes, (note.token.get(), sequence));
+        Ok(())
     }
 
     async fn identity(&self) -> Result<Option<String>> {

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 /// The time after which a waiter that missed its hint checks again.
 const PERIOD: Duration = Duration::from_secs(5);
 
-type Key = (Name, String);
+pub(super) type Key = (Name, String);
 
 /// The notes of a store.
 #[derive(Debug, Default)]
@@ -33,6 +33,16 @@ struct Kept {
 impl NoteTable {
     fn load(&self, key: &Key) -> Option<Note> {
         self.lock().get(key).map(|k| k.note.clone())
+    }
+
+    /// The note with its sequence number.
+    pub(super) fn dated(&self, key: &Key) -> Option<(Note, u64)> {
+        self.lock().get(key).map(|k| (k.note.clone(), k.sequence))
+    }
+
+    /// Writes a note over one with a smaller pair of token and sequence number.
+    pub(super) fn write_newer(&self, key: Key, bytes: &[u8], by: (u64, u64)) -> Option<u64> {
+        self.write(key, bytes, by, |old| old.is_none_or(|k| by > (k.note.token.get(), k.sequence)))
     }
 
     /// Writes a note unless `may` refuses because of the present one. Returns the new revision.
@@ -72,8 +82,7 @@ impl Notes for Memory {
             return Ok(None);
         }
         let by = (at.token, at.sequence);
-        let newer = |old: Option<&Kept>| old.is_none_or(|k| by > (k.note.token.get(), k.sequence));
-        Ok(self.shared.notes.write((claim.name.clone(), at.key.into()), bytes, by, newer))
+        Ok(self.shared.notes.write_newer((claim.name.clone(), at.key.into()), bytes, by))
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {

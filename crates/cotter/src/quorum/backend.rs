@@ -7,7 +7,8 @@ use super::shortage::no_quorum;
 use crate::backend::pace::{Pace, Pauses};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Notes, Release,
+    Until,
 };
 use crate::join::First;
 use crate::{Error, Moment, Result};
@@ -37,6 +38,7 @@ impl Quorum {
             names: all(|c| c.names),
             distinct: all(|c| c.distinct),
             keep_for: all(|c| c.keep_for),
+            notes: all(|c| c.notes),
             records: all(|c| c.records),
             shared: all(|c| c.shared),
             per_runtime: !all(|c| !c.per_runtime),
@@ -215,6 +217,10 @@ impl Backend for Quorum {
 
     async fn close(&self) {
         self.seats.close().await;
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        self.info.capabilities.notes.then_some(self)
     }
 
     fn admin(&self) -> Option<&dyn Admin> {

@@ -13,12 +13,14 @@
 //! | `acquire` | one attempt at all members, in two phases |
 //! | `renewal` | extending grants, and asking members that are missing |
 //! | `release` | releasing at all members |
+//! | `notes` | notes by majority |
 //! | `admin` | listing, evicting, diagnosing |
 //! | `shortage` | the errors for too few votes |
 
 mod acquire;
 mod admin;
 mod backend;
+mod notes;
 mod release;
 mod renewal;
 mod rounds;

@@ -5,10 +5,11 @@ use super::backend::Native;
 use super::errors::{Sent, explain, unexpected};
 use super::live::Live;
 use super::names::marker;
+use super::notes::dated;
 use super::script::{self, Script};
 use super::state::{Answer, Block, digits, micros, text};
 use crate::backend::{Claim, Grant, Member, Vote};
-use crate::{Error, ErrorKind, Name, Result};
+use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
 use std::pin::Pin;
@@ -127,6 +128,20 @@ impl Member for Native {
             freed.await;
             drop(watched);
         })
+    }
+
+    async fn dated(&self, name: &Name, key: &str) -> Result<Option<(Note, u64)>> {
+        let mut cmd = redis::cmd("HMGET");
+        cmd.arg(self.keys.note(name, key)).arg("by").arg("revision").arg("bytes");
+        let (value, _) = self.link.query(&cmd).await.map_err(|e| e.with_name(name))?;
+        dated(value)
+    }
+
+    async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()> {
+        let by = [digits::<16>(note.token.get()), digits::<16>(sequence)];
+        let key = self.keys.note(name, key);
+        let answer = self.run(&script::NOTE_MEND, &[&key], &[&by[0], &by[1], &note.bytes]).await;
+        answer.map(drop).map_err(|e| e.with_name(name))
     }
 
     async fn identity(&self) -> Result<Option<String>> {

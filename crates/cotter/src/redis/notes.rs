@@ -24,7 +24,7 @@ impl Notes for Native {
         let mut cmd = redis::cmd("HMGET");
         cmd.arg(self.keys.note(name, key)).arg("by").arg("revision").arg("bytes");
         let (value, _) = self.link.query(&cmd).await.map_err(|e| e.with_name(name))?;
-        note(value)
+        Ok(dated(value)?.map(|(note, _)| note))
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
@@ -89,14 +89,15 @@ fn revision(answer: &str) -> Result<Option<u64>> {
     answer.parse().map(Some).map_err(|_| unexpected(answer))
 }
 
-fn note(value: Value) -> Result<Option<Note>> {
+/// The note and its sequence number; 0 if it was swapped in.
+pub(super) fn dated(value: Value) -> Result<Option<(Note, u64)>> {
     let Value::Array(fields) = value else { return Err(unexpected("no list")) };
     match <[Value; 3]>::try_from(fields) {
         Ok([Value::BulkString(by), Value::BulkString(revision), Value::BulkString(bytes)]) => {
             let number = |text: Option<&[u8]>| std::str::from_utf8(text?).ok()?.parse().ok();
             let token = number(by.get(..16)).ok_or_else(|| unexpected("a note without a token"))?;
             let revision = number(Some(&revision)).ok_or_else(|| unexpected("a note without a revision"))?;
-            Ok(Some(Note::new(bytes, token, revision)))
+            Ok(Some((Note::new(bytes, token, revision), number(by.get(17..)).unwrap_or_default())))
         }
         _ => Ok(None),
     }

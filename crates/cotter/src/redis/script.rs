@@ -67,6 +67,7 @@ scripts! {
     EVICT: "evict", Memory::NotNeeded;
     ADOPT: "adopt", Memory::NotNeeded;
     NOTE_STORE: "note_store", Memory::Needed;
+    NOTE_MEND: "note_mend", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
     PLAIN_LOOK: "plain_look", Memory::NotNeeded;
     PLAIN_EVICT: "plain_evict", Memory::NotNeeded;

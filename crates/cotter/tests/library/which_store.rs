@@ -123,14 +123,27 @@ async fn the_row_of_sqlite_is_true() {
     assert_true("`sqlite:`", &url).await;
 }
 
+#[cfg(feature = "redis")]
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_row_of_a_quorum_is_true() {
+    let servers = [Redis::start(), Redis::start(), Redis::start()];
+    let hosts =
+        servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect::<Vec<_>>().join(",");
+    let url = format!("redlock://{hosts}");
+    Client::connect(&url).await.unwrap().initialize().await.unwrap();
+    assert_true("`redlock:`", &url).await;
+}
+
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 10] = [
+    const STORES: [&str; 11] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
         "`redis:`",
+        "`redlock:`",
         "`redis:` `mode=plain`",
         "`redis:` `mode=getset`",
         "`etcd:`",

@@ -1,0 +1,50 @@
+//! A quorum of Redis servers on the command line.
+
+use crate::env::TestEnv;
+use cotter_testkit::servers::Redis;
+
+fn quorum() -> (Vec<Redis>, TestEnv) {
+    let servers: Vec<_> = (0..3).map(|_| Redis::start()).collect();
+    let hosts: Vec<_> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+    let env = TestEnv::on(format!("redlock://{}?timeout=500ms", hosts.join(",")));
+    (servers, env)
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn new_servers_vote_when_an_operator_says_so() {
+    let (_servers, env) = quorum();
+    let error = env.run(["run", "-n", "a", "true"]).code(69);
+    error.one_line(&["0 of 3 members vote, and 2 are needed", "cotter doctor --init"]);
+    let report = env.run(["doctor"]).code(78).stdout;
+    assert!(report.contains("problem    quorum: 0 of 3 members vote, and 2 are needed"), "{report}");
+    let report = env.run(["doctor", "--init"]).code(0).stdout;
+    assert!(report.contains("ok         quorum: 3 of 3 members vote, and 2 are needed"), "{report}");
+    env.run(["run", "-n", "a", "true"]).code(0);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn a_lock_is_shown_and_evicted_while_a_server_is_down() {
+    let (mut servers, env) = quorum();
+    env.run(["doctor", "--init"]).code(0);
+    servers[1].kill();
+    let (holder, token) = env.hold(&["--label", "one"], "a");
+    let list = env.run(["list"]).code(0).stdout;
+    assert!(list.contains("(one)") && list.contains(&token.to_string()), "{list}");
+    env.run(["run", "-n", "a", "true"]).code(75).one_line(&["a is held by ", "(one)"]);
+    env.run(["evict", "--now", "a"]).code(0);
+    env.run(["run", "-n", "a", "true"]).code(0);
+    drop(holder);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn without_a_majority_the_command_does_not_run() {
+    let (mut servers, env) = quorum();
+    env.run(["doctor", "--init"]).code(0);
+    servers[0].kill();
+    servers[1].kill();
+    let error = env.run(["run", "-n", "a", "echo", "ran"]).code(69);
+    error.one_line(&["only 1 of 3 members can be reached, and 2 are needed"]);
+}
