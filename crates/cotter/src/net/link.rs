@@ -86,6 +86,24 @@ impl<C: Open> Link<C> {
         Ok(Arc::new(Self::with(connector, clock, Some(live))))
     }
 
+    /// A link that connects with its first request, or when it is told to prepare.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn later(connector: C, clock: &Arc<dyn Clock>) -> Self {
+        Self::with(connector, clock, None)
+    }
+
+    /// Connects in the background, unless an attempt is under way.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn prepare(&self) {
+        let _ = self.attempt();
+    }
+
+    /// The current connection, whether it still works or not.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn current(&self) -> Option<Arc<C::Live>> {
+        lock(&self.shared.state).current.clone()
+    }
+
     fn with(connector: C, clock: &Arc<dyn Clock>, current: Option<Arc<C::Live>>) -> Self {
         let state = State { current, attempt: None, runtime: Handle::current() };
         let shared = Arc::new(Shared { state: Mutex::new(state), closed: AtomicBool::new(false) });

@@ -38,7 +38,7 @@ pub(super) struct Place {
 impl Lease {
     /// Sends one acquire request. Returns the answer and the time of sending.
     pub(super) async fn request(&self, claim: &Claim, if_busy: IfBusy<'_>) -> Result<(Answer, Moment)> {
-        let live = self.link.live().await?;
+        let live = self.pool.of(claim.id).live().await?;
         let (mode, take, of) = match claim.mode {
             Mode::Exclusive => ("x", 0, None),
             Mode::Shared => ("r", 0, None),
@@ -82,7 +82,7 @@ impl Lease {
 
     /// Passes what one claim holds to another.
     pub(super) async fn pass(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        let live = self.link.live().await?;
+        let live = self.pool.of(to.id).live().await?;
         let (from_id, to_id) = (hex(from.id), hex(to.id));
         let bound: [Bound<'_>; 4] = [
             (&&*to.name, Type::TEXT),

@@ -3,6 +3,7 @@
 use super::connector::Link;
 use super::errors::unexpected;
 use super::live::{Bound, Live};
+use super::pool::Pool;
 use super::waiting::QueueEntry;
 use super::wake::Subscription;
 use super::{SCHEME, Shared};
@@ -21,6 +22,8 @@ use tokio_postgres::types::{FromSqlOwned, Type};
 /// A connection to a database with lease rows.
 #[derive(Debug)]
 pub(super) struct Lease {
+    pub(super) pool: Pool,
+    /// The connection that is always there.
     pub(super) link: Arc<Link>,
     pub(super) shared: Arc<Shared>,
     pub(super) subscription: Subscription,
@@ -31,7 +34,8 @@ pub(super) struct Lease {
 const MIN_TTL: Duration = Duration::from_millis(10);
 
 impl Lease {
-    pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
+        let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.instance);
         info.capabilities = Capabilities {
             leases: true,
@@ -52,7 +56,7 @@ impl Lease {
         };
         let channel = format!("{}_{}", shared.options.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, &channel);
-        Self { link, shared, subscription, info }
+        Self { pool, link, shared, subscription, info }
     }
 
     pub(super) fn now(&self) -> Moment {
@@ -148,7 +152,7 @@ impl Backend for Lease {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         self.shared.waiters.forget(claim.id);
-        let live = self.link.live().await?;
+        let live = self.pool.of(claim.id).live().await?;
         let released = self.release_on(&live, claim, leave).await?;
         // A request never arrives behind its release on the connection that carried it. On another one it may, and then
         // it takes the lock again, whatever the release has found.
@@ -187,7 +191,7 @@ impl Backend for Lease {
 
     async fn close(&self) {
         self.subscription.close();
-        self.link.close();
+        self.pool.close();
     }
 
     fn notes(&self) -> Option<&dyn Notes> {

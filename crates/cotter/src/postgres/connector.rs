@@ -52,6 +52,11 @@ impl Connector {
         Self { place, options: Arc::new(options.clone()) }
     }
 
+    /// The most connections that one runtime has for requests.
+    pub(super) fn connections(&self) -> usize {
+        self.options.connections
+    }
+
     /// Opens a connection to create tables with.
     pub(super) async fn open_before_migration(&self) -> Result<Live> {
         self.first_good(false).await

@@ -5,7 +5,7 @@ use super::errors::{explain, is_end_of_session};
 use crate::net::{self, Idle, next_number};
 use crate::{Error, ErrorKind, Moment, Result};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
@@ -24,17 +24,26 @@ pub(super) struct Live {
     idle: Idle,
     answers: AtomicU64,
     broken: AtomicBool,
+    /// The number of requests that wait for their answers.
+    pending: AtomicUsize,
 }
 
 impl Live {
     pub(super) fn new(client: Client, timeout: Duration, driver: AbortHandle) -> Self {
         let (answers, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { client, number: next_number(), timeout, driver, idle: Idle::new(), answers, broken }
+        let pending = AtomicUsize::new(0);
+        Self { client, number: next_number(), timeout, driver, idle: Idle::new(), answers, broken, pending }
+    }
+
+    /// Whether a request would have to wait for others.
+    pub(super) fn is_busy(&self) -> bool {
+        self.pending.load(Ordering::Relaxed) > 0
     }
 
     /// Runs one statement and waits for its answer. It is not prepared under a name, so that a pooler may give each statement
     /// to another session. A statement whose future is dropped runs all the same.
     pub(super) async fn rows(&self, statement: &str, bound: &[Bound<'_>]) -> Result<Vec<Row>> {
+        let _pending = Pending::new(&self.pending);
         let before = self.answers.load(Ordering::Relaxed);
         match tokio::time::timeout(self.timeout, self.client.query_typed(statement, bound)).await {
             Ok(Ok(rows)) => {
@@ -62,6 +71,22 @@ impl Live {
     /// Runs statements without values, and without a time limit.
     pub(super) async fn run(&self, statements: &str) -> Result<()> {
         self.client.batch_execute(statements).await.map_err(|e| explain(e, true))
+    }
+}
+
+/// A request that is counted until this is dropped.
+struct Pending<'a>(&'a AtomicUsize);
+
+impl<'a> Pending<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

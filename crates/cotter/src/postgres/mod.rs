@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `socket`, `connector`, `live` | the socket to the server, and TLS; opening a connection; one connection |
+//! | `pool` | the connections of one runtime |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema`, `functions/` | creating the tables and the functions, and their sources |
 //! | `statements` | the statements that call them |
@@ -30,6 +31,7 @@ mod listening;
 mod live;
 mod notes;
 mod options;
+mod pool;
 mod renewal;
 mod schema;
 mod settings;
@@ -44,8 +46,9 @@ use crate::backend::inflight::InFlight;
 use crate::backend::{Backend, Connect, Host};
 use address::Place;
 use async_trait::async_trait;
-use connector::{Connector, Link};
+use connector::Connector;
 use options::Options;
+use pool::Pool;
 use statements::Statements;
 use std::fmt;
 use std::sync::Arc;
@@ -84,6 +87,7 @@ impl Store {
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
+    /// | `connections` | the most connections that one runtime has for requests; each takes one statement at a time | `4` |
     /// | `connect_timeout` | the time limit for opening a connection | `2s` |
     /// | `timeout` | the time limit for the answer to a request | `2s` |
     /// | `client_name` | the `application_name` of the sessions | `cotter` |
@@ -116,9 +120,9 @@ impl Store {
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let Shared { connector, options, .. } = &*self.0;
-        let link = Link::open(connector.clone(), host.clock()).await;
-        let link = link.map_err(|e| e.with_server(&options.instance))?;
-        Ok(Arc::new(backend::Lease::new(link, self.0.clone())))
+        let pool = Pool::open(connector, host.clock()).await;
+        let pool = pool.map_err(|e| e.with_server(&options.instance))?;
+        Ok(Arc::new(backend::Lease::new(pool, self.0.clone())))
     }
 
     fn schema(&self) -> Option<String> {

@@ -16,6 +16,8 @@ pub(super) struct Options {
     pub(super) connect_timeout: Duration,
     pub(super) timeout: Duration,
     pub(super) client_name: String,
+    /// The most connections that one runtime has for requests.
+    pub(super) connections: usize,
 }
 
 impl Options {
@@ -27,6 +29,7 @@ impl Options {
             connect_timeout: Duration::from_secs(2),
             timeout: Duration::from_secs(2),
             client_name: "cotter".into(),
+            connections: 4,
         }
     }
 
@@ -70,6 +73,7 @@ impl Options {
             "prefix" => self.prefix = identifier(key, value)?,
             "connect_timeout" => self.connect_timeout = duration(key, &value)?,
             "timeout" => self.timeout = duration(key, &value)?,
+            "connections" => self.connections = connections(&value)?,
             "client_name" => self.client_name = word(key, value)?,
             _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
         }
@@ -77,7 +81,12 @@ impl Options {
     }
 }
 
-const NAMES: &str = "mode, schema, prefix, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
+fn connections(value: &str) -> Result<usize> {
+    let count = value.parse().ok().filter(|count| (1..=64).contains(count));
+    count.ok_or_else(|| config("connections= must be a number from 1 to 64"))
+}
+
+const NAMES: &str = "mode, schema, prefix, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,12 @@ impl Store {
         Ok(self.with(|options| options.prefix = prefix))
     }
 
+    /// Sets the most connections that one runtime has for requests, at least one; `connections` in a URL.
+    #[must_use]
+    pub fn with_connections(self, connections: usize) -> Self {
+        self.with(|options| options.connections = connections.clamp(1, 64))
+    }
+
     /// Sets the time limit for opening a connection; `connect_timeout` in a URL.
     #[must_use]
     pub fn with_connect_timeout(self, timeout: Duration) -> Self {

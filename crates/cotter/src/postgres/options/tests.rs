@@ -31,6 +31,7 @@ fn what_is_wrong_is_named() {
     assert!(refused("postgres://app:secret@db-1/jobs?colour=red").contains("colour"));
     assert!(refused("postgres://app:secret@db-1/jobs?sslmode=require").contains("verify-full"));
     assert!(refused("postgres://app:secret@db-1/jobs?sslmode=disable&ca=/dev/null").contains("sslmode"));
+    assert!(refused("postgres://app:secret@db-1/jobs?connections=0").contains("connections="));
     assert!(refused("postgres:app").contains("//"));
 }
 

@@ -1,5 +1,6 @@
 //! The PostgreSQL store on real servers: refusals, faults, and what is particular to a database.
 
+mod connections;
 mod faults;
 mod places;
 mod pooler;
