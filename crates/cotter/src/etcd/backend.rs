@@ -16,7 +16,7 @@ use super::waiting::Waiting;
 use super::watches::Watches;
 use crate::backend::flight::Flights;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Notes, Release,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Mode, Notes, Release,
     Until, poll,
 };
 use crate::{Error, ErrorKind, Name, Result};
@@ -175,6 +175,7 @@ impl Backend for Etcd {
     }
 
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.info.supports(Mode::Permits { take: 1, of }).map_err(|e| e.with_name(name))?;
         self.inner.set_limit(name, of).await.map_err(|e| e.with_name(name))
     }
 
