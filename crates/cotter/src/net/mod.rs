@@ -11,9 +11,9 @@
 //! | `tls` | TLS configuration |
 
 mod decode;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 mod idle;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 mod link;
 mod options;
 #[cfg(feature = "server")]
@@ -24,9 +24,9 @@ mod tls;
 mod url;
 
 pub(crate) use decode::decode;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use idle::Idle;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 #[cfg(feature = "server")]
 pub(crate) use options::{clamp, read, read_password, word};
