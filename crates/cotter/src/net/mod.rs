@@ -28,9 +28,11 @@ pub(crate) use decode::decode;
 pub(crate) use idle::Idle;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
-#[cfg(feature = "server")]
-pub(crate) use options::{clamp, read, read_password, word};
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(crate) use options::clamp;
 pub(crate) use options::{duration, pairs};
+#[cfg(feature = "server")]
+pub(crate) use options::{read, read_password, word};
 #[cfg(feature = "server")]
 pub(crate) use tcp::{Stream, connect};
 #[cfg(feature = "server")]

@@ -31,9 +31,11 @@ mod system;
 mod system;
 
 pub(crate) use host::host_name;
-pub(crate) use net::register_a_socket;
 #[cfg(feature = "server")]
-pub(crate) use net::{limit_unacknowledged, unix_socket};
+pub(crate) use net::limit_unacknowledged;
+pub(crate) use net::register_a_socket;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(crate) use net::unix_socket;
 pub(crate) use system::{alarm, clock};
 
 #[cfg(all(feature = "file", unix))]

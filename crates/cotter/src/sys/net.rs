@@ -1,7 +1,9 @@
 //! Sockets.
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+use std::path::Path;
 #[cfg(feature = "server")]
-use std::{io, path::Path, time::Duration};
+use std::{io, time::Duration};
 
 /// Registers a socket with the runtime that the caller has entered, and drops it.
 ///
@@ -18,14 +20,14 @@ pub(crate) fn register_a_socket() {
 }
 
 /// A connection to a socket in the file system.
-#[cfg(all(feature = "server", unix))]
+#[cfg(all(any(feature = "redis", feature = "postgres"), unix))]
 type UnixSocket = tokio::net::UnixStream;
 /// Stands for a connection that cannot be made on this system.
-#[cfg(all(feature = "server", not(unix)))]
+#[cfg(all(any(feature = "redis", feature = "postgres"), not(unix)))]
 type UnixSocket = tokio::net::TcpStream;
 
 /// Connects to a socket in the file system.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
     #[cfg(unix)]
     return UnixSocket::connect(path).await;
