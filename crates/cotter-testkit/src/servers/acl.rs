@@ -39,7 +39,8 @@ pub(super) fn settings() -> Vec<String> {
 /// User name and password for a URL with these options, with the sign behind them.
 pub(super) fn credentials(options: &str) -> String {
     let value = |key| options.split('&').find_map(|option| option.strip_prefix(key));
-    let mode = value("mode=").or(value("prefix=cotter:")).unwrap_or("native");
+    let quorum = value("prefix=").filter(|prefix| *prefix == "cotter:quorum").map(|_| "quorum");
+    let mode = value("mode=").or(quorum).unwrap_or("native");
     let rule = acl_rule(mode);
     let password = rule.iter().find_map(|word| word.strip_prefix('>')).expect("a password");
     format!("{}:{password}@", rule[2])

@@ -96,19 +96,30 @@ struct Stay {
     since: Option<Moment>,
     /// When the lock was last released here.
     freed: Moment,
-    /// When another process was last seen to hold it.
+    /// Whether a task of this process that has waited holds it now.
+    is_held: bool,
+    /// When somebody else was last seen to hold it.
     met: Option<Moment>,
 }
 
 impl Rests {
-    /// Another process holds the lock.
+    /// Somebody else holds the lock: another process, or a task of this one that waits for itself. In that case the stay goes
+    /// on.
     pub(crate) fn met(&self, name: &Name, now: Moment) {
-        self.with(name, now, |stay| (stay.since, stay.met) = (None, Some(now)));
+        self.with(name, now, |stay| {
+            stay.met = Some(now);
+            if !stay.is_held {
+                stay.since = None;
+            }
+        });
     }
 
     /// A task of this process has acquired the lock after a wait.
     pub(crate) fn got(&self, name: &Name, now: Moment) {
-        self.with(name, now, |stay| _ = stay.since.get_or_insert(now));
+        self.with(name, now, |stay| {
+            stay.is_held = true;
+            stay.since.get_or_insert(now);
+        });
     }
 
     /// A task of this process has released the lock.
@@ -116,7 +127,7 @@ impl Rests {
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(stay) = self.lock().by_name.get_mut(name)
         {
-            stay.freed = now;
+            (stay.freed, stay.is_held) = (now, false);
         }
     }
 
@@ -149,7 +160,7 @@ impl Rests {
             stays.by_name.retain(|_, stay| stay.counts_at(now));
             stays.sweep_at = (stays.by_name.len() * 2).max(64);
         }
-        let mut stay = Stay { since: None, freed: now, met: None };
+        let mut stay = Stay { since: None, freed: now, is_held: false, met: None };
         change(&mut stay);
         stays.by_name.insert(name.clone(), stay);
         self.count.store(stays.by_name.len(), Ordering::Relaxed);
@@ -222,6 +233,16 @@ mod tests {
         rests.got(&name, at(1200));
         rests.freed(&name, at(1205));
         assert_eq!(rests.until(&name, &pauses(), at(1205)), None, "that was long ago");
+    }
+
+    /// Several tasks of one process ask the store, each for itself.
+    #[test]
+    fn whoever_is_met_by_its_own_process_rests_too() {
+        let (rests, name) = (Rests::default(), Name::new("a").unwrap());
+        rests.got(&name, at(0));
+        rests.met(&name, at(2));
+        rests.freed(&name, at(5));
+        assert_eq!(rests.until(&name, &pauses(), at(5)), Some(at(30)));
     }
 
     #[test]

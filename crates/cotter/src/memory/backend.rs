@@ -149,7 +149,9 @@ impl Backend for Memory {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let released = self.shared.with(&claim.name, |lock, now| lock.release(claim.id, leave, now));
-        self.shared.freed.notify_waiters();
+        if matches!(released, Release::Freed) {
+            self.shared.freed.notify_waiters();
+        }
         Ok(released)
     }
 
