@@ -70,7 +70,7 @@ fn nobody_holds_it_beside_another() {
 
 #[test]
 fn a_restart_breaks_neither() {
-    keeps(World { restarts: 1, ..exclusion(Rules::ALL) }, 12);
+    keeps(World { restarts: 1, ..exclusion(Rules::ALL) }, 14);
 }
 
 #[test]
