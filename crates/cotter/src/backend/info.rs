@@ -102,19 +102,20 @@ pub(crate) enum Feature {
     Admin,
 }
 
+/// The stores that have nearly all features.
+const MOST: &str = "memory:, file:, redis:, postgres: or sqlite:";
+
 impl Feature {
     /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::SharedLocks => ("shared locks", "memory:, file:, redis:, postgres: or sqlite:"),
-            Self::Downgrade => {
-                ("a downgrade from exclusive to shared", "memory:, file:, redis:, postgres: or sqlite:")
-            }
-            Self::Permits => ("semaphores", "memory:, file:, redis:, postgres: or sqlite:"),
+            Self::SharedLocks => ("shared locks", MOST),
+            Self::Downgrade => ("a downgrade from exclusive to shared", MOST),
+            Self::Permits => ("semaphores", MOST),
             Self::Tickets => ("tickets", "memory:, redis:, postgres: or sqlite:"),
-            Self::Notes => ("notes", "memory:, file:, redis:, postgres: or sqlite:"),
-            Self::Swap => ("compare-and-set on notes", "memory:, file:, redis:, postgres: or sqlite:"),
-            Self::Admin => ("inspecting locks", "memory:, file:, redis:, postgres: or sqlite:"),
+            Self::Notes => ("notes", MOST),
+            Self::Swap => ("compare-and-set on notes", MOST),
+            Self::Admin => ("inspecting locks", MOST),
         }
     }
 

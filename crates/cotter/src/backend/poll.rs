@@ -1,7 +1,7 @@
 //! The polling loop shared by all backends.
 
-use super::{Note, Until};
-use crate::{Clock, Moment, Result};
+use super::{Acquired, Backend, Claim, Grant, Leave, Note, Release, Until};
+use crate::{Clock, Error, Moment, Result};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -59,6 +59,26 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
             () = hint => {}
             () = clock.sleep_until(next) => {}
         }
+    }
+}
+
+/// Waits with a place in the store's queue. When the wait ends without a grant, a release gives the place up: nothing of the
+/// claim may stay there.
+pub(crate) async fn in_queue<A: Attempt<Done = Grant>>(
+    backend: &dyn Backend,
+    clock: &dyn Clock,
+    claim: &Claim,
+    end: Until,
+    mut place: A,
+) -> Result<Acquired> {
+    let granted = until(clock, end, &mut place).await?;
+    drop(place);
+    if let Some(grant) = granted {
+        return Ok(Acquired::Granted(grant));
+    }
+    match backend.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)? {
+        Release::Unsettled { until, .. } => Ok(Acquired::unsettled(until)),
+        _ => Ok(Acquired::Busy),
     }
 }
 

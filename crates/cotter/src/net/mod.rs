@@ -7,6 +7,7 @@
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
+//! | `listeners` | who listens to a subscription, and for how long nobody has |
 //! | `tcp` | connecting to a host |
 //! | `tls` | TLS configuration |
 
@@ -15,6 +16,8 @@ mod decode;
 mod idle;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod link;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod listeners;
 mod options;
 #[cfg(feature = "server")]
 mod tcp;
@@ -28,6 +31,8 @@ pub(crate) use decode::decode;
 pub(crate) use idle::Idle;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(crate) use listeners::{Listener, Listeners};
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use options::clamp;
 pub(crate) use options::{duration, pairs};

@@ -70,20 +70,6 @@ impl Lease {
         one(live.rows(statement, bound).await?).map(|row| (row, sent))
     }
 
-    async fn wait(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        let mut entry = QueueEntry::new(self, claim);
-        let granted = poll::until(&**self.link.clock(), until, &mut entry).await?;
-        drop(entry);
-        if let Some(grant) = granted {
-            return Ok(Acquired::Granted(grant));
-        }
-        // Nothing of the claim may stay in the queue.
-        match self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)? {
-            Release::Unsettled { until, .. } => Ok(Acquired::unsettled(until)),
-            _ => Ok(Acquired::Busy),
-        }
-    }
-
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, used, keep) = (hex(claim.id), i32::from(leave.used), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 4] =
@@ -142,7 +128,16 @@ impl Backend for Lease {
         match until {
             Until::Now | Until::InLine => self.try_once(claim).await,
             // Boxed, or the future of every acquisition would have room for it.
-            _ => Box::pin(self.wait(claim, until)).await,
+            _ => {
+                Box::pin(poll::in_queue(
+                    self,
+                    &**self.link.clock(),
+                    claim,
+                    until,
+                    QueueEntry::new(self, claim),
+                ))
+                .await
+            }
         }
     }
 

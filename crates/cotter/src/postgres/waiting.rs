@@ -4,9 +4,9 @@ use super::acquire::{Answer, IfBusy, Place};
 use super::backend::Lease;
 use super::errors::unexpected;
 use super::waiters::Registration;
-use super::wake::WaiterCount;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
+use crate::net::Listener;
 use crate::{Error, Moment, Result};
 use std::pin::Pin;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(super) struct QueueEntry<'a> {
     lease: &'a Lease,
     claim: &'a Claim,
     registration: Registration,
-    _count: WaiterCount,
+    _count: Listener,
     /// When the last request was sent that was answered with a place in the queue.
     queued: Option<Moment>,
     period: Duration,

@@ -4,8 +4,8 @@ use super::connector::Link;
 use super::listening::Listening;
 use super::waiters::Waiters;
 use crate::backend::{Backoff, ClaimId};
+use crate::net::{Listener, Listeners};
 use crate::sync::lock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -26,10 +26,8 @@ struct Reader {
     waiters: Arc<Waiters>,
     channel: String,
     state: watch::Sender<State>,
-    /// The number of claims that wait now.
-    waiting: AtomicU64,
-    /// The number of claims that have ever waited.
-    waited: AtomicU64,
+    /// The claims that wait.
+    listeners: Arc<Listeners>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +40,6 @@ enum State {
     Closed,
 }
 
-/// The subscription is closed when nobody has waited for this time.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The period at which a silent subscription is checked.
 const ECHO_PERIOD: Duration = Duration::from_secs(5);
 /// Wakes nobody.
@@ -60,8 +56,7 @@ impl Subscription {
             waiters: waiters.clone(),
             channel: channel.to_owned(),
             state: watch::Sender::new(State::Closed),
-            waiting: AtomicU64::new(0),
-            waited: AtomicU64::new(0),
+            listeners: Arc::default(),
         };
         Self { reader: Arc::new(reader), task: Mutex::default() }
     }
@@ -71,10 +66,8 @@ impl Subscription {
     }
 
     /// Counts a waiter until the returned value is dropped.
-    pub(super) fn enter(&self) -> WaiterCount {
-        self.reader.waiting.fetch_add(1, Ordering::AcqRel);
-        self.reader.waited.fetch_add(1, Ordering::AcqRel);
-        WaiterCount(self.reader.clone())
+    pub(super) fn enter(&self) -> Listener {
+        self.reader.listeners.enter()
     }
 
     /// Whether notifications are received. If they are not, the subscription is opened in the background.
@@ -124,16 +117,6 @@ impl Drop for Subscription {
     }
 }
 
-/// A waiter that is counted until this is dropped.
-#[derive(Debug)]
-pub(super) struct WaiterCount(Arc<Reader>);
-
-impl Drop for WaiterCount {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 /// Why a subscription ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -158,7 +141,7 @@ impl Reader {
                         tokio::time::sleep(DEAF_PAUSE).await;
                     }
                 },
-                Err(_) if self.waiting.load(Ordering::Acquire) == 0 => break,
+                Err(_) if self.listeners.is_empty() => break,
                 Err(_) => {}
             }
             self.state.send_replace(State::Opening);
@@ -175,7 +158,7 @@ impl Reader {
         self.state.send_replace(State::Open);
         self.waiters.wake_all();
         let mut tick = tokio::time::interval(ECHO_PERIOD);
-        let (mut idle_for, mut seen) = (Duration::ZERO, self.waited.load(Ordering::Acquire));
+        let mut idle = self.listeners.idle_time();
         tick.tick().await;
         loop {
             tokio::select! {
@@ -185,11 +168,7 @@ impl Reader {
                     None => return End::Lost,
                 },
                 _ = tick.tick() => {
-                    let waited = self.waited.load(Ordering::Acquire);
-                    let idle = self.waiting.load(Ordering::Acquire) == 0 && waited == seen;
-                    seen = waited;
-                    idle_for = if idle { idle_for + ECHO_PERIOD } else { Duration::ZERO };
-                    if idle_for >= IDLE_TIMEOUT {
+                    if idle.is_over(&self.listeners, ECHO_PERIOD) {
                         return End::Idle;
                     }
                     if !self.hears_itself(&mut listening).await {

@@ -103,20 +103,6 @@ impl Native {
         Ok(self.finish(&live, &keys, &answer).await.to_owned())
     }
 
-    async fn wait(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        let mut entry = QueueEntry::new(self, claim);
-        let granted = poll::until(&**self.link.clock(), until, &mut entry).await?;
-        drop(entry);
-        if let Some(grant) = granted {
-            return Ok(Acquired::Granted(grant));
-        }
-        // Nothing of the claim may stay in the queue.
-        match self.release(claim, Leave::default()).await.map_err(Error::with_outcome_unknown)? {
-            Release::Unsettled { until, .. } => Ok(Acquired::unsettled(until)),
-            _ => Ok(Acquired::Busy),
-        }
-    }
-
     async fn release_on(&self, live: &Live, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, used, rest) = (claim.id.hex(), turns(leave.used), leave.keep_for.map(micros));
         let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.handed_over_px.as_bytes()];
@@ -157,7 +143,16 @@ impl Backend for Native {
                     return Box::pin(self.try_or_join(claim, &channel)).await;
                 }
             }
-            _ => return Box::pin(self.wait(claim, until)).await,
+            _ => {
+                return Box::pin(poll::in_queue(
+                    self,
+                    &**self.link.clock(),
+                    claim,
+                    until,
+                    QueueEntry::new(self, claim),
+                ))
+                .await;
+            }
         }
         self.try_once(claim).await
     }

@@ -3,10 +3,10 @@
 use super::backend::Native;
 use super::errors::unexpected;
 use super::script;
-use super::wake::WaiterCount;
 use super::watched::WatchedNote;
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
+use crate::net::Listener;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use redis::Value;
@@ -60,7 +60,7 @@ struct NoteChange<'a> {
     name: &'a Name,
     key: &'a str,
     seen: u64,
-    watched: (WatchedNote, WaiterCount),
+    watched: (WatchedNote, Listener),
 }
 
 impl Attempt for NoteChange<'_> {

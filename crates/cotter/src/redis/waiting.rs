@@ -5,9 +5,9 @@ use super::backend::Native;
 use super::errors::unexpected;
 use super::state::{Answer, Block};
 use super::waiters::{Joined, Registration};
-use super::wake::WaiterCount;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
+use crate::net::Listener;
 use crate::{Error, Moment, Result};
 use std::pin::Pin;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(super) struct QueueEntry<'a> {
     native: &'a Native,
     claim: &'a Claim,
     registration: Registration,
-    _count: WaiterCount,
+    _count: Listener,
     /// The last request that was answered with a place in the queue.
     last: Option<Queued>,
     /// That was the request that joined the queue, just now.

@@ -7,12 +7,12 @@ use super::state::{Message, asked_again};
 use super::waiters::{Delivery, Waiters};
 use super::watched::{WatchedNote, WatchedNotes};
 use crate::backend::Backoff;
+use crate::net::{Listener, Listeners};
 use crate::sync::lock;
 use redis::Msg;
 use redis::aio::{PubSubSink, PubSubStream};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -35,10 +35,8 @@ struct Reader {
     /// The time for which a free name is remembered, as the release script takes it.
     retain: String,
     state: watch::Sender<State>,
-    /// The number of claims and watchers that wait now.
-    waiting: AtomicU64,
-    /// The number of claims and watchers that have ever waited.
-    waited: AtomicU64,
+    /// The claims and watchers that wait.
+    listeners: Arc<Listeners>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +47,6 @@ enum State {
     Closed,
 }
 
-/// The subscription is closed when nobody has waited for this time.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time that a waiter allows for the subscription before it sends its first request without one.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(100);
 /// The period at which a silent subscription is checked.
@@ -67,8 +63,7 @@ impl Subscription {
             channel: channel.into(),
             retain,
             state: watch::Sender::new(State::Closed),
-            waiting: AtomicU64::new(0),
-            waited: AtomicU64::new(0),
+            listeners: Arc::default(),
         };
         Self { reader: Arc::new(reader), task: Mutex::default() }
     }
@@ -78,14 +73,12 @@ impl Subscription {
     }
 
     /// Counts a waiter until the returned value is dropped.
-    pub(super) fn enter(&self) -> WaiterCount {
-        self.reader.waiting.fetch_add(1, Ordering::AcqRel);
-        self.reader.waited.fetch_add(1, Ordering::AcqRel);
-        WaiterCount(self.reader.clone())
+    pub(super) fn enter(&self) -> Listener {
+        self.reader.listeners.enter()
     }
 
     /// Watches the note with this key. Its channel is subscribed to in the background.
-    pub(super) fn watch(&self, key: &str) -> (WatchedNote, WaiterCount) {
+    pub(super) fn watch(&self, key: &str) -> (WatchedNote, Listener) {
         let watched = (self.reader.notes.watch(key), self.enter());
         self.start();
         watched
@@ -136,16 +129,6 @@ impl Drop for Subscription {
     }
 }
 
-/// A waiter that is counted until this is dropped.
-#[derive(Debug)]
-pub(super) struct WaiterCount(Arc<Reader>);
-
-impl Drop for WaiterCount {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
 /// Why a subscription ended.
 enum End {
     Idle,
@@ -175,7 +158,7 @@ impl Reader {
                 if let End::Idle = end {
                     break;
                 }
-            } else if self.waiting.load(Ordering::Acquire) == 0 {
+            } else if self.listeners.is_empty() {
                 break;
             }
             self.state.send_replace(State::Opening);
@@ -186,7 +169,7 @@ impl Reader {
 
     async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream) -> End {
         let mut tick = tokio::time::interval(PING_PERIOD);
-        let (mut idle_for, mut seen) = (Duration::ZERO, self.waited.load(Ordering::Acquire));
+        let mut idle = self.listeners.idle_time();
         tick.tick().await;
         loop {
             let next = pin!(next(&mut stream));
@@ -197,11 +180,7 @@ impl Reader {
                     None => return End::Lost,
                 },
                 _ = tick.tick() => {
-                    let waited = self.waited.load(Ordering::Acquire);
-                    let idle = self.waiting.load(Ordering::Acquire) == 0 && waited == seen;
-                    seen = waited;
-                    idle_for = if idle { idle_for + PING_PERIOD } else { Duration::ZERO };
-                    if idle_for >= IDLE_TIMEOUT {
+                    if idle.is_over(&self.listeners, PING_PERIOD) {
                         return End::Idle;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;

@@ -55,11 +55,8 @@ impl Sqlite {
             keep_for: true,
             notes: true,
             swap: true,
-            immediate: false,
-            per_runtime: false,
-            in_line: false,
             min_ttl: MIN_TTL,
-            ttl_step: Duration::ZERO,
+            ..Capabilities::default()
         };
         let boot = boot_id().ok_or_else(no_boot_id)?.into();
         let times = Times { clock, boot };
@@ -92,13 +89,6 @@ impl Sqlite {
     pub(super) fn watcher(&self) -> Option<&Arc<Watcher>> {
         self.watcher.get_or_init(|| Watcher::start().ok()).as_ref()
     }
-
-    /// Leaves the queue after a wait that ended without a grant.
-    async fn leave_queue(&self, claim: &Claim) -> Result<()> {
-        let id = claim.id;
-        let left = self.change(&claim.name, move |lock, now| Ok(lock.leave_queue(id, now))).await;
-        left.map(drop).map_err(Error::with_outcome_unknown)
-    }
 }
 
 /// The grant for what is held, with the time that is left.
@@ -122,12 +112,7 @@ impl Backend for Sqlite {
         if until == Until::Now {
             return self.request(claim, Lock::take).await.map(Acquired::from);
         }
-        let mut waiting = Waiting::new(self, claim);
-        if let Some(grant) = poll::until(&*self.times.clock, until, &mut waiting).await? {
-            return Ok(Acquired::Granted(grant));
-        }
-        self.leave_queue(claim).await?;
-        Ok(Acquired::Busy)
+        poll::in_queue(self, &*self.times.clock, claim, until, Waiting::new(self, claim)).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {

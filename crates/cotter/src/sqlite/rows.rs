@@ -126,7 +126,7 @@ pub(super) fn forget_unused(connection: &Connection, times: &Times) -> Result<()
     Ok(())
 }
 
-/// A page of the names that match a pattern of `GLOB`, after the name `from`.
+/// Up to `size` names after the name `from`, in order.
 pub(super) fn names(connection: &Connection, from: &str, size: usize) -> Result<Vec<String>> {
     let select = "SELECT name FROM cotter_locks WHERE name > ?1 ORDER BY name LIMIT ?2";
     let mut statement = connection.prepare_cached(select).map_err(explain)?;

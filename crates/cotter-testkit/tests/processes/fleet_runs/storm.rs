@@ -70,8 +70,8 @@ fn storm_in_all_modes() {
     demand_all_back(&run, LEASES_END);
 }
 
-/// Twelve processes want a semaphore of three, and are killed: never more than three inside, and all permits come back within
-/// the ttl.
+/// Twelve processes want a semaphore of three, and are killed: never more than three inside, and all permits come back soon
+/// after their leases have ended.
 #[test]
 #[ignore = "needs redis-server"]
 fn kills_of_holders_of_permits_on_redis() {

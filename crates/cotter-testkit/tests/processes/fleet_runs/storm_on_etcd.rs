@@ -1,40 +1,25 @@
 //! `etcd:` between processes, with three members that are stopped and killed.
 
+use super::six_with_leases_of_two_seconds;
 use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::holder::Habits;
-use cotter_testkit::processes::Injections;
 use cotter_testkit::storm::Members;
 use cotter_testkit::{Usage, sized};
-use std::time::Duration;
 
-/// Six processes with leases of 2 s, on mutexes, a name with readers, and a semaphore; one of them is stopped every second, for up to twice its lease, now and then one is
-/// killed. One member after the other is stopped, for up to twice a lease, or killed: in most cases the leader.
+/// Six processes with leases of 2 s, on mutexes, a name with readers, and a semaphore; one of them is stopped every second,
+/// for up to twice its lease, now and then one is killed. One member after the other is stopped, for up to twice a lease, or
+/// killed: in most cases the leader.
 #[test]
 #[ignore = "needs etcd"]
 fn members_and_processes_in_trouble() {
     let mut members = Members::begin(1);
     let (_place, mut run) = on(&members.url("timeout=700ms&connect_timeout=700ms"));
-    run.processes = 6;
+    six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
     let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });
     run.orders.usages = vec![Usage::Mutex, Usage::Mutex, Usage::Mutex, Usage::Mutex, readers, permits];
     run.orders.tasks = 6;
-    run.orders.habits = Habits::Erratic;
-    run.orders.work_us = 2000;
-    run.orders.ttl_ms = 2_000;
     run.acquisitions = sized(2_200, 60_000);
-    run.patience = Duration::from_secs(sized(180, 3600) as u64);
-    run.injections = Injections {
-        kill_every: Some(3_000_000..6_000_000),
-        kill_holders: 0.5,
-        stop_every: Some(700_000..1_300_000),
-        stop_for_us: 50_000..4_000_000,
-    };
-    // A place goes with its lease. While a leader is chosen nobody is served, and the new one sets all leases anew.
-    run.limits.place_slack = Duration::from_secs(8);
-    run.limits.idle = Duration::from_secs(15);
-    run.limits.loss_margin = Duration::from_secs(1);
     let report = run.go_under(&mut members).expect("the run can be made");
     show("etcd, members and processes in trouble", &report);
     demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");

@@ -1,31 +1,15 @@
 //! The connections of a process: one, or a few while many tasks use locks at once.
 
 use super::setup::server;
+use crate::steps::many_take_turns;
 use cotter::Client;
 use cotter_testkit::servers::Postgres;
-
-/// As many tasks with a name each.
-async fn at_once(client: &Client, tasks: u32) {
-    let tasks: Vec<_> = (0..tasks)
-        .map(|i| {
-            let mutex = client.mutex(format!("name {i}"));
-            tokio::spawn(async move {
-                for _ in 0..20 {
-                    mutex.lock().await.unwrap().finish().await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-}
 
 /// The most sessions that this many tasks had. The engine has connections of its own.
 async fn sessions_of(server: &Postgres, options: &str, tasks: u32) -> usize {
     let client = Client::connect(server.url(options)).await.unwrap();
     for _ in 0..5 {
-        at_once(&client, tasks).await;
+        many_take_turns(&client, tasks).await;
     }
     let sessions = server.sessions();
     client.close(std::time::Duration::from_secs(5)).await.unwrap();

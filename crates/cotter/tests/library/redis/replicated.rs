@@ -1,5 +1,6 @@
 //! `replicas=`: what too few replicas have acknowledged does not count.
 
+use crate::steps::many_take_turns;
 use cotter::{Client, ErrorKind, Guard, Lease, LossCause};
 use cotter_testkit::servers::{Redis, acl_rule};
 use std::time::{Duration, Instant};
@@ -128,19 +129,7 @@ async fn without_acknowledgement_a_fail_over_may_make_two_holders() {
 async fn grants_of_many_tasks_are_acknowledged_together() {
     let (master, _replica) = pair();
     let client = connect(&master, "replicas=1").await;
-    let tasks: Vec<_> = (0..64)
-        .map(|n| {
-            let mutex = client.mutex(format!("name {n}"));
-            tokio::spawn(async move {
-                for _ in 0..20 {
-                    mutex.lock().await.unwrap().finish().await.unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    many_take_turns(&client, 64).await;
     let stats = master.command(&["INFO", "commandstats"]);
     let waits = stats.split("cmdstat_wait:calls=").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let waits: u32 = waits.parse().unwrap();
