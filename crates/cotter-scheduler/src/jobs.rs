@@ -3,7 +3,7 @@
 use crate::decide::next_on_grid;
 use crate::notes::{
     Arguments, Control, Entry, JobControl, Pause, State, edit_group, edit_job, history, load_all,
-    load_control, roster,
+    load_control, one_shots, roster,
 };
 use crate::trigger::Kind;
 use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
@@ -17,9 +17,9 @@ use cotter::Client;
 /// Cancel safety: a request that is dropped may or may not have been made.
 #[derive(Debug, Clone)]
 pub struct Jobs {
-    client: Client,
-    group: String,
-    by: String,
+    pub(crate) client: Client,
+    pub(crate) group: String,
+    pub(crate) by: String,
     reason: String,
 }
 
@@ -210,7 +210,8 @@ impl Jobs {
         edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await
     }
 
-    /// Forgets a job that was removed: it is no longer listed, and its state, its history and the requests to it are gone. A
+    /// Forgets a job that was removed: it is no longer listed, and its state, its history, the requests to it and
+    /// its pending one-shot runs are gone. A
     /// scheduler that still has the job starts it anew.
     ///
     /// # Errors
@@ -228,6 +229,7 @@ impl Jobs {
             guard.put_note_at(key, "").await?;
         }
         edit_job(&self.client, &self.group, job, |_| Ok(None)).await?;
+        one_shots::forget(&self.client, &self.group, job).await?;
         roster::remove(&self.client, &self.group, job).await?;
         guard.put_note("").await?;
         Ok(guard.finish().await?)
@@ -266,7 +268,7 @@ impl Jobs {
         note.map_or(Ok(None), |n| State::parse(&n.bytes))
     }
 
-    async fn known(&self, job: &str) -> Result<State> {
+    pub(crate) async fn known(&self, job: &str) -> Result<State> {
         self.state(job).await?.ok_or_else(|| {
             let why = format!(
                 "group {:?} has no job {job:?}; only jobs that were ever started are known",
@@ -282,7 +284,7 @@ impl Jobs {
 }
 
 /// Rejects arguments that no run could be given.
-fn checked(job: &str, arguments: impl IntoIterator<Item = (String, String)>) -> Result<Arguments> {
+pub(crate) fn checked(job: &str, arguments: impl IntoIterator<Item = (String, String)>) -> Result<Arguments> {
     let mut all = Arguments::new();
     for (name, value) in arguments {
         if name.is_empty() {
@@ -301,7 +303,7 @@ fn checked(job: &str, arguments: impl IntoIterator<Item = (String, String)>) -> 
 }
 
 /// The store's clock, or this host's if it has none.
-async fn store_time(client: &Client) -> Result<UnixTime> {
+pub(crate) async fn store_time(client: &Client) -> Result<UnixTime> {
     let time = client.time().await?;
     Ok(time.unwrap_or_else(|| client.clock().wall()).into())
 }
@@ -345,6 +347,6 @@ fn next_slot(state: &State, now: UnixTime) -> Option<UnixTime> {
             Some(run) => run.ended.map(|ended| begin.max(ended + delay)),
             None => Some(begin),
         },
-        Kind::Cron(..) | Kind::Once(_) => trigger.next_after(after),
+        Kind::Cron(..) | Kind::Once(_) | Kind::Demand => trigger.next_after(after),
     }
 }

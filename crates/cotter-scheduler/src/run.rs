@@ -18,6 +18,7 @@ pub struct Run {
     pub(crate) attempt: u32,
     pub(crate) token: u64,
     pub(crate) arguments: Arc<BTreeMap<String, String>>,
+    pub(crate) one_shot: Option<Arc<str>>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) client: Client,
     pub(crate) cancel: watch::Receiver<Option<Why>>,
@@ -47,7 +48,7 @@ impl Run {
     /// How much of the output of a run the history keeps, in bytes.
     pub const MAX_OUTPUT: usize = 1024;
 
-    /// The slot of this run; for a triggered run, the time of the request.
+    /// The slot of this run; for a triggered run, the time of the request; for a one-shot run, its time.
     pub fn slot(&self) -> UnixTime {
         self.slot
     }
@@ -57,9 +58,15 @@ impl Run {
         self.attempt
     }
 
-    /// The arguments of the request, if an operator has [triggered](crate::Jobs::trigger_with) this run with some.
+    /// The arguments of the request, if this run was [triggered](crate::Jobs::trigger_with) with some, or those of a
+    /// [one-shot run](crate::OneShot).
     pub fn arguments(&self) -> &BTreeMap<String, String> {
         &self.arguments
+    }
+
+    /// The id of the [one-shot run](crate::OneShot), the same for all its attempts; `None` if this is not one.
+    pub fn one_shot(&self) -> Option<&str> {
+        self.one_shot.as_deref()
     }
 
     /// The fencing token of this run, larger than that of every earlier run and attempt. The resource accepts only tokens that

@@ -30,6 +30,7 @@ pub(crate) enum Kind {
     Rate(Duration),
     Delay(Duration),
     Once(UnixTime),
+    Demand,
 }
 
 /// Shorter periods and delays would keep the store busy with nothing else.
@@ -76,6 +77,11 @@ impl Trigger {
         Ok(Self(Kind::Once(instant)))
     }
 
+    /// No slots at all: the job runs when it is [triggered](crate::Jobs::trigger), and for [one-shot runs](crate::OneShot).
+    pub fn on_demand() -> Self {
+        Self(Kind::Demand)
+    }
+
     /// The time zone of a cron expression; without effect on other triggers.
     #[must_use]
     pub fn zone(mut self, zone: Zone) -> Self {
@@ -89,6 +95,9 @@ impl Trigger {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(instant) = text.strip_prefix("once at ") {
             return Some(Self(Kind::Once(instant.parse().ok()?)));
+        }
+        if text == "on demand" {
+            return Some(Self::on_demand());
         }
         for (kind, make) in
             [("fixed rate ", Kind::Rate as fn(Duration) -> Kind), ("fixed delay ", Kind::Delay)]
@@ -111,7 +120,7 @@ impl Trigger {
         match &self.0 {
             Kind::Cron(cron, zone) => cron.next(instant, zone),
             Kind::Once(at) => (*at > instant).then_some(*at),
-            Kind::Rate(_) | Kind::Delay(_) => None,
+            Kind::Rate(_) | Kind::Delay(_) | Kind::Demand => None,
         }
     }
 }
@@ -130,6 +139,7 @@ impl fmt::Display for Trigger {
             Kind::Rate(d) => write!(f, "fixed rate {}", Length(*d)),
             Kind::Delay(d) => write!(f, "fixed delay {}", Length(*d)),
             Kind::Once(at) => write!(f, "once at {at}"),
+            Kind::Demand => f.write_str("on demand"),
         }
     }
 }
@@ -145,7 +155,7 @@ mod tests {
         let once = Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap();
         let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
         let delay = Trigger::fixed_delay(Duration::from_micros(1_234_050)).unwrap();
-        for trigger in [cron, once, rate, delay] {
+        for trigger in [cron, once, rate, delay, Trigger::on_demand()] {
             assert_eq!(Trigger::parse(&trigger.to_string()), Some(trigger));
         }
         assert_eq!(Trigger::parse("(off) cron 0 30 2 * * ? in UTC"), None);

@@ -27,7 +27,11 @@ pub(super) fn print(entries: &[Entry], with_output: bool, console: &Console) -> 
 }
 
 fn row(entry: &Entry) -> [String; 8] {
-    let asked = if entry.asked { " (triggered)" } else { "" };
+    let asked = match (&entry.one_shot, entry.asked) {
+        (Some(id), _) => format!(" ({})", clean(id)),
+        (None, true) => " (triggered)".to_owned(),
+        (None, false) => String::new(),
+    };
     [
         format!("{}{asked}", short(entry.slot)),
         entry.attempt.to_string(),
@@ -55,6 +59,7 @@ fn object(entry: &Entry) -> Value {
     json!({
         "slot": entry.slot.to_string(),
         "asked": entry.asked,
+        "id": entry.one_shot,
         "attempt": entry.attempt,
         "token": entry.token.to_string(),
         "host": entry.host,

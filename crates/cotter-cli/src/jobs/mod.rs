@@ -6,10 +6,12 @@
 //! | `watch` | the same again and again |
 //! | `arguments` | the arguments of a requested run |
 //! | `history` | the last runs of one |
+//! | `one_shots` | runs at a time of their own |
 
 pub(crate) mod arguments;
 mod history;
 mod list;
+mod one_shots;
 mod watch;
 
 use crate::duration::parse_positive;
@@ -82,6 +84,17 @@ enum Action {
         #[arg(value_name = "NAME=VALUE", value_parser = arguments::parse)]
         arguments: Vec<(String, String)>,
     },
+    /// Add one run of a job, at a time of its own; prints its id
+    ///
+    /// It is kept in the store: a scheduler of the group runs it once, even if none is running now.
+    AddOnce(one_shots::AddOnce),
+    /// List the runs that were added and have not ended
+    Pending,
+    /// Cancel a run that was added; exits with 75 if it has started
+    Cancel {
+        /// Its id
+        id: String,
+    },
     /// Show the last runs of a job, oldest first
     History {
         /// Its name within the group
@@ -137,6 +150,9 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             jobs.trigger_with(job, arguments.iter().cloned()).await?;
             console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
         }
+        Action::AddOnce(run) => one_shots::add(&jobs, run, console).await?,
+        Action::Pending => one_shots::print(&jobs.pending().await?, console)?,
+        Action::Cancel { id } => return one_shots::cancel(&jobs, id, console).await,
         Action::History { job, output } => history::print(&jobs.history(job).await?, *output, console)?,
         Action::Forget { job } => {
             jobs.forget(job).await?;

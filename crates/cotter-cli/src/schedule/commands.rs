@@ -116,6 +116,7 @@ impl Commands {
         env.push((held::KEY.to_owned(), held.text()));
         env.push(("COTTER_SLOT".to_owned(), run.slot().to_string()));
         env.push(("COTTER_ATTEMPT".to_owned(), run.attempt().to_string()));
+        env.extend(run.one_shot().map(|id| ("COTTER_ONE_SHOT".to_owned(), id.to_owned())));
         for (name, value) in run.arguments() {
             env.push(arguments::variable(name, value)?);
         }

@@ -14,7 +14,7 @@ mod rate;
 mod tests;
 
 use crate::definition::Definition;
-use crate::notes::{Arguments, JobControl, LastRun, State};
+use crate::notes::{Added, Arguments, JobControl, LastRun, OneShotKey, State};
 use crate::trigger::Kind;
 use crate::{Ending, Job, OnCrash, UnixTime};
 use planner::{Plan, Planner};
@@ -24,24 +24,43 @@ use std::time::Duration;
 /// How far a note may be ahead of the store's clock without an alarm.
 const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
 
+/// How often a job that runs only on demand is looked at.
+const RECHECK: Duration = Duration::from_secs(60);
+
 /// A run that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DueRun {
     pub(crate) at: UnixTime,
     pub(crate) attempt: u32,
     pub(crate) crashes: u32,
-    /// Whether an operator requested it.
+    /// Whether it was requested, or is a one-shot run, and has no slot of the trigger.
     pub(crate) asked: bool,
     /// The latest request that this run answers.
     pub(crate) request: Option<u64>,
     /// The arguments of that request.
     pub(crate) arguments: Arguments,
+    /// The one-shot run that it is.
+    pub(crate) one_shot: Option<OneShotKey>,
 }
 
 impl DueRun {
     /// The first attempt of a slot.
     pub(crate) fn first(at: UnixTime) -> Self {
-        Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments: Arguments::new() }
+        let arguments = Arguments::new();
+        Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments, one_shot: None }
+    }
+
+    /// Another attempt of a run, after so many crashes.
+    fn again(run: &LastRun, crashes: u32, handled: u64) -> Self {
+        Self {
+            at: run.slot,
+            attempt: run.attempt + 1,
+            crashes,
+            asked: run.asked,
+            request: (run.asked && run.one_shot.is_none()).then_some(handled),
+            arguments: run.arguments.clone(),
+            one_shot: run.one_shot.clone(),
+        }
     }
 }
 
@@ -107,9 +126,13 @@ pub(crate) fn decide(
         d.find_crash(definition, control, now);
         d.find_retry(definition, control, now);
         d.find_request(definition, control, now);
+        d.find_one_shot(definition, control, now);
     }
     if d.due.is_none() {
         d.find_slot(definition, control, now, followed);
+    }
+    if d.due.is_none() {
+        d.look_ahead(definition, control, now);
     }
     d.changed = note != Some(&d.state);
     d
@@ -161,10 +184,7 @@ impl Decision {
         let crashes = run.crashes + 1;
         let again = definition.policy.on_crash == OnCrash::Rerun && crashes < Job::MAX_CRASHES;
         if again && definition.policy.enabled && control.pause.is_none() {
-            let (at, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
-            let request = asked.then_some(self.state.handled);
-            let arguments = run.arguments;
-            self.due = Some(DueRun { at, attempt, crashes, asked, request, arguments });
+            self.due = Some(DueRun::again(&run, crashes, self.state.handled));
         }
     }
 
@@ -191,10 +211,7 @@ impl Decision {
             self.next = Some(at);
             return;
         }
-        let request = run.asked.then_some(self.state.handled);
-        let (slot, attempt, asked) = (run.slot, run.attempt + 1, run.asked);
-        let arguments = run.arguments.clone();
-        self.due = Some(DueRun { at: slot, attempt, crashes, asked, request, arguments });
+        self.due = Some(DueRun::again(run, crashes, self.state.handled));
     }
 
     fn find_request(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
@@ -207,7 +224,33 @@ impl Decision {
         }
         let (request, arguments) = control.next_request(self.state.handled);
         let request = Some(request);
-        self.due = Some(DueRun { at: now, attempt: 1, crashes: 0, asked: true, request, arguments });
+        self.due = Some(DueRun { asked: true, request, arguments, ..DueRun::first(now) });
+    }
+
+    /// The earliest one-shot run, if its time has come. It is never too late.
+    fn find_one_shot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
+        if self.due.is_some() || self.next.is_some() || !definition.policy.enabled || control.pause.is_some() {
+            return;
+        }
+        let Some(added) = self.next_one_shot(control).filter(|added| added.at <= now) else { return };
+        let (arguments, one_shot) = (added.arguments.clone(), Some(added.key.clone()));
+        self.due = Some(DueRun { asked: true, arguments, one_shot, ..DueRun::first(added.at) });
+    }
+
+    /// The earliest one-shot run that has not begun.
+    fn next_one_shot<'c>(&self, control: &'c JobControl) -> Option<&'c Added> {
+        control.one_shots.iter().find(|added| self.state.one_shot() != Some(&added.key))
+    }
+
+    /// Waits for the next one-shot run as well. One that is overdue is another replica's if this one stands by.
+    fn look_ahead(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
+        if !definition.policy.enabled || control.pause.is_some() {
+            return;
+        }
+        let at = self.next_one_shot(control).map(|added| added.at).filter(|at| *at > now);
+        // A job without slots is looked at now and then, in case the store has lost its note: nothing else would write it again.
+        let recheck = matches!(definition.trigger.0, Kind::Demand).then(|| now + RECHECK);
+        self.next = self.next.into_iter().chain(at).chain(recheck).min();
     }
 
     fn find_slot(
@@ -264,6 +307,7 @@ impl Planner<'_> {
             Kind::Rate(period) => self.rate(*period),
             Kind::Delay(delay) => self.delay(*delay),
             Kind::Once(at) => self.once(*at),
+            Kind::Demand => Plan::default(),
         }
     }
 }
@@ -277,7 +321,7 @@ pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: Unix
             Some(next_on_grid(anchor, *period, now - shift))
         }
         Kind::Delay(delay) => Some(now + *delay),
-        Kind::Cron(..) | Kind::Once(_) => definition.trigger.next_after(now - shift),
+        Kind::Cron(..) | Kind::Once(_) | Kind::Demand => definition.trigger.next_after(now - shift),
     };
     next.map(|at| at + shift)
 }

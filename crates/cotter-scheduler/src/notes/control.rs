@@ -1,7 +1,8 @@
 //! Requests of operators to the jobs of a group.
 
 use super::run::is_default;
-use super::{foreign, instant, legacy, load_all, shard};
+use super::one_shots::{self, Added, OneShotKey};
+use super::{Changes, foreign, instant, legacy, load_all, shard};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::{Client, Note};
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,6 @@ use std::sync::Arc;
 const LIST: &str = "control";
 /// The key of the requests to the whole group.
 pub(crate) const GROUP: &str = "group";
-/// How many changed shards the note of the group names. Whoever has missed more loads all of them.
-const RECENT: usize = 64;
 /// How often a request is retried when other requests are written at the same time.
 const MAX_ATTEMPTS: usize = 100;
 
@@ -22,6 +21,8 @@ pub(crate) struct Control {
     pub(crate) group: GroupControl,
     /// By shard, so that a change copies one of them.
     jobs: BTreeMap<u8, Arc<Shard>>,
+    /// One-shot runs, by shard.
+    one_shots: BTreeMap<u8, Arc<one_shots::Shard>>,
     /// Those in the note of the first version, where there are no others.
     legacy: Arc<Shard>,
 }
@@ -36,12 +37,12 @@ pub(crate) struct GroupControl {
     /// The operator of the last request to the group.
     #[serde(rename = "b", default, skip_serializing_if = "is_default")]
     pub(crate) by: String,
-    /// How often requests to single jobs were changed.
-    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
-    changes: u64,
-    /// The shards of the last changes.
-    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
-    recent: Vec<u8>,
+    /// Changes of the requests to single jobs.
+    #[serde(flatten)]
+    jobs: Changes,
+    /// Changes of the one-shot runs.
+    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
+    one_shots: Changes,
 }
 
 /// Who has paused a job or a group, and why.
@@ -70,6 +71,9 @@ pub(crate) struct JobControl {
     /// The arguments of requests that have some, by their numbers. Each of them is a run of its own.
     #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     pub(crate) arguments: BTreeMap<u64, Arguments>,
+    /// The two earliest one-shot runs; they are in notes of their own.
+    #[serde(skip)]
+    pub(crate) one_shots: Vec<Added>,
 }
 
 /// The arguments of a requested run.
@@ -127,22 +131,6 @@ impl GroupControl {
         let Some(note) = note else { return Ok(Self::default()) };
         serde_json::from_slice(&note.bytes).map_err(|e| foreign("requests for the group", &e))
     }
-
-    /// Records a change of a shard.
-    fn changed(&mut self, shard: u8) {
-        self.changes += 1;
-        self.recent.push(shard);
-        self.recent.drain(..self.recent.len().saturating_sub(RECENT));
-    }
-
-    /// The shards that were changed after `seen`.
-    fn changed_since(&self, seen: &Self) -> BTreeSet<u8> {
-        let missed = self.changes.checked_sub(seen.changes).and_then(|n| usize::try_from(n).ok());
-        match missed.and_then(|missed| self.recent.len().checked_sub(missed)) {
-            Some(from) => self.recent[from..].iter().copied().collect(),
-            None => shard::all().collect(),
-        }
-    }
 }
 
 impl Control {
@@ -158,12 +146,48 @@ impl Control {
         JobControl {
             pause: own.pause.or_else(|| self.group.pause.clone()),
             resumed_at: own.resumed_at.max(self.group.resumed_at),
+            one_shots: self.one_shots_of(job),
             ..own
         }
     }
 
-    /// The jobs with changed requests of their own.
+    /// The two earliest: one of them may be the last run of the job.
+    fn one_shots_of(&self, job: &str) -> Vec<Added> {
+        let shards = self.one_shots.values().filter(|shard| !shard.is_empty());
+        let mut found: Vec<_> = shards.flat_map(|shard| one_shots::earliest(shard, job, 2)).collect();
+        found.sort_by_key(|added| (added.at, &added.key));
+        found.into_iter().take(2).cloned().collect()
+    }
+
+    /// Whether a one-shot run is known here.
+    pub(crate) fn has_one_shot(&self, key: &OneShotKey) -> bool {
+        let shard = self.one_shots.get(&one_shots::shard_of(&key.id));
+        shard.is_some_and(|shard| shard.keys().any(|(.., other)| other == key))
+    }
+
+    /// Drops a one-shot run that is no longer in the store.
+    pub(crate) fn drop_one_shot(&mut self, key: &OneShotKey) {
+        if let Some(shard) = self.one_shots.get_mut(&one_shots::shard_of(&key.id)) {
+            Arc::make_mut(shard).retain(|(.., other), _| other != key);
+        }
+    }
+
+    /// The jobs with changed requests of their own, or with new one-shot runs.
     pub(crate) fn changed<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
+        self.changed_requests(before).chain(self.new_one_shots(before))
+    }
+
+    fn new_one_shots<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
+        self.one_shots.iter().flat_map(|(number, shard)| {
+            let old = before.one_shots.get(number);
+            let shard = old.is_none_or(|old| !Arc::ptr_eq(old, shard)).then_some(shard);
+            let is_new = move |key| old.is_none_or(|old| !old.contains_key(key));
+            let new = shard.into_iter().flat_map(|shard| shard.keys()).filter(move |key| is_new(key));
+            new.map(|(job, ..)| job.as_str())
+        })
+    }
+
+    fn changed_requests<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
         let old = |shard: &u8| before.jobs.get(shard);
         let is_new = move |(number, shard): &(&u8, &Arc<Shard>)| {
             old(number).is_none_or(|old| !Arc::ptr_eq(old, shard))
@@ -182,16 +206,15 @@ pub(crate) struct Loaded {
     group: Option<Note>,
     legacy: Option<Note>,
     shards: Vec<(u8, Option<Note>)>,
+    one_shots: Vec<(u8, Option<Note>)>,
 }
 
 /// Loads all requests.
 pub(crate) async fn load(client: &Client, group: &str) -> cotter::Result<Loaded> {
-    let keys = [GROUP.to_owned(), legacy::CONTROL.to_owned()].into_iter();
-    let keys = keys.chain(shard::all().map(|shard| shard::key(LIST, shard)));
-    let mut notes = load_all(client, keys.map(|key| (group.to_owned(), key)).collect::<Vec<_>>()).await?;
-    let shards = shard::all().zip(notes.split_off(2)).collect();
-    let legacy = notes.pop().flatten();
-    Ok(Loaded { group: notes.pop().flatten(), legacy, shards })
+    let keys = [GROUP, legacy::CONTROL].map(str::to_owned).to_vec();
+    let (first, shards, one_shots) = load_keys(client, group, keys, None, None).await?;
+    let [group, legacy] = first.try_into().expect("as many as keys");
+    Ok(Loaded { group, legacy, shards, one_shots })
 }
 
 /// Loads the requests that have changed, given the note of the group.
@@ -201,14 +224,35 @@ pub(crate) async fn load_changed(
     note: Note,
     known: &Control,
 ) -> cotter::Result<Loaded> {
-    let shards = match GroupControl::parse(Some(&note)) {
-        Ok(now) => now.changed_since(&known.group),
-        // The error is reported when it is parsed again.
-        Err(_) => BTreeSet::new(),
+    // An error is reported when it is parsed again.
+    let (jobs, one_shots) = match GroupControl::parse(Some(&note)) {
+        Ok(now) => (now.jobs.since(&known.group.jobs), now.one_shots.since(&known.group.one_shots)),
+        Err(_) => (Some(BTreeSet::new()), Some(BTreeSet::new())),
     };
-    let places = shards.iter().map(|shard| (group.to_owned(), shard::key(LIST, *shard))).collect::<Vec<_>>();
-    let notes = load_all(client, places).await?;
-    Ok(Loaded { group: Some(note), legacy: None, shards: shards.into_iter().zip(notes).collect() })
+    let (_, shards, one_shots) = load_keys(client, group, Vec::new(), jobs, one_shots).await?;
+    Ok(Loaded { group: Some(note), legacy: None, shards, one_shots })
+}
+
+type Shards = Vec<(u8, Option<Note>)>;
+
+/// Loads notes of the group: these, and those of some shards, or of all.
+async fn load_keys(
+    client: &Client,
+    group: &str,
+    mut keys: Vec<String>,
+    jobs: Option<BTreeSet<u8>>,
+    one_shots: Option<BTreeSet<u8>>,
+) -> cotter::Result<(Vec<Option<Note>>, Shards, Shards)> {
+    let jobs = jobs.unwrap_or_else(|| shard::all().collect());
+    let one_shots = one_shots.unwrap_or_else(|| one_shots::shards().collect());
+    let first = keys.len();
+    keys.extend(jobs.iter().map(|shard| shard::key(LIST, *shard)));
+    keys.extend(one_shots.iter().map(|shard| one_shots::shard_key(*shard)));
+    let places = keys.into_iter().map(|key| (group.to_owned(), key)).collect::<Vec<_>>();
+    let mut notes = load_all(client, places).await?;
+    let mut rest = notes.split_off(first);
+    let later = rest.split_off(jobs.len());
+    Ok((notes, jobs.into_iter().zip(rest).collect(), one_shots.into_iter().zip(later).collect()))
 }
 
 impl Loaded {
@@ -223,11 +267,15 @@ impl Loaded {
         for (shard, note) in &self.shards {
             jobs.insert(*shard, Arc::new(parse_shard(note.as_ref())?));
         }
+        let mut one_shots = known.one_shots.clone();
+        for (shard, note) in &self.one_shots {
+            one_shots.insert(*shard, Arc::new(one_shots::parse(note.as_ref())?));
+        }
         let legacy = match &self.legacy {
             Some(note) => Arc::new(parse_legacy(Some(note))?),
             None => known.legacy.clone(),
         };
-        Ok(Control { group: GroupControl::parse(self.group.as_ref())?, jobs, legacy })
+        Ok(Control { group: GroupControl::parse(self.group.as_ref())?, jobs, one_shots, legacy })
     }
 }
 
@@ -261,7 +309,7 @@ pub(crate) async fn edit_job(
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if client.swap_note(group, &key, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
-            return edit_group(client, group, |all| all.changed(shard)).await;
+            return edit_group(client, group, |all| all.jobs.add(shard)).await;
         }
     }
     Err(contended(group))
@@ -290,6 +338,11 @@ pub(crate) async fn edit_group(
     Err(contended(group))
 }
 
+/// Tells the runners that the one-shot runs of a shard have changed.
+pub(crate) async fn tell_one_shots(client: &Client, group: &str, shard: u8) -> Result<()> {
+    edit_group(client, group, |all| all.one_shots.add(shard)).await
+}
+
 fn contended(group: &str) -> Error {
     let why = format!("the requests for group {group:?} are being changed by others; try again");
     Error::new(ErrorKind::Store, why)
@@ -313,19 +366,5 @@ mod tests {
         assert_eq!(runs, [(2, none.clone()), (3, one.clone()), (4, none.clone()), (5, one)]);
         control.request(3, &none);
         assert_eq!(control.arguments.len(), 1, "what is settled is dropped");
-    }
-
-    #[test]
-    fn a_runner_loads_what_has_changed_and_all_if_it_has_missed_too_much() {
-        let mut now = GroupControl::default();
-        [7, 9, 7].into_iter().for_each(|shard| now.changed(shard));
-        assert_eq!(now.changed_since(&GroupControl::default()), [7, 9].into());
-        let seen = now.clone();
-        assert!(now.changed_since(&seen).is_empty());
-        now.changed(3);
-        assert_eq!(now.changed_since(&seen), [3].into());
-        (0..RECENT).for_each(|_| now.changed(1));
-        assert_eq!(now.changed_since(&seen).len(), 256, "one is not named any more");
-        assert_eq!(GroupControl::default().changed_since(&now).len(), 256, "the store has lost its data");
     }
 }

@@ -26,8 +26,10 @@ const LEGACY: &str = "history";
 pub struct Entry {
     /// The slot of the run.
     pub slot: UnixTime,
-    /// Whether it was requested by an operator and had no slot of its own.
+    /// Whether it was requested, or a one-shot run, and had no slot of the trigger.
     pub asked: bool,
+    /// The id of the [one-shot run](crate::OneShot), if it was one.
+    pub one_shot: Option<String>,
     /// The number of the attempt.
     pub attempt: u32,
     /// Its fencing token.
@@ -144,6 +146,7 @@ fn entry(run: LastRun, outputs: &mut HashMap<u64, String>) -> Entry {
         ended: run.ended.unwrap_or(run.started),
         slot: run.slot,
         asked: run.asked,
+        one_shot: run.one_shot.map(|one_shot| one_shot.id),
         attempt: run.attempt,
         token: run.token,
         output: outputs.remove(&run.token),

@@ -71,6 +71,7 @@ impl RunV1 {
             code: None,
             retry_at: None,
             arguments: BTreeMap::new(),
+            one_shot: None,
         }
     }
 }

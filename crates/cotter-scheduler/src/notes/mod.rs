@@ -7,26 +7,32 @@
 //! | `output-0` … `output-15` | each job's lock | its holder, after a run that failed | `history` |
 //! | `group` | the group's name | operators, compare and set | `control` |
 //! | `control-00` … `control-ff` | the group's name | operators, compare and set | `control`, `shard` |
+//! | `one-shots-00` … `one-shots-3f` | the group's name | whoever adds or runs one, compare and set | `one_shots` |
 //! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare and set | `roster`, `shard` |
 //!
-//! `legacy` reads the notes of the first version. `load` loads many notes at once, `instant` serializes instants.
+//! `changes` tells runners which of several notes have changed. `legacy` reads the notes of the first version. `load` loads many notes at once, `instant` serializes instants.
 
+mod changes;
 mod control;
 pub(crate) mod history;
 mod instant;
 mod legacy;
 mod load;
 pub(crate) mod roster;
+pub(crate) mod one_shots;
 mod run;
 mod shard;
 mod state;
 mod written;
 
+use changes::Changes;
 pub(crate) use control::{
     Arguments, Control, GROUP, JobControl, Pause, edit_group, edit_job, load as load_control, load_changed,
+    tell_one_shots,
 };
 pub use history::Entry;
 pub(crate) use load::load_all;
+pub(crate) use one_shots::{Added, OneShotKey};
 pub(crate) use run::LastRun;
 pub(crate) use state::State;
 

@@ -1,6 +1,6 @@
 //! A run in the notes of its job.
 
-use super::Arguments;
+use super::{Arguments, OneShotKey};
 use super::written::Written;
 use crate::decide::DueRun;
 use crate::{Ending, UnixTime};
@@ -28,6 +28,8 @@ pub(crate) struct LastRun {
     pub(crate) retry_at: Option<UnixTime>,
     /// The arguments of the request, for another attempt. The history does not keep them.
     pub(crate) arguments: Arguments,
+    /// The one-shot run that it is.
+    pub(crate) one_shot: Option<OneShotKey>,
 }
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -50,6 +52,7 @@ impl LastRun {
             code: None,
             retry_at: None,
             arguments: due.arguments.clone(),
+            one_shot: due.one_shot.clone(),
         }
     }
 

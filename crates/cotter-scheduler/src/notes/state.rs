@@ -2,7 +2,7 @@
 
 use super::history::{self, Segment};
 use super::run::is_default;
-use super::{Arguments, LastRun, foreign, instant, legacy};
+use super::{Arguments, LastRun, OneShotKey, foreign, instant, legacy};
 use crate::decide::DueRun;
 use crate::definition::Definition;
 use crate::{Ending, Result, UnixTime};
@@ -183,6 +183,7 @@ impl State {
         let token = self.run.as_ref().map_or(lock, |run| lock.max(run.token + 1));
         match due.request {
             Some(number) => self.handled = self.handled.max(number),
+            None if due.one_shot.is_some() => {}
             None => self.last = self.last.max(Some(due.at)),
         }
         self.run = Some(LastRun::new(due, token, host, now));
@@ -203,6 +204,11 @@ impl State {
     pub(crate) fn next_output(&mut self) -> u64 {
         self.outputs += 1;
         self.outputs - 1
+    }
+
+    /// The last run, if it was a one-shot run.
+    pub(crate) fn one_shot(&self) -> Option<&OneShotKey> {
+        self.run.as_ref()?.one_shot.as_ref()
     }
 
     /// The run that was started and has not ended.

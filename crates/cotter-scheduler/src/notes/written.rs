@@ -2,7 +2,7 @@
 //! short, defaults are left out, and most numbers are differences.
 
 use super::run::is_default;
-use super::{Arguments, LastRun, instant};
+use super::{Arguments, LastRun, OneShotKey, instant};
 use crate::{Ending, UnixTime};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,8 @@ pub(super) struct Written {
     retry_at: Option<UnixTime>,
     #[serde(rename = "a", default, skip_serializing_if = "is_default")]
     arguments: Arguments,
+    #[serde(rename = "z", default, skip_serializing_if = "is_default")]
+    one_shot: Option<OneShotKey>,
 }
 
 fn first() -> u32 {
@@ -75,6 +77,7 @@ impl From<LastRun> for Written {
             code: run.code,
             retry_at: run.retry_at,
             arguments: run.arguments,
+            one_shot: run.one_shot,
         }
     }
 }
@@ -99,6 +102,7 @@ impl From<Written> for LastRun {
             code: run.code,
             retry_at: run.retry_at,
             arguments: run.arguments,
+            one_shot: run.one_shot,
         }
     }
 }
@@ -124,7 +128,8 @@ mod tests {
     #[test]
     fn a_run_is_read_as_it_was_written() {
         let slot = UnixTime::new(1_795_388_449, 356_790_491);
-        let due = DueRun { request: Some(3), asked: true, ..DueRun::first(slot) };
+        let one_shot = Some(OneShotKey { id: "order-17".to_owned(), number: u64::MAX });
+        let due = DueRun { request: Some(3), asked: true, one_shot, ..DueRun::first(slot) };
         let arguments = Arguments::from([("a".to_owned(), "b".to_owned())]);
         for token in [0, 1, 1_795_388_449_358_555, u64::MAX] {
             for started in [slot, slot - Duration::from_secs(1), UnixTime::new(1_795_388_449, 359_905_491)] {

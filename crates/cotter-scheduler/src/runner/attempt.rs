@@ -25,7 +25,8 @@ const MAX_LOCK_WAIT: Duration = Duration::from_secs(15);
 const MIN_RECHECK: Duration = Duration::from_millis(10);
 const MAX_RECHECK: Duration = Duration::from_secs(60);
 
-/// The first attempt at a job in this process. It acquires the lock only if something has to be done.
+/// The first attempt at a job in this process, and any at a job without slots. It acquires the lock only if something has to be
+/// done.
 pub(super) async fn first_attempt(
     context: &Arc<Context>,
     snapshot: &Arc<JobSnapshot>,

@@ -8,7 +8,7 @@ use super::snapshot::{JobSnapshot, Observation};
 use crate::definition::Definition;
 use crate::handle::Command;
 use crate::notes::{Control, Pause};
-use crate::{EventKind, Job, UnixTime};
+use crate::{EventKind, Job, Trigger, UnixTime};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -127,7 +127,8 @@ impl Dispatcher {
                 continue;
             }
             entry.active = true;
-            let fresh = std::mem::take(&mut entry.fresh);
+            let is_on_demand = *entry.snapshot.job.trigger() == Trigger::on_demand();
+            let fresh = std::mem::take(&mut entry.fresh) || is_on_demand;
             let (context, snapshot) = (self.context.clone(), entry.snapshot.clone());
             let looking = async move {
                 if fresh {

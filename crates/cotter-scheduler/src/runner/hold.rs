@@ -3,6 +3,7 @@
 use super::attempt::{next_worker, read};
 use super::context::{Context, Halt, Stop};
 use super::execute::{Task, execute};
+use super::one_shots;
 use super::register;
 use super::snapshot::{JobSnapshot, Observation};
 use crate::decide::{Decision, DueRun, Followed, decide};
@@ -68,13 +69,16 @@ impl<'a> Hold<'a> {
                 return Err(Halt::Stopped);
             }
             let Some(slot) = decision.due.clone() else {
-                if self.settle(&decision, now).await? {
+                let is_near = self.settle(&decision, now).await?;
+                self.drop_leftover().await?;
+                if is_near {
                     continue;
                 }
                 return Ok(HoldResult::Observation(seen(&decision)));
             };
             match self.worker(worker.take()).await? {
-                Worker::Ready(permit) => self.run(decision, slot, now, permit).await?,
+                Worker::Ready(permit) if self.claim(&slot).await? => self.run(decision, slot, now, permit).await?,
+                Worker::Ready(permit) => worker = Some(permit),
                 Worker::Later(permit) => worker = Some(permit),
                 Worker::None => return Ok(HoldResult::NoWorker(now)),
             }
@@ -140,6 +144,34 @@ impl<'a> Hold<'a> {
         }
     }
 
+    /// Prepares the start of a run. Returns false if it is a one-shot run that was cancelled or has run elsewhere.
+    async fn claim(&mut self, slot: &DueRun) -> Result<bool, Halt> {
+        let last = self.note.as_ref().and_then(State::one_shot);
+        if last.is_some() && last == slot.one_shot.as_ref() {
+            // Another attempt.
+            return Ok(true);
+        }
+        // Once the state forgets the last run, nothing else tells that it has begun.
+        if let Some(last) = last {
+            one_shots::remove(self.context, last).await?;
+        }
+        match &slot.one_shot {
+            Some(next) => one_shots::take(self.context, next, self.guard.token().get()).await,
+            None => Ok(true),
+        }
+    }
+
+    /// Removes the entry of a one-shot run that is over.
+    async fn drop_leftover(&self) -> Result<(), Halt> {
+        let Some(run) = self.note.as_ref().and_then(|state| state.run.as_ref()) else { return Ok(()) };
+        match &run.one_shot {
+            Some(last) if run.ended.is_some() && run.retry_at.is_none() => {
+                one_shots::remove_if_known(self.context, last).await
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Runs one slot, with retries.
     async fn run(
         &mut self,
@@ -169,7 +201,7 @@ impl<'a> Hold<'a> {
             let (at, attempt) = (slot.at, slot.attempt);
             let ended = EventKind::Ended { slot: at, attempt, token, outcome, took, last };
             self.context.emit(self.snapshot.name(), ended);
-            let Some(retry_at) = written? else { return Ok(()) };
+            let Some(retry_at) = written? else { return self.drop_leftover().await };
             worker = self.pause(&slot, retry_at).await?;
             slot = DueRun { attempt: slot.attempt + 1, ..slot };
             now = self.context.measure().await?;
@@ -184,6 +216,7 @@ impl<'a> Hold<'a> {
 
     async fn run_once(&self, slot: &DueRun, token: u64) -> (Ending, Report) {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
+        let one_shot = slot.one_shot.as_ref().map(|one_shot| one_shot.id.as_str().into());
         let (slot, attempt, arguments) = (slot.at, slot.attempt, Arc::new(slot.arguments.clone()));
         context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
         let (cancel, cancelled) = watch::channel(None);
@@ -194,6 +227,7 @@ impl<'a> Hold<'a> {
             attempt,
             token,
             arguments,
+            one_shot,
             guard: guard.clone(),
             client,
             cancel: cancelled,

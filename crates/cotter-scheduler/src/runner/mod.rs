@@ -6,6 +6,7 @@
 //! | `agenda` | all jobs, ordered by their next check |
 //! | `attempt` | one attempt at a job: its lock, a worker |
 //! | `hold` | the work under one hold of the lock |
+//! | `one_shots` | one-shot runs: taken, removed |
 //! | `execute` | the task of one run, and the reasons to stop it |
 //! | `control` | the requests of operators |
 //! | `clock`, `clock_check` | an estimate of the store's clock; its comparison with this host's |
@@ -21,6 +22,7 @@ mod control;
 mod dispatcher;
 mod execute;
 mod hold;
+mod one_shots;
 mod snapshot;
 
 pub(crate) use clock::StoreClock;

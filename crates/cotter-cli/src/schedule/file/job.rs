@@ -35,7 +35,7 @@ pub(super) const SHARED: &[&str] = &[
     "on_failure",
 ];
 /// The trigger keys, of which exactly one is required.
-const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at"];
+const TRIGGERS: &[&str] = &["cron", "fixed_rate", "fixed_delay", "once_at", "on_demand"];
 /// The command keys, of which exactly one is required.
 const COMMANDS: &[&str] = &["command", "shell"];
 
@@ -245,6 +245,7 @@ fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> O
         }),
         key @ "fixed_rate" => section.get(key, mistakes, |v| every(v, Trigger::fixed_rate)),
         key @ "fixed_delay" => section.get(key, mistakes, |v| every(v, Trigger::fixed_delay)),
+        key @ "on_demand" => section.get(key, mistakes, |v| value::yes(v).map(|()| Trigger::on_demand())),
         key => section.get(key, mistakes, |value| Trigger::once_at(value::instant(value)?).map_err(text)),
     }
 }

@@ -51,7 +51,7 @@ fn all_mistakes_at_once_in_order_of_their_lines() {
         "job \"a\": `command`: there is no program in it",
         "job \"b\": `cron`: ",
         "job \"b\": unknown key `misfrie`; did you mean `misfire`?",
-        "job \"c\": one of `cron`, `fixed_rate`, `fixed_delay`, `once_at` is missing",
+        "job \"c\": one of `cron`, `fixed_rate`, `fixed_delay`, `once_at`, `on_demand` is missing",
         "job \"c\": one of `command`, `shell` is missing",
     ] {
         assert!(all.contains(says), "no {says:?} in\n{all}");
@@ -113,6 +113,14 @@ fn once_at_is_a_string_or_a_time_and_always_has_an_offset() {
         assert_eq!(file.jobs[0].trigger.to_string(), "once at 2031-05-02T10:00:00Z");
     }
     assert!(one(&job("2031-05-02T10:00:00")).starts_with("4: job \"a\": `once_at`: "));
+}
+
+#[test]
+fn on_demand_is_true_or_left_out() {
+    let job = |yes: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\non_demand = {yes}\n");
+    let file = parse(Path::new("jobs.toml"), &job("true")).unwrap();
+    assert_eq!(file.jobs[0].trigger.to_string(), "on demand");
+    assert!(one(&job("false")).starts_with("4: job \"a\": `on_demand`: write true, or leave it out"));
 }
 
 #[test]

@@ -74,6 +74,14 @@ pub(super) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     }
 }
 
+/// A key that can only be set to true.
+pub(super) fn yes(value: &DeValue<'_>) -> Result<(), String> {
+    match boolean(value)? {
+        true => Ok(()),
+        false => Err("write true, or leave it out".to_owned()),
+    }
+}
+
 /// One of the known words.
 pub(super) fn word<T: Copy>(known: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
     move |value| {

@@ -4,6 +4,7 @@ mod clocks;
 mod definitions;
 mod ends;
 mod notes;
+mod one_shots;
 mod operators;
 mod outages;
 mod policies;

@@ -1,0 +1,190 @@
+//! One-shot runs that were added and have not ended, spread over several notes of the group by their ids.
+//!
+//! A run is taken before it starts: its entry gets the token of the lock, by compare and set, and after that it can no longer be
+//! cancelled. It is removed when the end of the run is recorded, and before the state of the job forgets the run in any case. So a
+//! run that is the last one in the state of its job has begun, and its entry is a leftover; any other entry has not.
+
+use super::run::is_default;
+use super::{Arguments, foreign, instant, load_all};
+use crate::{Error, ErrorKind, Result, UnixTime};
+use cotter::{Client, Note};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+const LIST: &str = "one-shots";
+/// The number of notes.
+const SHARDS: u8 = 64;
+
+/// A run that was added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Added {
+    #[serde(flatten)]
+    pub(crate) key: OneShotKey,
+    #[serde(rename = "j")]
+    pub(crate) job: String,
+    #[serde(rename = "t", with = "instant")]
+    pub(crate) at: UnixTime,
+    /// Who has added it.
+    #[serde(rename = "b", default, skip_serializing_if = "is_default")]
+    pub(crate) by: String,
+    /// The token under which it was taken.
+    #[serde(rename = "k", default, skip_serializing_if = "is_default")]
+    pub(crate) taken: Option<u64>,
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub(crate) arguments: Arguments,
+}
+
+/// What tells a run from all others. An id may be used again, the number is random.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct OneShotKey {
+    #[serde(rename = "i")]
+    pub(crate) id: String,
+    #[serde(rename = "n")]
+    pub(crate) number: u64,
+}
+
+/// The entries of one note, ordered by job and time.
+pub(crate) type Shard = BTreeMap<(String, UnixTime, OneShotKey), Added>;
+
+/// All shards.
+pub(super) fn shards() -> impl Iterator<Item = u8> {
+    0..SHARDS
+}
+
+pub(super) fn shard_of(id: &str) -> u8 {
+    Sha256::digest(id)[0] % SHARDS
+}
+
+pub(super) fn shard_key(shard: u8) -> String {
+    format!("{LIST}-{shard:02x}")
+}
+
+/// The key of the note that has a run of this id.
+pub(crate) fn note_key(id: &str) -> String {
+    shard_key(shard_of(id))
+}
+
+pub(super) fn parse(note: Option<&Note>) -> Result<Shard> {
+    let entries = entries(note)?.into_iter();
+    Ok(entries.map(|added| ((added.job.clone(), added.at, added.key.clone()), added)).collect())
+}
+
+fn entries(note: Option<&Note>) -> Result<Vec<Added>> {
+    let Some(note) = note else { return Ok(Vec::new()) };
+    serde_json::from_slice(&note.bytes).map_err(|e| foreign("one-shot runs", &e))
+}
+
+/// The earliest runs of a job in a shard.
+pub(super) fn earliest<'a>(shard: &'a Shard, job: &'a str, count: usize) -> impl Iterator<Item = &'a Added> {
+    let first = (job.to_owned(), UnixTime::new(i64::MIN, 0), OneShotKey::default());
+    shard.range(first..).map(|(_, added)| added).take_while(move |added| added.job == job).take(count)
+}
+
+/// The result of a change of a note.
+pub(crate) struct Edit<T> {
+    /// The note to write in place of the revision, if anything has changed.
+    pub(crate) write: Option<(u64, Vec<u8>)>,
+    pub(crate) result: T,
+}
+
+/// Marks a run as taken, unless it is gone.
+pub(crate) fn take(note: Option<&Note>, key: &OneShotKey, token: u64) -> Result<Edit<bool>> {
+    edit(note, |all| {
+        let found = all.iter_mut().find(|added| added.key == *key);
+        let is_there = found.is_some();
+        let change = found.filter(|added| added.taken != Some(token));
+        let is_changed = change.map(|added| added.taken = Some(token)).is_some();
+        (is_changed, is_there)
+    })
+}
+
+/// Removes a run.
+pub(crate) fn remove(note: Option<&Note>, key: &OneShotKey) -> Result<Edit<()>> {
+    edit(note, |all| {
+        let before = all.len();
+        all.retain(|added| added.key != *key);
+        (all.len() != before, ())
+    })
+}
+
+fn edit<T>(note: Option<&Note>, change: impl FnOnce(&mut Vec<Added>) -> (bool, T)) -> Result<Edit<T>> {
+    let mut all = entries(note)?;
+    let (is_changed, result) = change(&mut all);
+    let bytes = || serde_json::to_vec(&all).expect("runs can be written");
+    let write = is_changed.then(|| (note.map_or(0, |note| note.revision), bytes()));
+    Ok(Edit { write, result })
+}
+
+async fn edit_shard<T>(
+    client: &Client,
+    group: &str,
+    shard: u8,
+    mut change: impl FnMut(&mut Vec<Added>) -> (bool, T),
+) -> Result<T> {
+    let key = shard_key(shard);
+    loop {
+        let note = client.note_at(group, &key).await?;
+        let Edit { write, result } = edit(note.as_ref(), &mut change)?;
+        let Some((seen, bytes)) = write else { return Ok(result) };
+        if bytes.len() > Note::MAX_BYTES {
+            let why = format!("too many one-shot runs are pending in group {group:?}; wait until some have run");
+            return Err(Error::new(ErrorKind::Job, why));
+        }
+        if client.swap_note(group, &key, seen, bytes).await?.is_some() {
+            return Ok(result);
+        }
+    }
+}
+
+/// Adds a run, unless one of this id is there already. Returns the shard.
+pub(crate) async fn add(client: &Client, group: &str, added: &Added) -> Result<u8> {
+    let shard = shard_of(&added.key.id);
+    edit_shard(client, group, shard, |all| {
+        let is_new = all.iter().all(|other| other.key.id != added.key.id);
+        if is_new {
+            all.push(added.clone());
+        }
+        (is_new, ())
+    })
+    .await?;
+    Ok(shard)
+}
+
+/// Removes the run of this id if it was not taken. Returns its shard and whether it was there.
+pub(crate) async fn cancel(client: &Client, group: &str, id: &str) -> Result<(u8, bool)> {
+    let shard = shard_of(id);
+    let is_gone = edit_shard(client, group, shard, |all| {
+        let before = all.len();
+        all.retain(|added| added.key.id != id || added.taken.is_some());
+        (all.len() != before, all.len() != before)
+    })
+    .await?;
+    Ok((shard, is_gone))
+}
+
+/// Removes all runs of a job.
+pub(crate) async fn forget(client: &Client, group: &str, job: &str) -> Result<()> {
+    let ids = load(client, group).await?.into_iter().filter(|added| added.job == job);
+    let shards: std::collections::BTreeSet<u8> = ids.map(|added| shard_of(&added.key.id)).collect();
+    for shard in shards {
+        edit_shard(client, group, shard, |all| {
+            let before = all.len();
+            all.retain(|added| added.job != job);
+            (all.len() != before, ())
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// All runs.
+pub(crate) async fn load(client: &Client, group: &str) -> Result<Vec<Added>> {
+    let places = shards().map(|shard| (group.to_owned(), shard_key(shard))).collect::<Vec<_>>();
+    let notes = load_all(client, places).await?;
+    let mut all = Vec::new();
+    for note in notes {
+        all.extend(entries(note.as_ref())?);
+    }
+    Ok(all)
+}
