@@ -179,7 +179,8 @@ async fn whoever_dies_at_whatever_moment_none_is_started_twice_and_none_is_lost(
         let history = jobs(&second).history("a").await.unwrap();
         for id in &ids {
             let runs: Vec<_> = history.iter().filter(|entry| entry.one_shot.as_ref() == Some(id)).collect();
-            demand(runs.len() == 1, Kind::SlotMissing, format!("moment {moment}: {runs:?} of {history:?}"));
+            demand(runs.len() < 2, Kind::SlotTwice, format!("moment {moment}: {runs:?}"));
+            demand(runs.len() == 1, Kind::SlotMissing, format!("moment {moment}: {id} in {history:?}"));
         }
         crashed += history.iter().filter(|entry| entry.ending == Ending::Crashed).count();
         assert!(jobs(&second).pending().await.unwrap().is_empty(), "moment {moment}");
