@@ -98,7 +98,10 @@ impl OneShot {
         let number = rand::random();
         let id = self.id.unwrap_or_else(|| format!("{number:016x}"));
         if id.is_empty() || id.len() > Self::MAX_ID || id.contains(char::is_control) {
-            let why = format!("the id {id:?} is not allowed: write 1 to {} bytes without control characters", Self::MAX_ID);
+            let why = format!(
+                "the id {id:?} is not allowed: write 1 to {} bytes without control characters",
+                Self::MAX_ID
+            );
             return Err(Error::job(job, why));
         }
         let at = match self.time {

@@ -55,7 +55,10 @@ pub(super) async fn cancel(jobs: &Jobs, id: &str, console: &Console) -> Result<E
         console.confirm(&format!("{}: cancelled", clean(id)));
         return Ok(Exit::Done);
     }
-    let why = format!("no run with the id {:?} is waiting: it has started, was cancelled, or was never added", clean(id));
+    let why = format!(
+        "no run with the id {:?} is waiting: it has started, was cancelled, or was never added",
+        clean(id)
+    );
     Err(Failure::new(Exit::Busy(Exit::BUSY), why))
 }
 

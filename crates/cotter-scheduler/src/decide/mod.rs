@@ -229,7 +229,8 @@ impl Decision {
 
     /// The earliest one-shot run, if its time has come. It is never too late.
     fn find_one_shot(&mut self, definition: &Definition, control: &JobControl, now: UnixTime) {
-        if self.due.is_some() || self.next.is_some() || !definition.policy.enabled || control.pause.is_some() {
+        if self.due.is_some() || self.next.is_some() || !definition.policy.enabled || control.pause.is_some()
+        {
             return;
         }
         let Some(added) = self.next_one_shot(control).filter(|added| added.at <= now) else { return };

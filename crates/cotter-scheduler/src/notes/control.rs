@@ -1,7 +1,7 @@
 //! Requests of operators to the jobs of a group.
 
-use super::run::is_default;
 use super::one_shots::{self, Added, OneShotKey};
+use super::run::is_default;
 use super::{Changes, foreign, instant, legacy, load_all, shard};
 use crate::{Error, ErrorKind, Result, UnixTime};
 use cotter::{Client, Note};

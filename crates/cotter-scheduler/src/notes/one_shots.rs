@@ -128,7 +128,8 @@ async fn edit_shard<T>(
         let Edit { write, result } = edit(note.as_ref(), &mut change)?;
         let Some((seen, bytes)) = write else { return Ok(result) };
         if bytes.len() > Note::MAX_BYTES {
-            let why = format!("too many one-shot runs are pending in group {group:?}; wait until some have run");
+            let why =
+                format!("too many one-shot runs are pending in group {group:?}; wait until some have run");
             return Err(Error::new(ErrorKind::Job, why));
         }
         if client.swap_note(group, &key, seen, bytes).await?.is_some() {

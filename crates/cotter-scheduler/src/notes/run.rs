@@ -1,7 +1,7 @@
 //! A run in the notes of its job.
 
-use super::{Arguments, OneShotKey};
 use super::written::Written;
+use super::{Arguments, OneShotKey};
 use crate::decide::DueRun;
 use crate::{Ending, UnixTime};
 use serde::{Deserialize, Serialize};

@@ -77,7 +77,9 @@ impl<'a> Hold<'a> {
                 return Ok(HoldResult::Observation(seen(&decision)));
             };
             match self.worker(worker.take()).await? {
-                Worker::Ready(permit) if self.claim(&slot).await? => self.run(decision, slot, now, permit).await?,
+                Worker::Ready(permit) if self.claim(&slot).await? => {
+                    self.run(decision, slot, now, permit).await?
+                }
                 Worker::Ready(permit) => worker = Some(permit),
                 Worker::Later(permit) => worker = Some(permit),
                 Worker::None => return Ok(HoldResult::NoWorker(now)),

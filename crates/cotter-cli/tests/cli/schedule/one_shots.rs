@@ -24,9 +24,15 @@ fn runs_are_added_listed_and_cancelled() {
     event(&mut run, "ended");
     until("it is over", || jobs(&["pending"]).stdout.lines().count() == 2);
     let table = jobs(&["pending"]).code(0).silent().stdout;
-    assert!(table.lines().nth(1).unwrap().starts_with(later) && table.contains("2098-01-01T00:00:00Z"), "{table}");
+    assert!(
+        table.lines().nth(1).unwrap().starts_with(later) && table.contains("2098-01-01T00:00:00Z"),
+        "{table}"
+    );
     let object = &env.run(["--json", "jobs", "--group", "g", "pending"]).code(0).json()[0];
-    assert_eq!((&object["id"], &object["started"], &object["arguments"]["ORDER"]), (&later.into(), &false.into(), &"1".into()));
+    assert_eq!(
+        (&object["id"], &object["started"], &object["arguments"]["ORDER"]),
+        (&later.into(), &false.into(), &"1".into())
+    );
     jobs(&["cancel", later]).code(0).silent();
     assert_eq!(jobs(&["pending"]).code(0).stdout, "");
     jobs(&["cancel", later]).code(75).one_line(&["no run with the id", "cancelled"]);

@@ -41,7 +41,10 @@ async fn it_survives_who_added_it_and_is_run_by_another_replica() {
     let arguments = BTreeMap::from([("order".to_owned(), "17".to_owned())]);
     assert_eq!(*seen.lock().unwrap(), [(Some(id.clone()), arguments)]);
     let history = jobs(&two).history("a").await.unwrap();
-    assert_eq!((history.len(), &history[0].one_shot, &history[0].ending), (1, &Some(id.clone()), &Ending::Ok));
+    assert_eq!(
+        (history.len(), &history[0].one_shot, &history[0].ending),
+        (1, &Some(id.clone()), &Ending::Ok)
+    );
     assert!(jobs(&two).pending().await.unwrap().is_empty(), "it is over");
     assert!(!jobs(&two).cancel(&id).await.unwrap());
     // The others still remember it, and find that it is over.
@@ -227,7 +230,13 @@ async fn lost_replies_start_none_twice() {
         for n in 0..40 {
             operator.add("a", OneShot::after(S + MS * 500 * n)).await.unwrap();
         }
-        faults.set(Plan { lost_replies: 0.1, refused: 0.1, before: MS * 50, after: MS * 50, ..Plan::default() });
+        faults.set(Plan {
+            lost_replies: 0.1,
+            refused: 0.1,
+            before: MS * 50,
+            after: MS * 50,
+            ..Plan::default()
+        });
         sleep(S * 60).await;
         faults.set(Plan::default());
         sleep(S * 30).await;
