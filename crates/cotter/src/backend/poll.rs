@@ -64,6 +64,7 @@ pub async fn until<A: Attempt>(clock: &dyn Clock, until: Until, attempt: &mut A)
 
 /// Waits with a place in the store's queue. When the wait ends without a grant, a release gives the place up: nothing of the
 /// claim may stay there.
+#[allow(dead_code, reason = "only some of the stores have a queue")]
 pub(crate) async fn in_queue<A: Attempt<Done = Grant>>(
     backend: &dyn Backend,
     clock: &dyn Clock,
