@@ -5,7 +5,7 @@ use crate::servers::Redis;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
 use cotter::clock::Clock;
 use cotter::{Client, Lease, Name};
-use cotter::{etcd, redis};
+use cotter::{etcd, redis, zookeeper};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,9 +19,10 @@ pub fn clock() -> Arc<dyn Clock> {
 /// # Panics
 /// When the server does not answer.
 pub async fn backend(url: &str) -> Arc<dyn Backend> {
-    let store: Box<dyn Connect> = match url.starts_with("etcd:") {
-        true => Box::new(etcd::Store::from_url(url).unwrap()),
-        false => Box::new(redis::Store::from_url(url).unwrap()),
+    let store: Box<dyn Connect> = match url.split(':').next() {
+        Some("etcd") => Box::new(etcd::Store::from_url(url).unwrap()),
+        Some("zookeeper") => Box::new(zookeeper::Store::from_url(url).unwrap()),
+        _ => Box::new(redis::Store::from_url(url).unwrap()),
     };
     store.connect(&Host::without_engine(clock())).await.unwrap()
 }

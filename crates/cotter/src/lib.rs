@@ -70,6 +70,7 @@
 //! | `postgres` | | locks in a PostgreSQL database |
 //! | `redis` | | locks in a Redis or Valkey server |
 //! | `etcd` | | locks in an etcd cluster |
+//! | `zookeeper` | | locks in a ZooKeeper ensemble |
 //! | `sqlite` | | locks in an SQLite database of this host; Linux only |
 //! | `serde` | | `Serialize` and `Deserialize` for tokens, names, records, losses and error kinds |
 //! | `conformance` | | the test cases that every backend must pass |
@@ -99,7 +100,7 @@ mod net;
 mod notes;
 mod op;
 mod owner;
-#[cfg(feature = "etcd")]
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod queue;
 mod random;
 mod request;
@@ -139,6 +140,8 @@ pub mod postgres;
 pub mod redis;
 #[cfg(all(feature = "sqlite", unix))]
 pub mod sqlite;
+#[cfg(feature = "zookeeper")]
+pub mod zookeeper;
 
 pub use backend::{EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Severity};
 pub use builder::Builder;

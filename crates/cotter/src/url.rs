@@ -23,6 +23,8 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "redis" | "rediss" | "unix" => Ok(Arc::new(crate::redis::Store::from_url(url)?)),
         #[cfg(feature = "etcd")]
         "etcd" => Ok(Arc::new(crate::etcd::Store::from_url(url)?)),
+        #[cfg(feature = "zookeeper")]
+        "zookeeper" => Ok(Arc::new(crate::zookeeper::Store::from_url(url)?)),
         #[cfg(feature = "redis")]
         "redlock" | "redlocks" => Ok(Arc::new(redlock::parse(scheme, rest)?)),
         #[cfg(feature = "postgres")]
@@ -43,6 +45,7 @@ fn known() -> String {
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
     known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
+    known.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST"));
     known.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
     known.extend(cfg!(all(feature = "sqlite", unix)).then_some("sqlite:///PATH"));
     let last = known.pop().unwrap_or_default();

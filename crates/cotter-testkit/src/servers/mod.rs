@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
 //! | `etcd` | an etcd cluster: its members are stopped, killed, restarted |
+//! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
 //! | `postgres`, `cluster`, `pooler` | a PostgreSQL server; the folder of its data; a pooler before it |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
@@ -26,6 +27,8 @@ mod proxy;
 mod redis;
 mod skew;
 mod wire;
+mod znodes;
+mod zookeeper;
 
 pub use acl::acl_rule;
 pub use etcd::Etcd;
@@ -37,6 +40,8 @@ pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder};
 pub use skew::forking_library;
 pub use wire::Wire;
+pub use znodes::{Znode, Znodes};
+pub use zookeeper::ZooKeeper;
 
 use std::net::TcpListener;
 

@@ -25,7 +25,7 @@ const LOWER: &[&str] = &[
     "sys",
     "token",
 ];
-const STORES: &[&str] = &["memory", "file", "etcd", "redis", "postgres", "quorum", "sqlite"];
+const STORES: &[&str] = &["memory", "file", "etcd", "redis", "postgres", "quorum", "sqlite", "zookeeper"];
 
 /// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
 const TIMED: &[&str] = &[
@@ -66,6 +66,11 @@ const TIMED: &[&str] = &[
     "redis/replicated.rs",
     "redis/wake.rs",
     "redis/watched.rs",
+    // The connection to an ensemble, and the session that goes on over several of them.
+    "zookeeper/connector.rs",
+    "zookeeper/link.rs",
+    "zookeeper/live.rs",
+    "zookeeper/session.rs",
     "postgres/connector.rs",
     "postgres/listening.rs",
     "postgres/live.rs",

@@ -14,3 +14,5 @@ mod redis;
 mod redlock;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;

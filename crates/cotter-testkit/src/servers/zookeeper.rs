@@ -1,0 +1,236 @@
+//! Real ZooKeeper servers: an ensemble of one or more members.
+
+use super::free_port;
+use super::znodes::Znodes;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A running ensemble; ends when it is dropped.
+#[derive(Debug)]
+pub struct ZooKeeper {
+    members: Vec<Member>,
+    tick: Duration,
+    dir: TempDir,
+}
+
+#[derive(Debug)]
+struct Member {
+    child: Option<Child>,
+    port: u16,
+    peer_ports: [u16; 2],
+}
+
+const PROGRAM: &str = "java";
+const JAR: &str = "/usr/share/java/zookeeper.jar";
+const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+/// Starts in a second instead of three, and syncs nothing to the disk: a machine that crashes ends the tests too.
+const FLAGS: &[&str] = &[
+    "-Xshare:auto",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xmx192m",
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=1024",
+    "-Dzookeeper.admin.enableServer=false",
+    "-Dzookeeper.4lw.commands.whitelist=*",
+];
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often other ports are tried.
+const TRIES: usize = 5;
+
+impl ZooKeeper {
+    /// An ensemble of so many members. Sessions may be as short as two ticks of 100 ms.
+    ///
+    /// # Panics
+    /// When it does not start, or `java` or ZooKeeper is missing.
+    pub fn start(members: usize) -> Self {
+        Self::with_tick(members, Duration::from_millis(100))
+    }
+
+    /// The same, with ticks of this length. A follower that has lost its leader answers for up to ten of them.
+    ///
+    /// # Panics
+    /// When it does not start, or `java` or ZooKeeper is missing.
+    pub fn with_tick(members: usize, tick: Duration) -> Self {
+        assert!(Path::new(JAR).exists(), "{JAR} is missing; scripts/servers installs it");
+        for _ in 0..TRIES {
+            let member =
+                |_| Member { child: None, port: free_port(), peer_ports: [free_port(), free_port()] };
+            let dir = tempfile::tempdir().expect("a temporary folder");
+            let mut ensemble = Self { members: (0..members).map(member).collect(), tick, dir };
+            (0..members).for_each(|number| ensemble.spawn(number));
+            // Otherwise somebody else was given one of the ports in the meantime.
+            if ensemble.answers() {
+                return ensemble;
+            }
+        }
+        panic!("the ensemble ended {TRIES} times before it answered");
+    }
+
+    fn spawn(&mut self, number: usize) {
+        let config = self.write_config(number).expect("a configuration");
+        let log = fs::File::create(self.folder(number).join("log")).expect("a log");
+        let child = Command::new(PROGRAM)
+            .args(FLAGS)
+            .args(["-cp", JAR, MAIN])
+            .arg(config)
+            .current_dir(self.folder(number))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log)
+            .spawn();
+        let child =
+            child.unwrap_or_else(|e| panic!("{PROGRAM} does not start ({e}); scripts/servers installs it"));
+        self.members[number].child = Some(child);
+    }
+
+    fn write_config(&self, number: usize) -> std::io::Result<PathBuf> {
+        let (folder, member) = (self.folder(number), &self.members[number]);
+        fs::create_dir_all(&folder)?;
+        let mut config = format!(
+            "tickTime={}\ninitLimit=100\nsyncLimit=10\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
+             maxClientCnxns=0\nminSessionTimeout={}\nmaxSessionTimeout=120000\n",
+            self.tick.as_millis(),
+            folder.join("data").display(),
+            member.port,
+            self.tick.as_millis() * 2,
+        );
+        if self.members.len() > 1 {
+            for (n, Member { peer_ports: [peer, election], .. }) in self.members.iter().enumerate() {
+                let _ = writeln!(config, "server.{}=127.0.0.1:{peer}:{election}", n + 1);
+            }
+        }
+        fs::create_dir_all(folder.join("data"))?;
+        fs::write(folder.join("data/myid"), format!("{}", number + 1))?;
+        let path = folder.join("zoo.cfg");
+        fs::write(&path, config)?;
+        Ok(path)
+    }
+
+    fn folder(&self, number: usize) -> PathBuf {
+        self.dir.path().join(format!("m{number}"))
+    }
+
+    /// Waits until the running members serve clients; false when one of them has ended instead.
+    fn answers(&mut self) -> bool {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            let mut running = self.members.iter_mut().filter_map(|m| m.child.as_mut());
+            if running.any(|child| child.try_wait().is_ok_and(|status| status.is_some())) {
+                return false;
+            }
+            if self.running().all(|number| self.mode(number).is_some()) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    fn running(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().enumerate().filter(|(_, m)| m.child.is_some()).map(|(n, _)| n)
+    }
+
+    /// The port of a member on 127.0.0.1.
+    pub fn port(&self, member: usize) -> u16 {
+        self.members[member].port
+    }
+
+    /// A URL of all members, with these options: `""` or `"session=2s"`.
+    pub fn url(&self, options: &str) -> String {
+        let hosts: Vec<_> = self.members.iter().map(|m| format!("127.0.0.1:{}", m.port)).collect();
+        format!("zookeeper://{}?{options}", hosts.join(","))
+    }
+
+    /// The number of the member that leads, once one does.
+    ///
+    /// # Panics
+    /// When none does.
+    pub fn leader(&self) -> usize {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            let leads = |&number: &usize| self.mode(number).as_deref() == Some("leader");
+            if let Some(leader) = self.running().find(leads) {
+                return leader;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("no member leads");
+    }
+
+    /// `leader`, `follower` or `standalone`; `None` for a member that serves nobody.
+    pub fn mode(&self, member: usize) -> Option<String> {
+        let told = self.tell(member, "srvr")?;
+        told.lines().find_map(|line| line.strip_prefix("Mode: ")).map(str::to_owned)
+    }
+
+    /// The answer of a member to a command of four letters.
+    pub fn tell(&self, member: usize, command: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port(member))).ok()?;
+        stream.set_read_timeout(Some(Duration::from_millis(500))).ok()?;
+        stream.write_all(command.as_bytes()).ok()?;
+        let mut told = String::new();
+        stream.read_to_string(&mut told).ok()?;
+        Some(told)
+    }
+
+    /// The nodes, as a client of its own sees them over a member.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn nodes(&self, member: usize) -> Znodes {
+        Znodes::open(self.port(member)).expect("the member answers")
+    }
+
+    /// Kills a member, without any chance to write.
+    pub fn kill(&mut self, member: usize) {
+        if let Some(mut child) = self.members[member].child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts a member that was killed again, with its data, and waits until all serve clients.
+    ///
+    /// # Panics
+    /// When they do not.
+    pub fn restart(&mut self, member: usize) {
+        self.kill(member);
+        self.spawn(member);
+        assert!(self.answers(), "the ensemble does not answer");
+    }
+
+    /// Stops a member as it is: connections stay, and nothing is answered until it goes on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn stop(&self, member: usize) {
+        self.signal(member, Signal::STOP);
+    }
+
+    /// Lets it go on.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn go_on(&self, member: usize) {
+        self.signal(member, Signal::CONT);
+    }
+
+    fn signal(&self, member: usize, signal: Signal) {
+        let child = self.members[member].child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("it is ours");
+    }
+}
+
+impl Drop for ZooKeeper {
+    fn drop(&mut self) {
+        (0..self.members.len()).for_each(|member| self.kill(member));
+    }
+}

@@ -1,0 +1,241 @@
+//! Entering the queue of a name.
+
+use super::backend::Inner;
+use super::errors::{Failure, NO_NODE, NODE_EXISTS, place_is_gone, unexpected};
+use super::live::Live;
+use super::messages::{Kind, Op};
+use super::names::{Entry, protection};
+use super::permits::standing_for_permits;
+use super::places::{Node, Place};
+use super::replies::{Children, Created, Data};
+use super::session::ServerSession;
+use crate::backend::{Claim, Grant, Mode};
+use crate::{Error, ErrorKind, Moment, Result, queue};
+use std::sync::Arc;
+
+/// The number of tokens that a transaction stands for.
+pub(super) const TURNS: u16 = 64;
+/// How often a node is asked for whose folder vanishes.
+const TRIES: usize = 8;
+
+/// Where a claim stands.
+#[derive(Debug, Clone)]
+pub(super) enum Standing {
+    /// First: it holds the lock. With the moment at which the line was asked for that says so.
+    Holds(Node, Moment),
+    /// It waits. With its own node.
+    Behind(Node, Ahead),
+    /// It has no node, because somebody else has one.
+    Refused,
+    /// Its node is gone: the session has ended, or somebody deleted it.
+    Gone,
+}
+
+/// Whose end a claim waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// That of the node with this path.
+    Node(String),
+    /// That of any node in this folder.
+    Anybody(String),
+}
+
+impl Inner {
+    /// Creates the node of a claim, unless it has one. With `if_free`, only where the claim would hold.
+    pub(super) async fn enter(&self, claim: &Claim, if_free: bool) -> Result<Standing> {
+        if let Some(place) = self.places.get(claim.id) {
+            return self.enter_again(claim, &place).await;
+        }
+        let session = self.link.session().await?;
+        let live = session.live().await?;
+        if if_free && !self.is_free(claim, &live).await? {
+            return Ok(Standing::Refused);
+        }
+        let standing = self.create(claim, &session, &live).await?;
+        match standing {
+            // Somebody was faster.
+            Standing::Behind(..) if if_free => {
+                self.remove(claim).await.map_err(Error::with_outcome_unknown)?;
+                Ok(Standing::Refused)
+            }
+            standing => Ok(standing),
+        }
+    }
+
+    /// The same claim was sent before.
+    async fn enter_again(&self, claim: &Claim, place: &Place) -> Result<Standing> {
+        let node = match &place.node {
+            Some(node) => Some(node.clone()),
+            None => self.find(claim, &place.session).await?,
+        };
+        match node {
+            Some(node) => self.look(claim, &node, &place.session).await,
+            None => self.create(claim, &place.session, &*place.session.live().await?).await,
+        }
+    }
+
+    /// Whether a newcomer would hold, as far as is known here.
+    async fn is_free(&self, claim: &Claim, live: &Live) -> Result<bool> {
+        let line = self.keys.line(&claim.name);
+        let nodes: Children = match live.ask(&Op::children(&line)).await {
+            Ok(nodes) => nodes,
+            Err(failure) if failure.is(NO_NODE) => return Ok(true),
+            // Nothing was asked for yet that would have to be undone.
+            Err(Failure::Ended) => return Err(Failure::NotSent(super::errors::unreachable("it hung up")).into()),
+            Err(failure) => return Err(failure.into()),
+        };
+        let entries = self.keys.entries(nodes);
+        let Some(first) = entries.first() else { return Ok(true) };
+        let set = self.limit_of(first, &line, live).await?;
+        queue::admit(claim.mode, first.mode, set)?;
+        let mut modes: Vec<_> = entries.iter().map(|entry| entry.mode).collect();
+        modes.push(claim.mode);
+        Ok(queue::holders(&modes, set) == modes.len())
+    }
+
+    /// Asks for a node, and for the whole line behind it.
+    async fn create(&self, claim: &Claim, session: &Arc<ServerSession>, live: &Live) -> Result<Standing> {
+        let (path, line) = (self.keys.place(claim), self.keys.line(&claim.name));
+        let data = self.value(claim).into_bytes();
+        let op = Op::Create { path, data, kind: Kind::Sequential, acl: self.acl };
+        for _ in 0..TRIES {
+            self.places.asked(claim.id, session);
+            let asked = self.link.now();
+            let created = live.ask::<Created>(&op);
+            let listed = live.ask::<Children>(&Op::children(&line));
+            let node = match created.await {
+                Ok(Created { path, stat }) => Node { path, created: stat.created },
+                Err(failure) => {
+                    session.note(&failure);
+                    if failure.is_refusal() {
+                        self.places.left(claim.id);
+                    }
+                    if !failure.is(NO_NODE) {
+                        return Err(failure.into());
+                    }
+                    self.make_folder(&line, live).await?;
+                    continue;
+                }
+            };
+            self.places.found(claim.id, &node);
+            let nodes = listed.await.map_err(|failure| Error::from(failure).with_outcome_unknown())?;
+            let entries = self.keys.entries(nodes);
+            if let Some(first) = entries.first() {
+                queue::admit(claim.mode, first.mode, self.limit_of(first, &line, live).await?)?;
+            }
+            return self.standing(claim, node, entries, asked, live).await;
+        }
+        let why = "the folder of the lock is deleted again and again";
+        Err(Error::new(ErrorKind::Unavailable, why))
+    }
+
+    /// Creates a folder and those above it. The server deletes them when they have been empty for a while.
+    pub(super) async fn make_folder(&self, path: &str, live: &Live) -> Result<()> {
+        let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+        let create = |end: usize| {
+            let (path, data) = (path[..end].to_owned(), Vec::new());
+            live.ask::<Created>(&Op::Create { path, data, kind: Kind::Container, acl: self.acl })
+        };
+        let all: Vec<_> = ends.map(create).collect();
+        for created in all {
+            match created.await {
+                // One above may have vanished in between: the caller sees that, and comes again.
+                Err(failure) if failure.is(NODE_EXISTS) || failure.is(NO_NODE) => {}
+                created => _ = created?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the node of a claim whose request has no answer. Requests of a session are carried out in order, also over
+    /// several connections, so a node that is not there by now will not be.
+    pub(super) async fn find(&self, claim: &Claim, session: &ServerSession) -> Result<Option<Node>> {
+        let live = session.live().await?;
+        let line = self.keys.line(&claim.name);
+        let caught_up = live.ask::<()>(&Op::sync(&line));
+        let listed = live.ask::<Children>(&Op::children(&line));
+        caught_up.await?;
+        let nodes = match listed.await {
+            Err(failure) if failure.is(NO_NODE) => return Ok(None),
+            nodes => nodes?,
+        };
+        let Some(own) = nodes.iter().find(|node| node.starts_with(&protection(claim.id))) else {
+            return Ok(None);
+        };
+        let path = format!("{line}/{own}");
+        match live.ask::<Data>(&Op::get(&path)).await {
+            Err(failure) if failure.is(NO_NODE) => Ok(None),
+            Err(failure) => Err(failure.into()),
+            Ok(Data { stat, .. }) => {
+                let node = Node { path, created: stat.created };
+                self.places.found(claim.id, &node);
+                Ok(Some(node))
+            }
+        }
+    }
+
+    /// Looks at the line of a claim that has a node.
+    pub(super) async fn look(&self, claim: &Claim, node: &Node, session: &ServerSession) -> Result<Standing> {
+        let live = session.live().await?;
+        let asked = self.link.now();
+        let nodes = match live.ask::<Children>(&Op::children(&self.keys.line(&claim.name))).await {
+            Err(failure) if failure.is(NO_NODE) => return Ok(Standing::Gone),
+            nodes => nodes.inspect_err(|failure| session.note(failure))?,
+        };
+        self.standing(claim, node.clone(), self.keys.entries(nodes), asked, &live).await
+    }
+
+    /// What the line says of a node that is in it.
+    async fn standing(
+        &self,
+        claim: &Claim,
+        own: Node,
+        entries: Vec<Entry>,
+        asked: Moment,
+        live: &Live,
+    ) -> Result<Standing> {
+        let Some(at) = entries.iter().position(|entry| entry.node == own.name()) else {
+            return Ok(Standing::Gone);
+        };
+        let line = self.keys.line(&claim.name);
+        if claim.mode.is_permits() {
+            let limit = self.limit_of(&entries[0], &line, live).await?;
+            return standing_for_permits(claim, own, &entries, at, limit, asked, line);
+        }
+        Ok(match blocker(claim.mode, &entries[..at]) {
+            None => Standing::Holds(own, asked),
+            Some(before) => Standing::Behind(own, Ahead::Node(format!("{line}/{}", before.node))),
+        })
+    }
+
+    /// The grant of a claim whose node is the first one.
+    pub(super) fn grant(
+        &self,
+        claim: &Claim,
+        node: &Node,
+        asked: Moment,
+        session: &ServerSession,
+        live: &Live,
+    ) -> Result<Grant> {
+        let number = u64::try_from(node.created).ok().and_then(|zxid| zxid.checked_mul(u64::from(TURNS)));
+        let number = number.ok_or_else(|| unexpected("a transaction number that is too large"))?;
+        let (seat, is_new) = session.seats.take(claim.id, &node.path);
+        if is_new {
+            live.look_at_seat(claim.id, &node.path);
+        }
+        let (as_of, lasts) = session.proof();
+        seat.prove(as_of, lasts);
+        if self.link.now() >= as_of + lasts || session.is_lost() {
+            return Err(place_is_gone().with_outcome_unknown());
+        }
+        let mut grant = Grant::new(claim.clone(), number, asked);
+        let turns = if claim.mode.is_exclusive() { claim.turns } else { 1 };
+        (grant.turns, grant.session) = (turns.clamp(1, TURNS), Some(seat));
+        Ok(grant)
+    }
+}
+
+/// The one whose end a claim waits for, of those before it: a reader waits for the last writer, a writer for everybody.
+fn blocker(mode: Mode, before: &[Entry]) -> Option<&Entry> {
+    before.iter().rev().find(|entry| mode != Mode::Shared || entry.mode != Mode::Shared)
+}

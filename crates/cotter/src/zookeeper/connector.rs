@@ -1,0 +1,173 @@
+//! Opening connections, and beginning sessions.
+
+use super::SCHEME;
+use super::errors::unreachable;
+use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
+use super::options::Options;
+use super::records::Reader;
+use crate::net::{Stream, connect};
+use crate::{Error, ErrorKind, Result};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// The members of an ensemble, and how to log in.
+#[derive(Clone, Default)]
+pub(super) struct Ensemble {
+    pub(super) hosts: Vec<(String, u16)>,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+}
+
+/// Opens connections to the members of one ensemble.
+pub(super) struct Connector {
+    ensemble: Ensemble,
+    connect_timeout: Duration,
+    /// The length that is asked for.
+    session: Duration,
+}
+
+/// A connection over which a session goes on.
+pub(super) struct Opened {
+    pub(super) stream: Box<dyn Stream>,
+    pub(super) welcome: Welcome,
+    /// Which of the hosts it leads to.
+    pub(super) host: usize,
+}
+
+/// The session that a connection goes on with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ticket<'a> {
+    pub(super) id: i64,
+    pub(super) password: &'a [u8],
+    /// The newest state that it has seen.
+    pub(super) seen: i64,
+}
+
+/// A message that is longer is none. The server's own limit for requests is 1 MiB, but answers may be longer.
+pub(super) const LONGEST_MESSAGE: usize = 64 << 20;
+const AUTH_FAILED: i32 = -115;
+
+impl Connector {
+    pub(super) fn new(ensemble: Ensemble, options: &Options) -> Self {
+        Self { ensemble, connect_timeout: options.connect_timeout, session: options.session }
+    }
+
+    pub(super) fn hosts(&self) -> usize {
+        self.ensemble.hosts.len()
+    }
+
+    /// Host and port of a member.
+    pub(super) fn name(&self, host: usize) -> String {
+        let (name, port) = &self.ensemble.hosts[host];
+        format!("{name}:{port}")
+    }
+
+    pub(super) fn session(&self) -> Duration {
+        self.session
+    }
+
+    /// Connects to a member that answers: the first one from `first` on. With a ticket, the session goes on.
+    pub(super) async fn open(&self, first: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
+        let mut failed = None;
+        for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
+            match self.open_one(host, ticket).await {
+                Ok(opened) => return Ok(opened),
+                // The same everywhere.
+                Err(e) if !e.is_retryable() => return Err(e),
+                Err(e) => failed = Some(e),
+            }
+        }
+        Err(failed.unwrap_or_else(|| unreachable("the URL names no host")))
+    }
+
+    async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
+        let opening = async {
+            let mut stream = self.socket(host).await.map_err(unreachable)?;
+            let hello = Hello {
+                seen: ticket.map_or(0, |t| t.seen),
+                timeout: self.session,
+                session: ticket.map_or((0, &[0; 16]), |t| (t.id, t.password)),
+            };
+            stream.write_all(&hello.message()).await.map_err(unreachable)?;
+            // A server that is behind the session, or alone, closes the connection instead.
+            let answer = read_message(&mut stream).await.map_err(unreachable)?;
+            let welcome = Welcome::read(Reader(&answer)).ok_or_else(|| unreachable("it is no ZooKeeper"))?;
+            if !welcome.timeout.is_zero() {
+                self.log_in(&mut stream).await?;
+            }
+            Ok(Opened { stream, welcome, host })
+        };
+        timeout(self.connect_timeout, opening).await.unwrap_or_else(|_| {
+            let why = format!("the connection was not established within {:?}", self.connect_timeout);
+            Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+        })
+    }
+
+    /// A connection to a member on which nothing was sent yet.
+    async fn socket(&self, host: usize) -> io::Result<Box<dyn Stream>> {
+        let (name, port) = &self.ensemble.hosts[host];
+        let stream = connect(name, *port).await?;
+        let Some(tls) = &self.ensemble.tls else { return Ok(Box::new(stream)) };
+        let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
+        Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))
+    }
+
+    /// Nothing else was asked for yet, so its answer is the next one.
+    async fn log_in(&self, stream: &mut Box<dyn Stream>) -> Result<()> {
+        let Some(user) = &self.ensemble.user else { return Ok(()) };
+        let password = self.ensemble.password.as_deref().unwrap_or_default();
+        stream.write_all(&authenticate(user, password)).await.map_err(unreachable)?;
+        loop {
+            let answer = read_message(stream).await.map_err(unreachable)?;
+            let head = Head::read(&mut Reader(&answer)).ok_or_else(|| unreachable("it is no ZooKeeper"))?;
+            match head {
+                Head { xid: AUTHENTICATE_XID, code: 0, .. } => return Ok(()),
+                Head { xid: AUTHENTICATE_XID, code, .. } => {
+                    let why = match code {
+                        AUTH_FAILED => "the server does not accept this user and password".to_owned(),
+                        _ => format!("the server refused the login (code {code})"),
+                    };
+                    return Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The answer of a member to one of its commands of four letters; text for people.
+    pub(super) async fn tell(&self, host: usize, command: &str) -> Result<String> {
+        let telling = async {
+            let mut stream = self.socket(host).await?;
+            stream.write_all(command.as_bytes()).await?;
+            let mut text = Vec::new();
+            match stream.read_to_end(&mut text).await {
+                // Over TLS it closes without saying so.
+                Err(e) if text.is_empty() => return Err(e),
+                _ => {}
+            }
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        };
+        let told = timeout(self.connect_timeout, telling).await;
+        told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(unreachable)
+    }
+}
+
+/// Reads one message, without its length.
+pub(super) async fn read_message(
+    from: &mut (impl tokio::io::AsyncRead + Unpin + ?Sized),
+) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(from.read_u32().await?).unwrap_or(usize::MAX);
+    if length > LONGEST_MESSAGE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
+    }
+    let mut message = vec![0; length];
+    from.read_exact(&mut message).await?;
+    Ok(message)
+}

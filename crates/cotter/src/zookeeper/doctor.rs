@@ -1,0 +1,77 @@
+//! Diagnosing an ensemble for `doctor`.
+
+use super::link::Link;
+use crate::backend::{Finding, Severity};
+use crate::{Level, Result};
+
+/// The first version with container nodes and a bounded wait of a session for a follower that fails.
+const OLDEST: (u32, u32, u32) = (3, 5, 5);
+
+/// Everything that voids or limits a guarantee.
+pub(super) async fn diagnose(link: &Link) -> Result<Vec<Finding>> {
+    let session = link.session().await?;
+    let hosts = link.connector.hosts();
+    let mut findings = vec![members(hosts), length(link.connector.session(), session.lasts)];
+    for host in 0..hosts {
+        let name = link.connector.name(host);
+        findings.push(match link.told(host, "srvr").await {
+            Ok(text) => member(&name, &text),
+            Err(e) => Finding::new(Severity::Warning, "member", format!("{name} does not answer: {e}")),
+        });
+    }
+    Ok(findings)
+}
+
+fn members(many: usize) -> Finding {
+    match many {
+        1 => Finding::new(
+            Severity::Warning,
+            "members",
+            "the URL names one member: while it does not answer, sessions end and nobody locks; name all members of the ensemble",
+        ),
+        n if n % 2 == 0 => Finding::new(
+            Severity::Ok,
+            "members",
+            format!("the URL names {n} members; an odd number loses no more"),
+        ),
+        n => Finding::new(Severity::Ok, "members", format!("the URL names {n} members")),
+    }
+}
+
+fn length(asked: std::time::Duration, given: std::time::Duration) -> Finding {
+    if asked == given {
+        let why = format!("a session lasts {given:?}: so long after the death of a holder its lock is free");
+        return Finding::new(Severity::Ok, "session", why);
+    }
+    let why = format!(
+        "session={asked:?} was asked for, the servers give {given:?}: they allow 2 to 20 ticks, unless minSessionTimeout and \
+         maxSessionTimeout say otherwise"
+    );
+    Finding::new(Severity::Warning, "session", why)
+}
+
+fn member(host: &str, told: &str) -> Finding {
+    let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let Some(version) = field("Zookeeper version:") else {
+        let why = match told.lines().next().unwrap_or_default() {
+            "" => "nothing".to_owned(),
+            said => format!("{said:?}"),
+        };
+        let why = format!(
+            "{host} answers {why} to the command srvr, so its version is not known; 4lw.commands.whitelist may leave it out"
+        );
+        return Finding::new(Severity::Warning, "member", why);
+    };
+    let numbers: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    let mut parts = numbers.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    let mut part = || parts.next().unwrap_or_default();
+    if (part(), part(), part()) < OLDEST {
+        let why = format!(
+            "{host} has version {numbers}; cotter needs 3.5.5 or later: older ones have no container nodes, and may keep \
+             the node of a session that has ended"
+        );
+        return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
+    }
+    let mode = field("Mode:").unwrap_or("unknown");
+    Finding::new(Severity::Ok, "member", format!("{host} has version {numbers} and is in mode {mode}"))
+}

@@ -1,0 +1,106 @@
+//! Locks in a ZooKeeper ensemble.
+//!
+//! Each claim is a node of its own that is deleted with the session of this process: a process that dies takes its nodes with
+//! it. The node with the smallest number holds the lock; each of the others waits for the end of the one before it.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `options` | the options and the hosts in a URL |
+//! | `records`, `messages`, `replies` | the protocol: its encoding, requests, answers |
+//! | `connector`, `live` | opening a connection; one connection |
+//! | `session`, `proofs`, `link` | a session and its connections; how long it exists; the session that follows it |
+//! | `errors` | translating errors of the server |
+//! | `names` | the nodes of a name |
+//! | `watches` | who is told of changes of nodes |
+//! | `backend` | the contract |
+//! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `permits` | permits |
+//! | `notes` | notes |
+//! | `admin`, `doctor` | listing and evicting; diagnosing an ensemble |
+//! | `places`, `seats` | the nodes of claims; those that hold a lock |
+
+mod acquire;
+mod admin;
+mod backend;
+mod connector;
+mod doctor;
+mod errors;
+mod link;
+mod live;
+mod messages;
+mod names;
+mod notes;
+mod options;
+mod permits;
+mod places;
+mod proofs;
+mod records;
+mod renewal;
+mod replies;
+mod seats;
+mod session;
+mod waiting;
+mod watches;
+
+use crate::Result;
+use crate::backend::{Backend, Connect, Host};
+use async_trait::async_trait;
+use connector::Ensemble;
+use options::Options;
+use std::fmt;
+use std::sync::Arc;
+
+/// The scheme that errors and `info()` name.
+const SCHEME: &str = "zookeeper";
+
+/// A ZooKeeper ensemble.
+///
+/// Each client that is built on it has a session of its own, and loses its locks with it.
+#[derive(Clone)]
+pub struct Store {
+    ensemble: Ensemble,
+    options: Options,
+}
+
+impl Store {
+    /// Parses the URL of a store. Nothing is sent yet.
+    ///
+    /// The URL is `zookeeper://[user:password@]host[:port][,host[:port]…][/path]`, with the members of one ensemble, any of
+    /// which may be missing, the node below which everything is, and any of these options in its query:
+    ///
+    /// | option | meaning | default |
+    /// |---|---|---|
+    /// | `session` | the length of a session: so long after the death of a holder its lock is free | `10s` |
+    /// | `prefix` | the node below the path that is cotter's own | `cotter` |
+    /// | `acl` | who may use the nodes: `open` to everybody, or only the user that created them (`creator`) | `creator` if there is a user |
+    /// | `connect_timeout` | the time limit for opening a connection to one member | `2s` |
+    /// | `tls` | `yes` for TLS with the authorities of the system | `yes` if a file is named |
+    /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
+    /// | `cert`, `key` | PEM files of a client certificate and its key | |
+    /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    ///
+    /// User name, password, path and options are percent-decoded. The servers allow sessions of 2 to 20 of their ticks,
+    /// usually 4 to 40 seconds, and choose the nearest that they allow.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
+    pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
+        let (ensemble, options) = options::parse(url.as_ref())?;
+        Ok(Self { ensemble, options })
+    }
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let opened = backend::ZooKeeper::open(&self.ensemble, &self.options, host).await;
+        Ok(Arc::new(opened.map_err(|e| e.with_server(&self.options.instance))?))
+    }
+}
+
+/// Shows no password.
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! The options of a store, and their defaults.
+
+use super::connector::Ensemble;
+use super::messages::Acl;
+use crate::Result;
+use crate::error::config;
+use crate::net::{Certificates, Url, decode, duration, pairs, read, read_password, word};
+use std::time::Duration;
+
+/// The options of a store.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) instance: String,
+    /// The path in the URL: empty, or with a slash in front and none at the end.
+    pub(super) chroot: String,
+    pub(super) prefix: String,
+    pub(super) session: Duration,
+    pub(super) connect_timeout: Duration,
+    pub(super) acl: Acl,
+}
+
+const PORT: u16 = 2181;
+const NAMES: &str =
+    "session, prefix, acl, connect_timeout, tls, ca, cert, key, password_file";
+/// A server counts it in milliseconds, in 32 bits.
+const LONGEST_SESSION: Duration = Duration::from_secs(24 * 3600);
+
+/// Parses a URL, and reads the files that it names.
+pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
+    let Some((scheme, rest)) = url.split_once(':') else {
+        return Err(config("the store URL has no scheme"));
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let Url { user, password, hosts, path } = Url::parse(scheme, rest, PORT)?;
+    let acl = if user.is_some() { Acl::Creator } else { Acl::Open };
+    let mut options = Options {
+        instance: instance(&hosts),
+        chroot: chroot(&decode("path", path)?)?,
+        prefix: "cotter".into(),
+        session: Duration::from_secs(10),
+        connect_timeout: Duration::from_secs(2),
+        acl,
+    };
+    let mut ensemble = Ensemble { hosts, user, password, tls: None };
+    let (mut certificates, mut tls) = (Certificates::default(), None);
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        match key {
+            "tls" => tls = Some(yes_or_no(key, &value)?),
+            "ca" => certificates.ca = Some(read(key, &value)?),
+            "cert" => certificates.cert = Some(read(key, &value)?),
+            "key" => certificates.key = Some(read(key, &value)?),
+            "password_file" => ensemble.password = Some(read_password(&value)?),
+            _ => options.set(key, value)?,
+        }
+    }
+    if ensemble.user.is_none() && (ensemble.password.is_some() || options.acl == Acl::Creator) {
+        return Err(config("a password, and acl=creator, need a user name in the URL"));
+    }
+    match (tls, certificates.is_empty()) {
+        (Some(false), false) => return Err(config("ca=, cert= and key= need TLS; leave out tls=no")),
+        (Some(true), _) | (_, false) => ensemble.tls = Some(certificates.config()?),
+        _ => {}
+    }
+    Ok((ensemble, options))
+}
+
+impl Options {
+    fn set(&mut self, key: &str, value: String) -> Result<()> {
+        match key {
+            "session" => self.session = session(&value)?,
+            "prefix" => self.prefix = prefix(word(key, value)?)?,
+            "acl" => self.acl = acl(&value)?,
+            "connect_timeout" => self.connect_timeout = duration(key, &value)?,
+            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
+        }
+        Ok(())
+    }
+}
+
+fn session(value: &str) -> Result<Duration> {
+    let session = duration("session", value)?;
+    if session > LONGEST_SESSION {
+        return Err(config("session= must be at most a day"));
+    }
+    Ok(session)
+}
+
+fn prefix(prefix: String) -> Result<String> {
+    match prefix.contains('/') || matches!(&*prefix, "." | ".." | "zookeeper") {
+        true => Err(config("prefix= must be the name of one node; folders above it belong into the path of the URL")),
+        false => Ok(prefix),
+    }
+}
+
+fn acl(value: &str) -> Result<Acl> {
+    match value {
+        "open" => Ok(Acl::Open),
+        "creator" => Ok(Acl::Creator),
+        _ => Err(config("acl= must be open or creator")),
+    }
+}
+
+/// Checks the path of a URL.
+fn chroot(path: &str) -> Result<String> {
+    let path = path.trim_end_matches('/');
+    if path.is_empty() {
+        return Ok(String::new());
+    }
+    let is_bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
+    if path.split('/').any(is_bad) || path.starts_with("zookeeper/") || path == "zookeeper" {
+        return Err(config("the path in the URL cannot be one of nodes: it has an empty or reserved part"));
+    }
+    Ok(format!("/{path}"))
+}
+
+fn yes_or_no(key: &str, value: &str) -> Result<bool> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(config(format!("{key}= must be yes or no"))),
+    }
+}
+
+/// The hosts in readable form, without credentials.
+fn instance(hosts: &[(String, u16)]) -> String {
+    let host = |(host, port): &(String, u16)| match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    };
+    hosts.iter().map(host).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,66 @@
+//! Where the claims of this process stand in their queues, as far as it is known.
+
+use super::session::ServerSession;
+use crate::backend::ClaimId;
+use crate::backend::by_claim::ByClaim;
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+
+/// The claims for which a node was asked.
+#[derive(Default)]
+pub(super) struct Places(Mutex<ByClaim<Place>>);
+
+/// A claim for which a node was asked.
+#[derive(Clone)]
+pub(super) struct Place {
+    /// The node lives and dies with it.
+    pub(super) session: Arc<ServerSession>,
+    /// `None` as long as the request has no answer.
+    pub(super) node: Option<Node>,
+}
+
+/// The node of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) path: String,
+    /// The transaction that created it.
+    pub(super) created: i64,
+}
+
+impl Node {
+    /// The name of the node in its folder.
+    pub(super) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl Places {
+    /// Records that a node is about to be asked for.
+    pub(super) fn asked(&self, id: ClaimId, session: &Arc<ServerSession>) {
+        lock(&self.0).insert(id, Place { session: session.clone(), node: None });
+    }
+
+    /// Records which node it is.
+    pub(super) fn found(&self, id: ClaimId, node: &Node) {
+        if let Some(place) = lock(&self.0).get_mut(&id) {
+            place.node = Some(node.clone());
+        }
+    }
+
+    pub(super) fn get(&self, id: ClaimId) -> Option<Place> {
+        lock(&self.0).get(&id).cloned()
+    }
+
+    /// Records that there is no node of the claim, and will be none.
+    pub(super) fn left(&self, id: ClaimId) {
+        let place = lock(&self.0).remove(&id);
+        if let Some(place) = place {
+            place.session.seats.leave(id);
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        let places = std::mem::take(&mut *lock(&self.0));
+        places.into_iter().for_each(|(id, place)| place.session.seats.leave(id));
+    }
+}
