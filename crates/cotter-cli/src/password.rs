@@ -22,7 +22,7 @@ impl PasswordFile {
 
     /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
-        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:", "etcd:"]
+        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:", "etcd:", "zookeeper:"]
             .iter()
             .any(|scheme| url.starts_with(scheme))
     }

@@ -30,6 +30,17 @@ impl Grace {
         Ok(Self(grace))
     }
 
+    /// The grace period of a lock that is held from now on. Where it lives as long as a session, the ttl says nothing of how long
+    /// before its end a command has to be stopped.
+    pub(crate) fn fitting(self, guard: &Guard) -> Self {
+        guard.remaining().map_or(self, |left| self.within(left))
+    }
+
+    /// At most a quarter of what is left, if it would begin in the first half of that.
+    fn within(self, left: Duration) -> Self {
+        if self.margin() * 2 > left { Self(left / 4) } else { self }
+    }
+
     /// How long before the deadline the command has to be stopped: the grace period, and some time for KILL to take effect.
     pub(crate) fn margin(self) -> Duration {
         self.0 + self.0 / 5
@@ -66,6 +77,14 @@ mod tests {
         assert_eq!(grace(8_000).unwrap(), 2_000);
         assert_eq!(grace(300).unwrap(), 100);
         assert!(grace(299).unwrap_err().message.contains("the minimum is 300ms"));
+    }
+
+    #[test]
+    fn a_grace_fits_into_a_session() {
+        let seconds = Duration::from_secs;
+        let usual = Grace::of(seconds(30), None).unwrap();
+        assert_eq!(usual.within(seconds(6)).0, Duration::from_millis(1_500));
+        assert_eq!((usual.within(seconds(20)).0, usual.within(seconds(30)).0), (usual.0, usual.0));
     }
 
     #[test]

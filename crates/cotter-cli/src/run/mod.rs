@@ -106,6 +106,7 @@ async fn attempt(
     }
     restore_lease(&guard, args.ttl).await?;
     let held = above.with(&client, &name);
+    let grace = grace.fitting(&guard);
     let mut watch = Watch::new(&guard, grace, args.max_hold);
     let mut child = match Child::spawn(&launch(args, store, &held), &watch).await {
         Ok(child) => child,

@@ -73,6 +73,7 @@ impl Commands {
         let launch =
             Launch { without: systemd::VARIABLES, token: Some(run.token()), output: Some(output), ..base };
         restore_lease(guard, spec.ttl()).await.map_err(|error| error.to_string())?;
+        let grace = grace.fitting(guard);
         let mut watch = Watch::new(guard, grace, None);
         let mut child = Child::spawn(&launch, &watch).await.map_err(|failure| failure.message)?;
         // The output ends when no other process has these descriptors.

@@ -39,3 +39,5 @@ mod terminal;
 mod tickets;
 mod usage;
 mod waiting;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;

@@ -32,10 +32,11 @@ impl Znodes {
     /// # Errors
     /// Nobody listens there.
     pub fn open(port: u16) -> io::Result<Self> {
-        Self::attach(port, 0, &[0; 16])
+        Self::attach(port, 0, &[0; 16], &[])
     }
 
-    fn attach(port: u16, session: i64, password: &[u8]) -> io::Result<Self> {
+    /// Goes on with a session, or begins one; and sends this behind it, before somebody else goes on with it.
+    fn attach(port: u16, session: i64, password: &[u8], first: &[u8]) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -45,10 +46,10 @@ impl Znodes {
         hello.extend_from_slice(&session.to_be_bytes());
         hello.extend_from_slice(&bytes(password));
         hello.push(0);
-        this.write(&hello)?;
+        this.stream.write_all(&[bytes(&hello), first.to_vec()].concat())?;
         let answer = this.read()?;
         match answer[4..8] == [0; 4] {
-            true => Err(io::Error::other("the session has ended")),
+            true => Err(io::Error::new(io::ErrorKind::NotConnected, "the session has ended")),
             false => Ok(this),
         }
     }
@@ -119,13 +120,17 @@ impl Znodes {
         children.iter().filter(|child| self.delete(&format!("{path}/{child}"))).count()
     }
 
-    /// Ends the session of a client, as the servers do with one that is silent for too long.
-    ///
-    /// # Panics
-    /// When it has ended already.
+    /// Ends the session of a client, as the servers do with one that is silent for too long. The client may go on with it
+    /// at the same time, so it is tried until it is refused.
     pub fn end_session(&self, session: i64) {
-        let mut theirs = Self::attach(self.port, session, &password(session)).expect("it exists");
-        let _ = theirs.ask(-11, &[]);
+        let end = bytes(&[1_i32.to_be_bytes(), (-11_i32).to_be_bytes()].concat());
+        let has_ended = || match Self::attach(self.port, session, &password(session), &end) {
+            Err(e) => e.kind() == io::ErrorKind::NotConnected,
+            Ok(_) => false,
+        };
+        while !has_ended() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The answer to a request; `None` if it was refused.

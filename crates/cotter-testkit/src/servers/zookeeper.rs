@@ -1,6 +1,6 @@
 //! Real ZooKeeper servers: an ensemble of one or more members.
 
-use super::free_port;
+use super::{Proxy, free_port};
 use super::znodes::Znodes;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
@@ -17,6 +17,8 @@ use tempfile::TempDir;
 pub struct ZooKeeper {
     members: Vec<Member>,
     tick: Duration,
+    /// Between the first member and each of the others, as far as they are asked for.
+    links: Vec<Proxy>,
     dir: TempDir,
 }
 
@@ -59,12 +61,31 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
     pub fn with_tick(members: usize, tick: Duration) -> Self {
+        Self::begin(members, tick, false)
+    }
+
+    /// Three members, and the number of a follower that can be cut off from the others. It notices after ten ticks.
+    ///
+    /// # Panics
+    /// When it does not start, or `java` or ZooKeeper is missing.
+    pub fn with_cuttable_follower(tick: Duration) -> (Self, usize) {
+        let ensemble = Self::begin(3, tick, true);
+        // Of two members that agree, the one with the larger number leads.
+        assert_ne!(ensemble.leader(), 0);
+        (ensemble, 0)
+    }
+
+    fn begin(members: usize, tick: Duration, has_links: bool) -> Self {
         assert!(Path::new(JAR).exists(), "{JAR} is missing; scripts/servers installs it");
         for _ in 0..TRIES {
             let member =
                 |_| Member { child: None, port: free_port(), peer_ports: [free_port(), free_port()] };
             let dir = tempfile::tempdir().expect("a temporary folder");
-            let mut ensemble = Self { members: (0..members).map(member).collect(), tick, dir };
+            let members: Vec<_> = (0..members).map(member).collect();
+            let linked = members.iter().filter(|_| has_links);
+            let links = linked.map(|Member { peer_ports: [peer, _], .. }| Proxy::start(*peer)).collect();
+            let mut ensemble = Self { members, tick, links, dir };
+            let members = ensemble.members.len();
             (0..members).for_each(|number| ensemble.spawn(number));
             // Otherwise somebody else was given one of the ports in the meantime.
             if ensemble.answers() {
@@ -104,6 +125,8 @@ impl ZooKeeper {
         );
         if self.members.len() > 1 {
             for (n, Member { peer_ports: [peer, election], .. }) in self.members.iter().enumerate() {
+                let link = self.links.get(n).filter(|_| number == 0 && n != 0);
+                let peer = link.map_or(*peer, Proxy::port);
                 let _ = writeln!(config, "server.{}=127.0.0.1:{peer}:{election}", n + 1);
             }
         }
@@ -221,6 +244,11 @@ impl ZooKeeper {
     /// When it does not run.
     pub fn go_on(&self, member: usize) {
         self.signal(member, Signal::CONT);
+    }
+
+    /// Cuts the follower off: its connection to the leader stays, and carries nothing any more.
+    pub fn cut_off(&self) {
+        self.links.iter().for_each(|link| link.freeze(true));
     }
 
     fn signal(&self, member: usize, signal: Signal) {

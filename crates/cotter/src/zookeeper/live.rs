@@ -164,6 +164,10 @@ impl Live {
         Some(())
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
     /// Ends the connection. Requests without an answer get none.
     pub(super) fn end(&self) {
         let mut state = lock(&self.state);

@@ -90,7 +90,12 @@ impl ServerSession {
     /// It is lost, now or before there is one.
     pub(super) async fn live(&self) -> Result<Arc<Live>> {
         let mut phase = self.phase.subscribe();
-        let ready = phase.wait_for(|phase| !matches!(phase, Phase::Suspect)).await;
+        let is_ready = |phase: &Phase| match phase {
+            Phase::Connected(live) => !live.has_ended(),
+            Phase::Suspect => false,
+            Phase::Lost => true,
+        };
+        let ready = phase.wait_for(is_ready).await;
         match ready.as_deref() {
             Ok(Phase::Connected(live)) => Ok(live.clone()),
             _ => Err(place_is_gone()),

@@ -16,7 +16,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `steps` | steps that many tests take |
-//! | `etcd`, `file`, `flock`, `postgres`, `redis`, `sqlite` | what is particular to one store |
+//! | `etcd`, `file`, `flock`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
@@ -55,3 +55,5 @@ mod steps;
 mod tickets;
 mod values;
 mod which_store;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;

@@ -56,7 +56,12 @@ async fn assert_true(store: &str, url: &str) {
         assert_says(store, column, yes(is));
     }
     assert_says(store, "exclusive", if info.level == Level::BestEffort { "L0" } else { "L1" });
-    assert_says(store, "the holder dies", if leases { "free when its lease ends" } else { "free at once" });
+    let dies = match (leases, info.scheme) {
+        (true, _) => "free when its lease ends",
+        (false, "zookeeper") => "free when its session ends",
+        (false, _) => "free at once",
+    };
+    assert_says(store, "the holder dies", dies);
     assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
     let older = info.variant.contains("mode=");
     assert_says(store, "waiting", if older { "polls" } else { "woken" });
@@ -106,6 +111,14 @@ async fn the_rows_of_etcd_are_true() {
     }
 }
 
+#[cfg(feature = "zookeeper")]
+#[tokio::test]
+#[ignore = "needs zookeeper"]
+async fn the_row_of_zookeeper_is_true() {
+    let server = crate::zookeeper::shared();
+    assert_true("`zookeeper:`", &server.url("")).await;
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test]
 #[ignore = "needs postgres"]
@@ -138,7 +151,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 11] = [
+    const STORES: [&str; 12] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -148,6 +161,7 @@ fn every_row_is_compared() {
         "`redis:` `mode=getset`",
         "`etcd:`",
         "`etcd:` `dialect=concurrency`",
+        "`zookeeper:`",
         "`postgres:`",
         "`sqlite:`",
     ];

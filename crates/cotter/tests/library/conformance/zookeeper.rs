@@ -1,25 +1,15 @@
 //! The ZooKeeper store against the contract.
 
+use crate::zookeeper::shared;
 use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::zookeeper::Store;
-use cotter_testkit::servers::{Proxy, ZooKeeper};
-use std::sync::{Arc, Mutex, Weak};
-
-/// One server for the cases that run at the same time: their names differ.
-fn server() -> Arc<ZooKeeper> {
-    static RUNNING: Mutex<Weak<ZooKeeper>> = Mutex::new(Weak::new());
-    let mut running = RUNNING.lock().expect("no case panics here");
-    running.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(ZooKeeper::start(1));
-        *running = Arc::downgrade(&server);
-        server
-    })
-}
+use cotter_testkit::servers::Proxy;
+use std::sync::Arc;
 
 /// Each fixture has a proxy of its own: one that falls silent ends the sessions behind it.
 fn fixture(options: &str) -> Fixture {
-    let server = server();
+    let server = shared();
     let proxy = Arc::new(Proxy::start(server.port(0)));
     let store = Store::from_url(format!("zookeeper://127.0.0.1:{}?session=3s&{options}", proxy.port()));
     let removing = server.clone();

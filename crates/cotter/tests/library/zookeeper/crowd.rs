@@ -1,0 +1,46 @@
+//! Many who wait.
+
+use super::places;
+use cotter::backend::{Leave, Until};
+use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter_testkit::servers::ZooKeeper;
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(30);
+const MANY: usize = 500;
+
+/// How many requests the server has received.
+fn received(server: &ZooKeeper) -> usize {
+    let told = server.tell(0, "srvr").unwrap();
+    let line = told.lines().find_map(|line| line.strip_prefix("Received: ")).expect("it counts them");
+    line.trim().parse().unwrap()
+}
+
+/// One release wakes one of them: the requests that follow it do not grow with their number.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_release_wakes_one_of_many() {
+    let server = ZooKeeper::start(1);
+    let (one, other) = (backend(&server.url("session=60s")).await, backend(&server.url("session=60s")).await);
+    let held = claim("crowd", TTL);
+    take(&one, &held).await;
+    let mut waiting = Vec::new();
+    for _ in 0..MANY {
+        let next = claim("crowd", TTL);
+        let other = other.clone();
+        waiting.push(tokio::spawn(async move {
+            other.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
+        }));
+    }
+    eventually("all are in the queue", || places(&server, "crowd").len() == MANY + 1).await;
+    eventually("all watch", || server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{}", MANY + 1)))).await;
+    let before = received(&server);
+    one.release(&held, Leave::used(1)).await.unwrap();
+    eventually("one of them holds", || waiting.iter().any(tokio::task::JoinHandle::is_finished)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let asked = received(&server) - before;
+    // The release, one look, one watch; and the signs of life of two sessions, one for each five seconds.
+    assert!(asked < 20, "{asked} requests");
+    assert_eq!(waiting.iter().filter(|wait| wait.is_finished()).count(), 1);
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}

@@ -1,0 +1,51 @@
+//! A follower that is cut off from its leader, and members that are killed.
+
+use cotter_testkit::bare::client;
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::ZooKeeper;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// The follower answers reads and pings for two seconds more, while the leader ends the session of its client and serves the
+/// next one. The client must not believe its follower.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn who_is_behind_a_follower_without_a_leader_knows_in_time() {
+    let (server, follower) = ZooKeeper::with_cuttable_follower(Duration::from_millis(200));
+    let at = |member: usize| format!("zookeeper://127.0.0.1:{}?session=1500ms", server.port(member));
+    let one = client(&at(follower), TTL).await;
+    let other = client(&at(server.leader()), TTL).await;
+    let guard = one.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(async move {
+        let guard = other.mutex("a").lock().await.unwrap();
+        (Instant::now(), guard)
+    });
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    server.cut_off();
+    let cut = Instant::now();
+    guard.lost().await;
+    let lost = Instant::now();
+    let still_serves = server.mode(follower).as_deref() == Some("follower");
+    let (served, next) = tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("served").unwrap();
+    demand(lost < served, Kind::Overlap, format!("lost after {:?}, the next was served after {:?}", lost - cut, served - cut));
+    assert!(still_serves, "the follower had noticed already, so nothing was shown");
+    next.finish().await.unwrap();
+}
+
+/// Its session goes on over the next member.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_member_that_is_killed_costs_no_lock() {
+    let mut server = ZooKeeper::start(3);
+    let client = client(&server.url("session=6s"), TTL).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    // Including the one that it is connected to.
+    for member in 0..3 {
+        server.kill(member);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.restart(member);
+        demand(guard.is_valid(), Kind::NeedlessLoss, format!("lost with member {member}: {:?}", guard.check()));
+    }
+    guard.finish().await.unwrap();
+}

@@ -1,0 +1,204 @@
+//! Losses that the servers tell, and those that they cannot tell any more.
+
+use super::{places, session_of, shared};
+use cotter::backend::{Extension, Leave, Until};
+use cotter::{Guard, LossCause, Lost};
+use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::in_own_process;
+use cotter_testkit::servers::{Proxy, ZooKeeper};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+async fn told(guard: &Guard) -> Lost {
+    let told = tokio::time::timeout(AT_ONCE, guard.lost()).await;
+    demand(told.is_ok(), Kind::LateLoss, "the loss was not told at once");
+    told.expect("demanded")
+}
+
+/// Nobody waits for the next look, which would be 10 s away.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_node_that_is_deleted_is_a_loss_at_once() {
+    let server = shared();
+    let client = client(&server.url("session=30s"), TTL).await;
+    let gone = client.mutex("deleted").lock().await.unwrap();
+    let stays = client.mutex("not deleted").lock().await.unwrap();
+    assert_eq!(server.nodes(0).clear("/cotter/lock/deleted"), 1);
+    assert_eq!(told(&gone).await.cause, LossCause::Gone);
+    assert!(stays.is_valid());
+    stays.finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_node_that_is_deleted_during_a_change_of_connections_is_a_loss() {
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let client = client(&format!("zookeeper://127.0.0.1:{}?session=20s", proxy.port()), TTL).await;
+    let guard = client.mutex("deleted meanwhile").lock().await.unwrap();
+    proxy.refuse(true);
+    proxy.cut();
+    assert_eq!(server.nodes(0).clear("/cotter/lock/deleted meanwhile"), 1);
+    proxy.refuse(false);
+    assert_eq!(told(&guard).await.cause, LossCause::Gone);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_session_that_ends_is_a_loss_of_all_at_once() {
+    let server = shared();
+    let client = client(&server.url("session=30s"), TTL).await;
+    let (one, other) =
+        (client.mutex("ends 1").lock().await.unwrap(), client.mutex("ends 2").lock().await.unwrap());
+    server.nodes(0).end_session(session_of(&server, "ends 1"));
+    for guard in [one, other] {
+        told(&guard).await;
+        assert!(!guard.is_valid());
+    }
+    // The next lock has a session that lives.
+    let guard = client.mutex("ends 1").lock().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    guard.finish().await.unwrap();
+}
+
+/// Whoever waits in a session that has ended has no place any more, and is never granted the lock in it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_session_that_ends_in_the_queue_is_an_error_and_never_a_grant() {
+    let server = shared();
+    let url = server.url("session=30s");
+    let (one, other) = (backend(&url).await, backend(&url).await);
+    let held = claim("queued", TTL);
+    take(&one, &held).await;
+    let waiting = claim("queued", TTL);
+    let wait = tokio::spawn({
+        let (other, waiting) = (other.clone(), waiting.clone());
+        async move { other.acquire(&waiting, Until::Forever).await }
+    });
+    eventually("it is in the queue", || places(&server, "queued").len() == 2).await;
+    let last = places(&server, "queued").into_iter().max_by_key(|path| path[path.len() - 10..].to_owned());
+    let mut nodes = server.nodes(0);
+    let theirs = nodes.get(&last.unwrap()).unwrap().owner;
+    nodes.end_session(theirs);
+    let error = tokio::time::timeout(AT_ONCE, wait).await.expect("woken").unwrap().unwrap_err();
+    assert!(error.is_retryable(), "{error}");
+    one.release(&held, Leave::used(1)).await.unwrap();
+    eventually("nothing is left", || places(&server, "queued").is_empty()).await;
+    // A client starts over, in another session.
+    take(&other, &claim("queued", TTL)).await;
+}
+
+/// No answer comes through any more: the guard ends by its own clock, while the servers still keep its place.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_guard_ends_before_its_session_does() {
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let client = client(&format!("zookeeper://127.0.0.1:{}?session=3s", proxy.port()), TTL).await;
+    let guard = client.mutex("silence").lock().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    proxy.freeze(true);
+    let start = Instant::now();
+    guard.lost().await;
+    let is_kept = !places(&server, "silence").is_empty();
+    demand(is_kept, Kind::Overlap, "the servers gave the lock away before its holder knew");
+    assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
+    eventually("the servers end the session", || places(&server, "silence").is_empty()).await;
+    // The same client goes on in another session.
+    proxy.freeze(false);
+    client.mutex("silence").lock().await.unwrap().finish().await.unwrap();
+}
+
+/// A server that does not answer for a while costs no lock as long as the session lasts.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_short_silence_costs_no_lock() {
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let client = client(&format!("zookeeper://127.0.0.1:{}?session=6s", proxy.port()), TTL).await;
+    let guard = client.mutex("short silence").lock().await.unwrap();
+    let session = session_of(&server, "short silence");
+    proxy.freeze(true);
+    tokio::time::sleep(Duration::from_millis(2_000)).await;
+    proxy.freeze(false);
+    proxy.cut();
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    demand(guard.is_valid(), Kind::NeedlessLoss, "the session goes on, and the lock was lost");
+    assert_eq!(session_of(&server, "short silence"), session);
+    guard.finish().await.unwrap();
+}
+
+/// A grant that was lost with its session is lost for good, whatever later sessions prove.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_new_session_does_not_believe_in_the_places_of_an_old_one() {
+    let server = shared();
+    let backend = backend(&server.url("session=30s")).await;
+    let held = claim("old session", TTL);
+    let grant = take(&backend, &held).await;
+    server.nodes(0).end_session(session_of(&server, "old session"));
+    let next = claim("old session", TTL);
+    eventually("the session is lost", || grant.session.as_ref().is_some_and(|s| s.lost().is_some())).await;
+    let newer = take(&backend, &next).await;
+    assert!(newer.number > grant.number);
+    let told = backend.extend(&[&grant, &newer], TTL).await;
+    assert!(matches!(told[0], Ok(Extension::Lost(_))) && matches!(told[1], Ok(Extension::Extended { .. })));
+    // Neither does its late clean-up touch the newer one.
+    backend.release(&held, Leave::used(1)).await.unwrap();
+    assert_eq!(places(&server, "old session").len(), 1);
+    backend.release(&next, Leave::used(1)).await.unwrap();
+}
+
+const URL: &str = "COTTER_TEST_URL";
+const STOPPED_FOR: Duration = Duration::from_millis(2_500);
+
+/// For longer than its session: invalid at the first question after that, before anything was sent or received.
+#[test]
+#[ignore = "needs zookeeper"]
+fn a_process_that_was_stopped_for_too_long_knows_at_once() {
+    let prepare = |command: &mut Command| {
+        let server = Arc::new(ZooKeeper::start(1));
+        command.env(URL, server.url("session=1500ms"));
+        let watching = server.clone();
+        // Found by its label, HOST/PID.
+        std::thread::spawn(move || {
+            let place = loop {
+                match places(&watching, "stopped").pop() {
+                    Some(place) => break watching.nodes(0).get(&place).unwrap(),
+                    None => std::thread::sleep(Duration::from_millis(10)),
+                }
+            };
+            let label = String::from_utf8(place.data).unwrap();
+            let pid = label.split(['/', ' ', '(']).find_map(|word| word.parse().ok()).expect("a pid");
+            let pid = Pid::from_raw(pid).expect("a pid");
+            kill_process(pid, Signal::STOP).unwrap();
+            std::thread::sleep(STOPPED_FOR);
+            let is_gone = places(&watching, "stopped").is_empty();
+            kill_process(pid, Signal::CONT).unwrap();
+            assert!(is_gone, "the servers have ended its session");
+        });
+        server
+    };
+    in_own_process("zookeeper::lost::a_process_that_was_stopped_for_too_long_knows_at_once", prepare, stopped);
+}
+
+fn stopped() {
+    let client = cotter::Client::connect(std::env::var(URL).unwrap()).wait().unwrap();
+    let guard = client.mutex("stopped").lock().wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let before = Instant::now();
+        std::thread::sleep(Duration::from_millis(1));
+        if before.elapsed() > STOPPED_FOR / 2 {
+            break;
+        }
+        assert!(before < end, "it was not stopped");
+    }
+    demand(!guard.is_valid(), Kind::LateLoss, "it believes in a lock that the servers have given away");
+}

@@ -1,0 +1,50 @@
+//! URLs and set-ups that cannot work.
+
+use super::shared;
+use cotter::{Client, ErrorKind};
+
+#[tokio::test]
+async fn a_bad_url_says_what_is_wrong() {
+    for (url, what) in [
+        ("zookeeper:host", "followed by //"),
+        ("zookeeper://", "names no host"),
+        ("zookeeper://host?timeout=1s", "unknown option \"timeout\""),
+        ("zookeeper://host?session=0s", "session= must be a duration"),
+        ("zookeeper://host?session=2d", "at most a day"),
+        ("zookeeper://host/a//b", "empty or reserved part"),
+        ("zookeeper://host/zookeeper/quota", "empty or reserved part"),
+        ("zookeeper://host?prefix=a/b", "the name of one node"),
+        ("zookeeper://host?acl=creator", "need a user name"),
+        ("zookeeper://host?acl=mine", "open or creator"),
+        ("zookeeper://:secret@host", "need a user name"),
+        ("zookeeper://host?tls=no&ca=/dev/null", "leave out tls=no"),
+    ] {
+        let error = Client::connect(url).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config, "{url}: {error}");
+        assert!(error.to_string().contains(what) && !error.to_string().contains("secret"), "{url}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named() {
+    let error = Client::connect("zookeeper://app:secret@127.0.0.1:1,127.0.0.1:2").await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true));
+    let text = error.to_string();
+    assert!(text.contains("127.0.0.1:1,127.0.0.1:2") && !text.contains("secret"), "{text}");
+}
+
+/// The nodes of a user belong to it: another one cannot even see who holds.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn the_nodes_of_a_user_are_closed_to_others() {
+    let server = shared();
+    let url = |user: &str| format!("zookeeper://{user}127.0.0.1:{}/of-a-user?session=5s", server.port(0));
+    let (ours, theirs) =
+        (Client::connect(url("app:secret@")).await.unwrap(), Client::connect(url("")).await.unwrap());
+    let guard = ours.mutex("a").lock().await.unwrap();
+    let error = theirs.mutex("a").try_lock().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    let also_ours = Client::connect(url("app:secret@")).await.unwrap();
+    assert!(also_ours.mutex("a").try_lock().await.unwrap().is_none());
+    guard.finish().await.unwrap();
+}
