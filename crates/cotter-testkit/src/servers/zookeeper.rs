@@ -1,7 +1,7 @@
 //! Real ZooKeeper servers: an ensemble of one or more members.
 
-use super::{Proxy, free_port};
 use super::znodes::Znodes;
+use super::{Proxy, free_port};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs;

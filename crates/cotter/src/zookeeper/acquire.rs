@@ -81,7 +81,9 @@ impl Inner {
             Ok(nodes) => nodes,
             Err(failure) if failure.is(NO_NODE) => return Ok(true),
             // Nothing was asked for yet that would have to be undone.
-            Err(Failure::Ended) => return Err(Failure::NotSent(super::errors::unreachable("it hung up")).into()),
+            Err(Failure::Ended) => {
+                return Err(Failure::NotSent(super::errors::unreachable("it hung up")).into());
+            }
             Err(failure) => return Err(failure.into()),
         };
         let entries = self.keys.entries(nodes);

@@ -11,8 +11,8 @@ use super::options::Options;
 use super::places::{Node, Places};
 use super::waiting::Waiting;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Mode, Notes, Release, Until,
-    poll,
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Mode, Notes, Release,
+    Until, poll,
 };
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;

@@ -82,9 +82,7 @@ fn explain(code: i32) -> Error {
             "the server refused the access list of a node; acl=creator needs a user in the URL".to_owned(),
         ),
         SESSION_EXPIRED => (ErrorKind::Unavailable, "the session has ended".to_owned()),
-        SESSION_MOVED => {
-            (ErrorKind::Unavailable, "the session goes on over another connection".to_owned())
-        }
+        SESSION_MOVED => (ErrorKind::Unavailable, "the session goes on over another connection".to_owned()),
         NOT_READ_ONLY | NO_QUORUM | RECONFIGURING | THROTTLED | QUOTA_EXCEEDED => {
             (ErrorKind::Unavailable, format!("the server temporarily refuses requests (code {code})"))
         }

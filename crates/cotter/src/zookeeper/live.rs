@@ -150,7 +150,8 @@ impl Live {
         match asker {
             Asker::Task(tell) => {
                 let begin = message.len() - body.0.len();
-                let answer = if head.code == 0 { Ok((message, begin)) } else { Err(Failure::Code(head.code)) };
+                let answer =
+                    if head.code == 0 { Ok((message, begin)) } else { Err(Failure::Code(head.code)) };
                 let _ = tell.send(answer);
             }
             Asker::Seat(id) => {

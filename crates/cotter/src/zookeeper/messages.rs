@@ -6,17 +6,42 @@ use std::time::Duration;
 /// A request.
 #[derive(Debug, Clone)]
 pub(super) enum Op {
-    Create { path: String, data: Vec<u8>, kind: Kind, acl: Acl },
-    Delete { path: String },
-    Get { path: String, watch: bool },
-    Exists { path: String, watch: bool },
+    Create {
+        path: String,
+        data: Vec<u8>,
+        kind: Kind,
+        acl: Acl,
+    },
+    Delete {
+        path: String,
+    },
+    Get {
+        path: String,
+        watch: bool,
+    },
+    Exists {
+        path: String,
+        watch: bool,
+    },
     /// With the version that the node must have; −1 for any.
-    Set { path: String, data: Vec<u8>, version: i32 },
-    Children { path: String, watch: bool },
+    Set {
+        path: String,
+        data: Vec<u8>,
+        version: i32,
+    },
+    Children {
+        path: String,
+        watch: bool,
+    },
     /// Answered when this server has caught up with the leader.
-    Sync { path: String },
+    Sync {
+        path: String,
+    },
     /// Only inside [`Multi`](Self::Multi): the node must be there, with this version.
-    Check { path: String, version: i32 },
+    Check {
+        path: String,
+        version: i32,
+    },
     /// All of them or none.
     Multi(Vec<Op>),
     /// Ends the session.

@@ -99,7 +99,6 @@ impl Entry {
     fn order(&self, other: &Self) -> Ordering {
         self.number.wrapping_sub(other.number).cmp(&0)
     }
-
 }
 
 /// What is behind the claim in the name of a node.

@@ -20,8 +20,7 @@ pub(super) struct Options {
 }
 
 const PORT: u16 = 2181;
-const NAMES: &str =
-    "session, prefix, acl, connect_timeout, tls, ca, cert, key, password_file";
+const NAMES: &str = "session, prefix, acl, connect_timeout, tls, ca, cert, key, password_file";
 /// A server counts it in milliseconds, in 32 bits.
 const LONGEST_SESSION: Duration = Duration::from_secs(24 * 3600);
 
@@ -88,7 +87,9 @@ fn session(value: &str) -> Result<Duration> {
 
 fn prefix(prefix: String) -> Result<String> {
     match prefix.contains('/') || matches!(&*prefix, "." | ".." | "zookeeper") {
-        true => Err(config("prefix= must be the name of one node; folders above it belong into the path of the URL")),
+        true => Err(config(
+            "prefix= must be the name of one node; folders above it belong into the path of the URL",
+        )),
         false => Ok(prefix),
     }
 }

@@ -49,8 +49,13 @@ impl Seats {
             return (seat.session.clone(), false);
         }
         let (session, path) = (Session::new(), Arc::<str>::from(path));
-        let seat =
-            Seat { session: session.clone(), path: path.clone(), version: 0, has_changed: false, is_evicted: false };
+        let seat = Seat {
+            session: session.clone(),
+            path: path.clone(),
+            version: 0,
+            has_changed: false,
+            is_evicted: false,
+        };
         state.seats.insert(id, seat);
         state.by_path.insert(path, id);
         (session, true)

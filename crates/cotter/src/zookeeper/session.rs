@@ -50,7 +50,12 @@ const SILENCE: u32 = 4;
 
 impl ServerSession {
     /// Goes on with a session that was asked for at `asked` and begun by this answer.
-    pub(super) fn begin(connector: Arc<Connector>, host: &Host, asked: Moment, opened: Opened) -> (Arc<Self>, Arc<Live>) {
+    pub(super) fn begin(
+        connector: Arc<Connector>,
+        host: &Host,
+        asked: Moment,
+        opened: Opened,
+    ) -> (Arc<Self>, Arc<Live>) {
         let (phase, _) = watch::channel(Phase::Suspect);
         let session = Arc::new(Self {
             connector,
@@ -194,7 +199,8 @@ impl ServerSession {
 
     /// Goes on with the session over a new connection. `None` if the servers say that it has ended.
     async fn attach(&self, first: usize) -> Result<Option<Opened>> {
-        let ticket = Ticket { id: self.id, password: &self.password, seen: self.seen.load(Ordering::Acquire) };
+        let ticket =
+            Ticket { id: self.id, password: &self.password, seen: self.seen.load(Ordering::Acquire) };
         let opened = self.connector.open(first, Some(ticket)).await?;
         if opened.welcome.timeout.is_zero() || opened.welcome.id != self.id {
             self.has_ended.store(true, Ordering::Release);

@@ -38,8 +38,22 @@ const TRIES: usize = 100;
 const CALM_PERIOD: Duration = Duration::from_secs(20);
 
 impl<'a> Waiting<'a> {
-    pub(super) fn new(inner: &'a Arc<Inner>, claim: &'a Claim, session: Arc<ServerSession>, own: Node) -> Self {
-        Self { inner, claim, session, own, woken: Arc::default(), watched: None, is_armed: false, period: CALM_PERIOD }
+    pub(super) fn new(
+        inner: &'a Arc<Inner>,
+        claim: &'a Claim,
+        session: Arc<ServerSession>,
+        own: Node,
+    ) -> Self {
+        Self {
+            inner,
+            claim,
+            session,
+            own,
+            woken: Arc::default(),
+            watched: None,
+            is_armed: false,
+            period: CALM_PERIOD,
+        }
     }
 
     /// Looks where it stands, and watches whoever is in front of it.

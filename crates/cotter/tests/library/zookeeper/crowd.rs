@@ -33,7 +33,10 @@ async fn a_release_wakes_one_of_many() {
         }));
     }
     eventually("all are in the queue", || places(&server, "crowd").len() == MANY + 1).await;
-    eventually("all watch", || server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{}", MANY + 1)))).await;
+    eventually("all watch", || {
+        server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{}", MANY + 1)))
+    })
+    .await;
     let before = received(&server);
     one.release(&held, Leave::used(1)).await.unwrap();
     eventually("one of them holds", || waiting.iter().any(tokio::task::JoinHandle::is_finished)).await;

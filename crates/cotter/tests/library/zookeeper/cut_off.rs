@@ -27,8 +27,13 @@ async fn who_is_behind_a_follower_without_a_leader_knows_in_time() {
     guard.lost().await;
     let lost = Instant::now();
     let still_serves = server.mode(follower).as_deref() == Some("follower");
-    let (served, next) = tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("served").unwrap();
-    demand(lost < served, Kind::Overlap, format!("lost after {:?}, the next was served after {:?}", lost - cut, served - cut));
+    let (served, next) =
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("served").unwrap();
+    demand(
+        lost < served,
+        Kind::Overlap,
+        format!("lost after {:?}, the next was served after {:?}", lost - cut, served - cut),
+    );
     assert!(still_serves, "the follower had noticed already, so nothing was shown");
     next.finish().await.unwrap();
 }
@@ -45,7 +50,11 @@ async fn a_member_that_is_killed_costs_no_lock() {
         server.kill(member);
         tokio::time::sleep(Duration::from_millis(500)).await;
         server.restart(member);
-        demand(guard.is_valid(), Kind::NeedlessLoss, format!("lost with member {member}: {:?}", guard.check()));
+        demand(
+            guard.is_valid(),
+            Kind::NeedlessLoss,
+            format!("lost with member {member}: {:?}", guard.check()),
+        );
     }
     guard.finish().await.unwrap();
 }

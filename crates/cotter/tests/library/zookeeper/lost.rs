@@ -185,7 +185,11 @@ fn a_process_that_was_stopped_for_too_long_knows_at_once() {
         });
         server
     };
-    in_own_process("zookeeper::lost::a_process_that_was_stopped_for_too_long_knows_at_once", prepare, stopped);
+    in_own_process(
+        "zookeeper::lost::a_process_that_was_stopped_for_too_long_knows_at_once",
+        prepare,
+        stopped,
+    );
 }
 
 fn stopped() {
