@@ -191,6 +191,7 @@ impl Postgres {
 
     /// Ends it at once, as a crash does: what was committed survives.
     pub fn kill(&mut self) {
+        self.pause(false);
         if let Some(mut child) = self.child.take() {
             let _ = kill_process(Pid::from_child(&child), Signal::QUIT);
             let end = Instant::now() + PATIENCE;
@@ -265,6 +266,27 @@ impl Postgres {
     /// A URL of a user with these options.
     pub fn url_of(&self, user: &str, options: &str) -> String {
         format!("postgres://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port)
+    }
+
+    /// The same over the socket, where no password is asked for.
+    pub fn socket_url(&self, options: &str) -> String {
+        format!("postgres://app@localhost:{}/cotter?host={}&{options}", self.port, self.dir.path().display())
+    }
+
+    /// Stops all processes of the server, or lets them go on.
+    ///
+    /// # Panics
+    /// When they cannot be found.
+    pub fn pause(&self, yes: bool) {
+        let Some(child) = &self.child else { return };
+        let server = Pid::from_child(child);
+        let children = format!("/proc/{server}/task/{server}/children", server = server.as_raw_nonzero());
+        let children = fs::read_to_string(children).expect("it runs");
+        let children = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        let signal = if yes { Signal::STOP } else { Signal::CONT };
+        for pid in std::iter::once(server).chain(children) {
+            let _ = kill_process(pid, signal);
+        }
     }
 
     /// Runs statements as superuser in the database `cotter`; the values of the answer, `|` between columns.

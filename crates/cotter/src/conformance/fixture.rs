@@ -19,6 +19,8 @@ pub struct Fixture {
     prefix: String,
     remove: Option<Remove>,
     end_sessions: Option<Box<dyn Fn()>>,
+    /// The most names that are held at once.
+    pub(super) most_held: usize,
     tasks: Arc<Tasks>,
 }
 
@@ -53,6 +55,7 @@ impl Fixture {
             prefix,
             remove: None,
             end_sessions: None,
+            most_held: usize::MAX,
             tasks,
         }
     }
@@ -71,6 +74,13 @@ impl Fixture {
     #[must_use]
     pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
         self.end_sessions = Some(Box::new(end));
+        self
+    }
+
+    /// Sets how many names a case may hold at once: where each lock has a session of its own, the server has no more.
+    #[must_use]
+    pub fn holding_at_most(mut self, names: usize) -> Self {
+        self.most_held = names;
         self
     }
 

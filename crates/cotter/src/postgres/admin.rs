@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 /// The number of names on a page.
-const PAGE: usize = 500;
+pub(super) const PAGE: usize = 500;
 /// The number of holders of one name that are listed.
 const LISTED_HOLDERS: usize = 256;
 

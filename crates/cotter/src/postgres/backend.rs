@@ -6,7 +6,7 @@ use super::live::{Bound, Live};
 use super::pool::Pool;
 use super::waiting::QueueEntry;
 use super::wake::Subscription;
-use super::{SCHEME, Shared};
+use super::{SCHEME, Shared, doctor};
 use crate::backend::poll;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes,
@@ -181,7 +181,7 @@ impl Backend for Lease {
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {
-        self.server_time().await.map(|(now, _)| Some(now))
+        doctor::server_time(&self.link).await.map(|(now, _)| Some(now))
     }
 
     async fn close(&self) {

@@ -4,13 +4,15 @@ use super::SCHEME;
 use super::address::{Endpoint, Place};
 use super::errors::{explain, missing, unreachable};
 use super::listening::Listening;
-use super::live::{Bound, Live};
+use super::live::{Bound, Driving, Live};
 use super::options::Options;
 use super::socket;
 use crate::net::{self, Open, Stream, timed_out};
 use crate::{Error, ErrorKind, Result};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::types::Type;
@@ -47,6 +49,13 @@ impl Open for Connector {
     }
 }
 
+/// Shows no password.
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("instance", &self.options.instance).finish_non_exhaustive()
+    }
+}
+
 impl Connector {
     pub(super) fn new(place: Place, options: &Options) -> Self {
         Self { place, options: Arc::new(options.clone()) }
@@ -60,6 +69,16 @@ impl Connector {
     /// Opens a connection to create tables with.
     pub(super) async fn open_before_migration(&self) -> Result<Live> {
         self.first_good(false).await
+    }
+
+    /// Opens a connection for the lock of one claim.
+    pub(super) async fn open_session(&self) -> Result<Live> {
+        self.first_good(true).await
+    }
+
+    /// The time limit for opening a connection.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.options.connect_timeout
     }
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
@@ -78,11 +97,14 @@ impl Connector {
 
     async fn try_one(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
         let (client, driver) = self.connect(endpoint).await?;
-        let driver = tokio::spawn(async move {
+        let (ends, ended) = watch::channel(());
+        let task = tokio::spawn(async move {
             // Whoever waits for an answer is told by the client.
             let _ = driver.await;
+            drop(ends);
         });
-        let live = Live::new(client, self.options.timeout, driver.abort_handle());
+        let driver = Driving { task: task.abort_handle(), ended, endpoint: endpoint.clone() };
+        let live = Live::new(client, self.options.timeout, driver);
         self.check(&live, has_tables).await?;
         Ok(live)
     }

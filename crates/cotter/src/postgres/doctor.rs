@@ -2,6 +2,7 @@
 
 use super::admin::time;
 use super::backend::{Lease, one, value};
+use super::connector::Link;
 use crate::backend::{Finding, Severity};
 use crate::{Level, Moment, Result};
 use std::time::SystemTime;
@@ -13,23 +14,31 @@ const SETTINGS: &str = "select current_setting('server_version'), current_settin
     current_setting('transaction_isolation'), pg_backend_pid()";
 const VERSION: i32 = 13;
 
-impl Lease {
-    /// The clock of the database, and a time that is not later than the request.
-    pub(super) async fn server_time(&self) -> Result<(SystemTime, Moment)> {
-        let ask = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
-        let (row, sent) = self.row(ask, &[]).await?;
-        Ok((time(value(&row, 0)?), sent))
-    }
+/// The clock of the database, and a time that is not later than the request.
+pub(super) async fn server_time(link: &Link) -> Result<(SystemTime, Moment)> {
+    let live = link.live().await?;
+    let sent = link.now();
+    let row =
+        one(live.rows("select (extract(epoch from clock_timestamp()) * 1000000)::bigint", &[]).await?)?;
+    Ok((time(value(&row, 0)?), sent))
+}
 
+/// What voids or limits a guarantee, whatever the mode.
+pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
+    let before = link.clock().wall();
+    let (theirs, _) = server_time(link).await?;
+    let mut findings = vec![Finding::of_clocks(before, theirs, link.clock().wall())];
+    let row = one(link.live().await?.rows(SETTINGS, &[]).await?)?;
+    findings.push(version(&value::<String>(&row, 0)?));
+    findings.push(durability(&row)?);
+    findings.push(replicas(&row)?);
+    Ok(findings)
+}
+
+impl Lease {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
-        let before = self.link.clock().wall();
-        let (theirs, _) = self.server_time().await?;
-        let mut findings = vec![Finding::of_clocks(before, theirs, self.link.clock().wall())];
-        let row = one(self.link.live().await?.rows(SETTINGS, &[]).await?)?;
-        findings.push(version(&value::<String>(&row, 0)?));
-        findings.push(durability(&row)?);
-        findings.push(replicas(&row)?);
+        let mut findings = of_server(&self.link).await?;
         findings.push(self.notifications().await);
         Ok(findings)
     }

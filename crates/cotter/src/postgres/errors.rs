@@ -7,6 +7,12 @@ use tokio_postgres::error::DbError;
 
 /// The error that the functions raise in transactions of another isolation level.
 const NOT_READ_COMMITTED: &str = "CT001";
+/// The error for two names that have the same advisory lock.
+const SAME_HASH: &str = "CT002";
+/// The error for several rows with the same value in the column of the names.
+const TWO_ROWS: &str = "CT003";
+/// The error for a row that is not there, in a transaction of the caller's own.
+const NO_ROW: &str = "CT004";
 
 /// Turns an error of the driver into one of this crate. `sent`: the request may have been sent when it failed.
 pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
@@ -26,8 +32,9 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
 
 /// Whether the server has ended the session, or refuses to work in it.
 pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
-    e.as_db_error()
-        .is_none_or(|said| matches!(said.code().code(), "57P01" | "57P02" | "57P03" | "57P05" | "25006"))
+    e.as_db_error().is_none_or(|said| {
+        matches!(said.code().code(), "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "25006")
+    })
 }
 
 fn by_code(said: &DbError) -> Error {
@@ -46,6 +53,16 @@ fn by_code(said: &DbError) -> Error {
         }
         ("42P01" | "42883" | "3F000", _) => missing(message),
         ("3D000", _) => Error::new(ErrorKind::Config, message.to_owned()),
+        (SAME_HASH | TWO_ROWS, _) => Error::new(ErrorKind::Unsupported, message.to_owned()),
+        (NO_ROW, _) => Error::new(ErrorKind::NotFound, message.to_owned()),
+        ("22P02" | "22003" | "22007" | "22008", _) => Error::new(ErrorKind::InvalidInput, message.to_owned()),
+        ("53300", _) => {
+            let why = format!(
+                "the server has no session left: {message}; in mode=row and mode=advisory each lock that is held or \
+                 waited for has one, see max_connections"
+            );
+            Error::new(ErrorKind::Unavailable, why)
+        }
         ("25006", _) => {
             let why = format!("the server takes no writes ({message}); it is a replica, or set to read-only");
             Error::new(ErrorKind::Unavailable, why)

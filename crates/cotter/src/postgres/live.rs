@@ -1,15 +1,17 @@
 //! A connection to the server, shared by many requests.
 
 use super::SCHEME;
+use super::address::Endpoint;
 use super::errors::{explain, is_end_of_session};
 use crate::net::{self, Idle, next_number};
 use crate::{Error, ErrorKind, Moment, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{CancelToken, Client, Row};
 
 /// A value that is bound to a statement, and its type.
 pub(super) type Bound<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -20,7 +22,7 @@ pub(super) struct Live {
     /// Unique in this process.
     pub(super) number: u64,
     timeout: Duration,
-    driver: AbortHandle,
+    driver: Driving,
     idle: Idle,
     answers: AtomicU64,
     broken: AtomicBool,
@@ -28,8 +30,17 @@ pub(super) struct Live {
     pending: AtomicUsize,
 }
 
+/// The task that drives a connection.
+pub(super) struct Driving {
+    pub(super) task: AbortHandle,
+    /// Its sender is dropped when the connection ends.
+    pub(super) ended: watch::Receiver<()>,
+    /// Where the connection leads to.
+    pub(super) endpoint: Endpoint,
+}
+
 impl Live {
-    pub(super) fn new(client: Client, timeout: Duration, driver: AbortHandle) -> Self {
+    pub(super) fn new(client: Client, timeout: Duration, driver: Driving) -> Self {
         let (answers, broken) = (AtomicU64::new(0), AtomicBool::new(false));
         let pending = AtomicUsize::new(0);
         Self { client, number: next_number(), timeout, driver, idle: Idle::new(), answers, broken, pending }
@@ -68,6 +79,31 @@ impl Live {
         }
     }
 
+    /// Runs one statement without a time limit.
+    pub(super) async fn ask(
+        &self,
+        statement: &str,
+        bound: &[Bound<'_>],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        self.client.query_typed(statement, bound).await
+    }
+
+    /// Completes when the connection has ended.
+    pub(super) async fn ended(&self) {
+        let mut ended = self.driver.ended.clone();
+        while ended.changed().await.is_ok() {}
+    }
+
+    /// Where the connection leads to, and what cancels a statement there.
+    pub(super) fn cancel_token(&self) -> (&Endpoint, CancelToken) {
+        (&self.driver.endpoint, self.client.cancel_token())
+    }
+
+    /// Has the connection end without waiting for an answer when this is dropped.
+    pub(super) fn give_up(&self) {
+        self.broken.store(true, Ordering::Release);
+    }
+
     /// Runs statements without values, and without a time limit.
     pub(super) async fn run(&self, statements: &str) -> Result<()> {
         self.client.batch_execute(statements).await.map_err(|e| explain(e, true))
@@ -104,7 +140,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         // A driver that is left alone says goodbye to the server; one whose connection is dead would stay.
         if self.broken.load(Ordering::Acquire) {
-            self.driver.abort();
+            self.driver.task.abort();
         }
     }
 }

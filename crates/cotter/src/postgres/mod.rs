@@ -18,6 +18,8 @@
 //! | `waiting`, `waiters` | waiting in a queue; the claims that wait |
 //! | `wake`, `listening` | the subscription that wakes them; its connection |
 //! | `notes` | notes |
+//! | `lock_in` | locking inside a transaction of the caller's own |
+//! | `sessions` | the modes in which a lock lives with a session: `row` and `advisory` |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 
 mod acquire;
@@ -29,11 +31,13 @@ mod doctor;
 mod errors;
 mod listening;
 mod live;
+mod lock_in;
 mod notes;
 mod options;
 mod pool;
 mod renewal;
 mod schema;
+mod sessions;
 mod settings;
 mod socket;
 mod statements;
@@ -47,7 +51,7 @@ use crate::backend::{Backend, Connect, Host};
 use address::Place;
 use async_trait::async_trait;
 use connector::Connector;
-use options::Options;
+use options::{Mode, Options};
 use pool::Pool;
 use statements::Statements;
 use std::fmt;
@@ -83,7 +87,9 @@ impl Store {
     /// |---|---|---|
     /// | `schema` | the schema of the tables | `public` |
     /// | `prefix` | the beginning of the names of tables and functions | `cotter` |
-    /// | `mode` | how locks are held: `lease` | `lease` |
+    /// | `mode` | how locks are held: `lease`, `row` or `advisory` | `lease` |
+    /// | `session_timeout` | `row` and `advisory`: the time without a sign of life after which the server ends a session | `8s` |
+    /// | `table`, `column` | `row`: the table whose rows are locked, and the column with the names | a table of the store |
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
@@ -122,7 +128,12 @@ impl Connect for Store {
         let Shared { connector, options, .. } = &*self.0;
         let pool = Pool::open(connector, host.clock()).await;
         let pool = pool.map_err(|e| e.with_server(&options.instance))?;
-        Ok(Arc::new(backend::Lease::new(pool, self.0.clone())))
+        match options.mode {
+            Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
+            Mode::Row | Mode::Advisory => {
+                sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.instance))
+            }
+        }
     }
 
     fn schema(&self) -> Option<String> {

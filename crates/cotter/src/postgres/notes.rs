@@ -1,8 +1,10 @@
 //! Notes: a row for each, which stays.
 
-use super::backend::{Lease, hex, token, value};
+use super::backend::{Lease, hex, one, token, value};
+use super::connector::Link;
 use super::errors::unexpected;
 use super::live::Bound;
+use super::statements::Statements;
 use crate::backend::poll::{self, NoteChange};
 use crate::backend::{Grant, NoteAt, Notes, Until};
 use crate::{Name, Note, Result};
@@ -14,14 +16,44 @@ use tokio_postgres::types::Type;
 /// A watched note is loaded this often.
 const PERIOD: Duration = Duration::from_millis(250);
 
+/// Loads the note beside a name.
+pub(super) async fn load(
+    link: &Link,
+    statements: &Statements,
+    name: &str,
+    key: &str,
+) -> Result<Option<Note>> {
+    let bound: [Bound<'_>; 2] = [(&name, Type::TEXT), (&key, Type::TEXT)];
+    link.live().await?.rows(&statements.note_load, &bound).await?.first().map(note).transpose()
+}
+
+/// Writes the note beside a name, if its revision is still the one that was seen.
+pub(super) async fn swap(
+    link: &Link,
+    statements: &Statements,
+    name: &str,
+    (key, seen): (&str, u64),
+    bytes: &[u8],
+) -> Result<Option<u64>> {
+    let seen = number(seen);
+    let bound: [Bound<'_>; 4] =
+        [(&name, Type::TEXT), (&key, Type::TEXT), (&seen, Type::INT8), (&bytes, Type::BYTEA)];
+    link.live().await?.rows(&statements.note_swap, &bound).await.and_then(one).and_then(|row| revision(&row))
+}
+
+/// Waits until a note has another revision.
+pub(super) async fn changed<L, F>(link: &Link, seen: u64, until: Until, load: L) -> Result<Option<Note>>
+where
+    L: FnMut() -> F + Send,
+    F: Future<Output = Result<Option<Note>>> + Send,
+{
+    poll::until(&**link.clock(), until, &mut NoteChange::new(seen, PERIOD, load)).await
+}
+
 #[async_trait]
 impl Notes for Lease {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
-        let live = self.link.live().await?;
-        let bound: [Bound<'_>; 2] = [(&&**name, Type::TEXT), (&key, Type::TEXT)];
-        let rows =
-            live.rows(&self.shared.statements.note_load, &bound).await.map_err(|e| e.with_name(name))?;
-        rows.first().map(note).transpose()
+        load(&self.link, &self.shared.statements, name, key).await.map_err(|e| e.with_name(name))
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
@@ -40,26 +72,22 @@ impl Notes for Lease {
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
-        let seen = number(seen);
-        let bound: [Bound<'_>; 4] =
-            [(&&**name, Type::TEXT), (&key, Type::TEXT), (&seen, Type::INT8), (&bytes, Type::BYTEA)];
-        let answer = self.row(&self.shared.statements.note_swap, &bound).await;
-        revision(&answer.map_err(|e| e.with_name(name))?.0)
+        let swapped = swap(&self.link, &self.shared.statements, name, (key, seen), bytes).await;
+        swapped.map_err(|e| e.with_name(name))
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        let mut change = NoteChange::new(seen, PERIOD, || self.load(name, key));
-        poll::until(&**self.link.clock(), until, &mut change).await
+        changed(&self.link, seen, until, || self.load(name, key)).await
     }
 }
 
 /// The database has no unsigned numbers. Tokens and revisions stay below 2^53.
-fn number(n: u64) -> i64 {
+pub(super) fn number(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// The new revision; `None` if the write was refused.
-fn revision(row: &Row) -> Result<Option<u64>> {
+pub(super) fn revision(row: &Row) -> Result<Option<u64>> {
     let revision: Option<i64> = value(row, 0)?;
     revision.map(|r| u64::try_from(r).map_err(|_| unexpected("a negative revision"))).transpose()
 }

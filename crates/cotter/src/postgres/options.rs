@@ -18,7 +18,39 @@ pub(super) struct Options {
     pub(super) client_name: String,
     /// The most connections that one runtime has for requests.
     pub(super) connections: usize,
+    pub(super) mode: Mode,
+    /// The server ends a session that holds a lock when its client is silent for so long.
+    pub(super) session_timeout: Duration,
+    /// The rows to lock in `mode=row`, instead of those of the store.
+    pub(super) table: Option<Table>,
 }
+
+/// How locks are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Lease,
+    Row,
+    Advisory,
+}
+
+/// A table of the user's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    /// May begin with a schema.
+    pub(super) name: String,
+    /// Says which row a name stands for.
+    pub(super) column: String,
+}
+
+impl Table {
+    /// As it stands in a statement.
+    pub(super) fn quoted(&self) -> String {
+        self.name.split('.').map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".")
+    }
+}
+
+/// A session that is silent for less could be that of a busy client.
+const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
 
 impl Options {
     fn new() -> Self {
@@ -30,6 +62,9 @@ impl Options {
             timeout: Duration::from_secs(2),
             client_name: "cotter".into(),
             connections: 4,
+            mode: Mode::Lease,
+            session_timeout: Duration::from_secs(8),
+            table: None,
         }
     }
 
@@ -60,6 +95,7 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
             _ => options.set(key, value)?,
         }
     }
+    options.check()?;
     options.instance = address.instance();
     Ok((address.place(&certificates, &options)?, options))
 }
@@ -67,8 +103,10 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
 impl Options {
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
-            "mode" if value == "lease" => {}
-            "mode" => return Err(config(format!("unknown mode={value}; the mode is lease"))),
+            "mode" => self.mode = mode(&value)?,
+            "session_timeout" => self.session_timeout = duration(key, &value)?,
+            "table" => self.table().name = qualified(key, &value)?,
+            "column" => self.table().column = identifier(key, value)?,
             "schema" => self.schema = identifier(key, value)?,
             "prefix" => self.prefix = identifier(key, value)?,
             "connect_timeout" => self.connect_timeout = duration(key, &value)?,
@@ -79,6 +117,40 @@ impl Options {
         }
         Ok(())
     }
+
+    fn table(&mut self) -> &mut Table {
+        self.table.get_or_insert(Table { name: String::new(), column: String::new() })
+    }
+
+    /// Refuses options that contradict each other.
+    pub(super) fn check(&self) -> Result<()> {
+        match &self.table {
+            Some(_) if self.mode != Mode::Row => Err(config("table= and column= need mode=row")),
+            Some(table) if table.name.is_empty() || table.column.is_empty() => {
+                Err(config("table= and column= need each other: the column says which row a name stands for"))
+            }
+            _ if self.session_timeout < MIN_SESSION_TIMEOUT => {
+                Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn mode(value: &str) -> Result<Mode> {
+    match value {
+        "lease" => Ok(Mode::Lease),
+        "row" => Ok(Mode::Row),
+        "advisory" => Ok(Mode::Advisory),
+        _ => Err(config(format!("unknown mode={value}; the modes are lease, row and advisory"))),
+    }
+}
+
+/// A name that may begin with a schema.
+fn qualified(key: &str, value: &str) -> Result<String> {
+    let parts: Vec<_> =
+        value.splitn(2, '.').map(|part| identifier(key, part.to_owned())).collect::<Result<_>>()?;
+    Ok(parts.join("."))
 }
 
 fn connections(value: &str) -> Result<usize> {
@@ -86,7 +158,7 @@ fn connections(value: &str) -> Result<usize> {
     count.ok_or_else(|| config("connections= must be a number from 1 to 64"))
 }
 
-const NAMES: &str = "mode, schema, prefix, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
+const NAMES: &str = "mode, schema, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ const TABLES: &str = include_str!("functions/tables.sql");
 
 /// The functions, in the order in which they need each other. Those that clients call wait for a row for a second at most: whoever
 /// keeps one locked by hand would otherwise hold up a session for each request.
-const FUNCTIONS: [&str; 10] = [
+const FUNCTIONS: [&str; 16] = [
     include_str!("functions/wake.sql"),
     include_str!("functions/acquire.sql"),
     include_str!("functions/release.sql"),
@@ -19,6 +19,12 @@ const FUNCTIONS: [&str; 10] = [
     include_str!("functions/evict.sql"),
     include_str!("functions/note_store.sql"),
     include_str!("functions/note_swap.sql"),
+    include_str!("functions/hold.sql"),
+    include_str!("functions/holds.sql"),
+    include_str!("functions/row.sql"),
+    include_str!("functions/lock_in.sql"),
+    include_str!("functions/note_hold.sql"),
+    include_str!("functions/evict_hold.sql"),
 ];
 
 /// Two sessions that create the same thing at once get an error, so each of them waits for the other. The number is any.

@@ -74,6 +74,8 @@ const TIMED: &[&str] = &[
     "postgres/connector.rs",
     "postgres/listening.rs",
     "postgres/live.rs",
+    // The sessions that hold locks, and the tasks that keep them alive.
+    "postgres/sessions/",
     "postgres/wake.rs",
 ];
 

@@ -63,7 +63,7 @@ async fn assert_true(store: &str, url: &str) {
     };
     assert_says(store, "the holder dies", dies);
     assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
-    let older = info.variant.contains("mode=");
+    let older = info.variant.contains("redis in mode=");
     assert_says(store, "waiting", if older { "polls" } else { "woken" });
 
     let owner = Owner::new();
@@ -122,9 +122,15 @@ async fn the_row_of_zookeeper_is_true() {
 #[cfg(feature = "postgres")]
 #[tokio::test]
 #[ignore = "needs postgres"]
-async fn the_row_of_postgres_is_true() {
+async fn the_rows_of_postgres_are_true() {
     let server = Postgres::migrated();
-    assert_true("`postgres:`", &server.url("")).await;
+    for (store, options) in [
+        ("`postgres:`", ""),
+        ("`postgres:` `mode=row`", "mode=row"),
+        ("`postgres:` `mode=advisory`", "mode=advisory"),
+    ] {
+        assert_true(store, &server.url(options)).await;
+    }
 }
 
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
@@ -151,7 +157,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 12] = [
+    const STORES: [&str; 14] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -163,6 +169,8 @@ fn every_row_is_compared() {
         "`etcd:` `dialect=concurrency`",
         "`zookeeper:`",
         "`postgres:`",
+        "`postgres:` `mode=row`",
+        "`postgres:` `mode=advisory`",
         "`sqlite:`",
     ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));

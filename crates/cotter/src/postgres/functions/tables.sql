@@ -40,3 +40,25 @@ create table if not exists {cotter}_note (
   bytes bytea not null,
   primary key (name, key)
 );
+
+-- Mode row: what is locked. A row is never changed.
+create table if not exists {cotter}_row (
+  name text collate "C" primary key
+);
+
+-- Modes row and advisory: who holds a name, and the last token. A holder that is gone stays here until the next one comes.
+create table if not exists {cotter}_session (
+  place text collate "C" not null,                   -- the mode, or the table and column of a row
+  name text collate "C" not null,
+  key bigint unique,                                 -- the number that stands for the name in mode advisory
+  claim uuid,
+  number bigint not null default 0,                  -- the first token of its block
+  turns integer not null default 1,                  -- the length of the block
+  last bigint not null default 0,                    -- the largest token ever reserved
+  pid integer,                                       -- its session
+  xid text,                                          -- the transaction that keeps the row locked
+  since timestamptz not null default 'epoch',
+  label text not null default '',
+  evicted uuid,                                      -- the claim that was evicted last
+  primary key (place, name)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);

@@ -4,6 +4,7 @@ use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::postgres::Store;
 use cotter_testkit::servers::Postgres;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A store on a server that all cases share, as the user of docs/stores.md.
 fn fixture(options: &str) -> Fixture {
@@ -23,4 +24,32 @@ cotter::conformance_tests!(
     #[ignore = "needs postgres"]
     lease,
     fixture("")
+);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A store whose locks live with sessions. They log in over the socket, which costs no computing: there are many.
+fn sessions(mode: &str) -> Fixture {
+    let (server, number) = (Postgres::migrated(), NEXT.fetch_add(1, Ordering::Relaxed));
+    // The sessions of this case have a name of their own, so that ending them concerns no other.
+    let name = format!("case-{number}");
+    let url = server.socket_url(&format!("mode={mode}&session_timeout=2s&client_name={name}"));
+    let store = Store::from_url(url).expect("a good URL");
+    let ending = server.clone();
+    Fixture::keeping(store, server).holding_at_most(20).ending_sessions(move || {
+        let all = format!("select pid from pg_stat_activity where application_name = '{name}'");
+        ending.sql(&format!("select pg_terminate_backend(pid, 5000) from ({all}) as all_of_them"));
+    })
+}
+
+cotter::conformance_tests!(
+    #[ignore = "needs postgres"]
+    row,
+    sessions("row")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs postgres"]
+    advisory,
+    sessions("advisory")
 );

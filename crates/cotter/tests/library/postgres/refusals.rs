@@ -108,5 +108,5 @@ async fn migration_can_be_repeated() {
     // What is printed is what is run.
     server.sql(&store("prefix=printed").schema().unwrap());
     let tables = "select count(*) from pg_tables where tablename like 'printed%' and schemaname = 'public'";
-    assert_eq!(server.sql(tables), "3");
+    assert_eq!(server.sql(tables), "5");
 }

@@ -1,0 +1,150 @@
+//! `pg_advisory_lock`: the server keeps a number for a session, until the session gives it back or ends.
+//!
+//! The number is a hash of the name. The row of the name says which number it has, and no two names have the same, so a name
+//! whose number is in use for another is an error and not a lock that nobody can explain.
+
+use super::backend::{Asked, Held, Inner, Steps, Tokens, Wait};
+use super::connection::{Connection, Refusal, block, refusal};
+use crate::backend::Claim;
+use crate::postgres::backend::{hex, one, value};
+use crate::postgres::connector::Link;
+use crate::postgres::live::Bound;
+use crate::postgres::options::Options;
+use crate::{Error, Result};
+use tokio_postgres::types::Type;
+
+#[derive(Debug)]
+pub(super) struct Advisory {
+    attempt: String,
+    wait: String,
+    tokens: String,
+    unlock: String,
+}
+
+const PLACE: &str = "advisory";
+/// What a crash of the server forgets, its clock stands in for.
+const QUICKLY: &str = "set_config('synchronous_commit', 'off', true)";
+
+impl Advisory {
+    async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked> {
+        let as_of = inner.now();
+        let answer = session.live.ask(&self.attempt, &Values::of(claim).bound()).await;
+        let row = match answer.map_err(refusal) {
+            Ok(rows) => one(rows)?,
+            Err(refused) => return refused.map(Asked::from),
+        };
+        let block = block(&row, 1)?;
+        Ok(block.map_or(Asked::Busy, |block| {
+            Asked::Held(Held { as_of, waited: false, xid: None, block: Some(block) })
+        }))
+    }
+}
+
+/// What the statements about a claim are given.
+struct Values<'a> {
+    name: &'a str,
+    id: String,
+    turns: i32,
+    label: &'a str,
+}
+
+impl<'a> Values<'a> {
+    fn of(claim: &'a Claim) -> Self {
+        Self {
+            name: &claim.name,
+            id: hex(claim.id),
+            turns: i32::from(claim.turns.max(1)),
+            label: &claim.label,
+        }
+    }
+
+    fn bound(&self) -> [Bound<'_>; 4] {
+        [
+            (&self.name, Type::TEXT),
+            (&self.id, Type::TEXT),
+            (&self.turns, Type::INT4),
+            (&self.label, Type::TEXT),
+        ]
+    }
+}
+
+impl From<Refusal> for Asked {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Busy => Self::Busy,
+            Refusal::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl Steps for Advisory {
+    const VARIANT: &'static str = "postgres in mode=advisory";
+    const ORDERED: bool = true;
+
+    fn new(options: &Options) -> Self {
+        let c = options.qualified();
+        let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema, options.prefix);
+        let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
+        Self {
+            attempt: format!("select {QUICKLY}, case when pg_try_advisory_lock({key}) then {hold} end"),
+            wait: format!("select set_config('lock_timeout', $2, true), pg_advisory_lock({key})"),
+            tokens: format!("select {QUICKLY}, {hold}"),
+            unlock: format!("select pg_advisory_unlock({key})"),
+        }
+    }
+
+    fn place(&self) -> &str {
+        PLACE
+    }
+
+    async fn check(&self, _: &Link) -> Result<()> {
+        Ok(())
+    }
+
+    async fn lock(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+        wait: Wait,
+    ) -> Result<Asked> {
+        if wait == Wait::No {
+            return self.attempt(inner, session, claim).await;
+        }
+        let limit = wait.setting();
+        let bound: [Bound<'_>; 2] = [(&&*claim.name, Type::TEXT), (&limit, Type::TEXT)];
+        match session.live.ask(&self.wait, &bound).await.map_err(refusal) {
+            Ok(_) => Ok(Asked::Held(Held { as_of: inner.now(), waited: true, xid: None, block: None })),
+            Err(refused) => refused.map(Asked::from),
+        }
+    }
+
+    async fn tokens(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+        held: &Held,
+    ) -> Result<Tokens> {
+        if held.block.is_some() {
+            return Ok(Tokens { block: held.block, as_of: held.as_of });
+        }
+        // The lock may have been granted long ago, to a process that stood still. This is answered by a session that holds it.
+        let as_of = inner.now();
+        let rows = session.live.rows(&self.tokens, &Values::of(claim).bound()).await?;
+        Ok(Tokens { block: block(&one(rows)?, 1)?, as_of })
+    }
+
+    async fn beat(&self, session: &Connection, _: &Held) -> Result<bool> {
+        session.live.rows("select 1", &[]).await.map(|_| true)
+    }
+
+    async fn unlock(&self, session: &Connection, claim: &Claim, _: &Held) -> Result<bool> {
+        let rows = session.live.rows(&self.unlock, &[(&&*claim.name, Type::TEXT)]).await;
+        rows.and_then(one).and_then(|row| value(&row, 0)).map_err(Error::with_outcome_unknown)
+    }
+
+    async fn reset(&self, session: &Connection) -> Result<()> {
+        session.run("select pg_advisory_unlock_all()").await
+    }
+}

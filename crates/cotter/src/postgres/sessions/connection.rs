@@ -1,0 +1,159 @@
+//! A session that can hold one lock.
+
+use crate::net::timed_out;
+use crate::postgres::SCHEME;
+use crate::postgres::backend::{one, value};
+use crate::postgres::connector::{Connector, Link};
+use crate::postgres::errors::{explain, unexpected};
+use crate::postgres::live::{Bound, Live};
+use crate::postgres::socket;
+use crate::{Error, ErrorKind, Result};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+use tokio_postgres::types::Type;
+use tokio_postgres::{CancelToken, NoTls};
+
+/// A session, and what it takes to end it from another one.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) live: Live,
+    connector: Connector,
+    pub(super) session: SessionId,
+    /// It holds nothing, and no answer is awaited.
+    pub(super) is_idle: bool,
+}
+
+/// A session of the server.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionId {
+    pub(super) pid: i32,
+    /// When it began, in µs: another session may get the same process id later.
+    began: i64,
+}
+
+/// Set once in each session. The server looks whether the client of a session that waits is still there.
+const SETTINGS: &str = "select pg_backend_pid(), current_setting('server_version_num')::integer, \
+    (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()), \
+    set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false), \
+    set_config('client_connection_check_interval', '1s', false), set_config('statement_timeout', '0', false), \
+    set_config('lock_timeout', '0', false)";
+/// Since this version the length of a transaction can be limited.
+const HAS_TRANSACTION_TIMEOUT: i32 = 170_000;
+/// Ends a session, if it is still there.
+const TERMINATE: &str = "select pg_terminate_backend(pid, 1000) from pg_stat_activity \
+    where pid = $1 and (extract(epoch from backend_start) * 1000000)::bigint = $2";
+
+impl Connection {
+    /// Opens a session that the server ends when its client is silent for this long.
+    pub(super) async fn open(connector: &Connector, silence: Duration) -> Result<Self> {
+        let live = connector.open_session().await?;
+        let silence = format!("{}ms", silence.as_millis());
+        let settings = live.rows(SETTINGS, &[(&silence, Type::TEXT)]).await.and_then(one)?;
+        let session = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
+        if process_id(live.cancel_token().1).await != Some(session.pid) {
+            return Err(pooled());
+        }
+        if value::<i32>(&settings, 1)? >= HAS_TRANSACTION_TIMEOUT {
+            live.run("set transaction_timeout = 0").await?;
+        }
+        Ok(Self { live, connector: connector.clone(), session, is_idle: false })
+    }
+
+    /// The same session, with a claim.
+    pub(super) fn in_use(mut self) -> Self {
+        self.is_idle = false;
+        self
+    }
+
+    /// Asks the server to cancel the statement that runs. True if the server has carried it out: then no later statement of this
+    /// session is cancelled in its place.
+    pub(super) async fn cancel(&self) -> bool {
+        let (endpoint, token) = self.live.cancel_token();
+        let cancelling = async {
+            let mut stream = socket::open(&self.connector.place, endpoint).await.ok()?;
+            token.cancel_query_raw(&mut stream, NoTls).await.ok()?;
+            // The server closes the connection when it has told the session.
+            stream.read(&mut [0]).await.ok()
+        };
+        timeout(self.connector.connect_timeout(), cancelling).await.is_ok_and(|done| done.is_some())
+    }
+
+    /// Waits for the answer to a statement of a lock that is held or left, for as long as any request may take.
+    pub(super) async fn run(&self, statement: &str) -> Result<()> {
+        let limit = self.connector.connect_timeout();
+        let done = timeout(limit, self.live.run(statement)).await;
+        done.unwrap_or_else(|_| {
+            Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())
+        })
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // One that waits would say goodbye only when it has been served.
+        if !self.is_idle {
+            self.live.give_up();
+        }
+    }
+}
+
+impl SessionId {
+    /// Ends the session, over another one. It has gone when this is answered.
+    pub(super) async fn end(self, link: &Link) -> Result<()> {
+        let bound: [Bound<'_>; 2] = [(&self.pid, Type::INT4), (&self.began, Type::INT8)];
+        let rows = link.live().await?.rows(TERMINATE, &bound).await?;
+        if rows.first().map(|row| value::<bool>(row, 0)).transpose()?.unwrap_or(true) {
+            return Ok(());
+        }
+        let why = format!("the server has not ended the session of process {} yet", self.pid);
+        Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown())
+    }
+}
+
+/// The process id in the message that cancels a statement: the server's own, unless something else has made it.
+async fn process_id(token: CancelToken) -> Option<i32> {
+    let (ours, mut theirs) = tokio::io::duplex(64);
+    token.cancel_query_raw(ours, NoTls).await.ok()?;
+    let mut message = [0; 16];
+    theirs.read_exact(&mut message).await.ok()?;
+    message[8..12].try_into().ok().map(i32::from_be_bytes)
+}
+
+fn pooled() -> Error {
+    let why = "a pooler stands between this client and the server: it may give each transaction another session, and a lock \
+        that lives with a session is then held by nobody or by somebody else; name the server itself in the URL, or use mode=lease";
+    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+}
+
+/// The answer to a statement that asks for a lock.
+pub(super) enum Refusal {
+    /// Held by another, until the time was over.
+    Busy,
+    /// Cancelled from another session.
+    Cancelled,
+}
+
+/// Tells a refusal from an error.
+pub(super) fn refusal(e: tokio_postgres::Error) -> Result<Refusal> {
+    match e.code().map(|code| code.code()) {
+        Some("55P03") => Ok(Refusal::Busy),
+        Some("57014") => Ok(Refusal::Cancelled),
+        _ => Err(explain(e, true)),
+    }
+}
+
+/// The transaction that a column names.
+pub(super) fn transaction(row: &tokio_postgres::Row, column: usize) -> Result<Option<String>> {
+    value(row, column)
+}
+
+/// A block of tokens: the first one and how many.
+pub(super) fn block(row: &tokio_postgres::Row, column: usize) -> Result<Option<(u64, u16)>> {
+    let Some(block) = value::<Option<Vec<i64>>>(row, column)? else { return Ok(None) };
+    let [number, turns] = block[..] else { return Err(unexpected("a block of tokens of another shape")) };
+    match (u64::try_from(number), u16::try_from(turns)) {
+        (Ok(number), Ok(turns)) => Ok(Some((number, turns))),
+        _ => Err(unexpected("a negative token")),
+    }
+}

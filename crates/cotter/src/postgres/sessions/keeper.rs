@@ -1,0 +1,237 @@
+//! The task of one claim: it asks for the lock, keeps its session alive, and gives the lock back.
+//!
+//! Whoever wants the lock may be dropped at any time. The task goes on until the claim is released, and its release waits for it.
+
+use super::backend::{Asked, Held, Inner, Steps, Tokens, Wait};
+use super::connection::Connection;
+use super::seats::{End, Seat};
+use crate::backend::{Backoff, Claim, Grant, Session, Until};
+use crate::postgres::SCHEME;
+use crate::{Error, ErrorKind, LossCause, Moment, Result};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) struct Keeper<S> {
+    inner: Arc<Inner<S>>,
+    claim: Claim,
+    until: Until,
+    seat: Arc<Seat>,
+}
+
+/// The share of the time after which the server ends a silent session: two proofs may fail, and a third one be late.
+const BEATS: u32 = 4;
+/// The pauses between two requests to cancel a statement: one may arrive before the statement does.
+const CANCEL_PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::from_millis(100));
+
+/// The time for finding out why a session has ended. Whatever comes of it, its deadline stands.
+const EVICTION_LOOK: Duration = Duration::from_millis(250);
+
+/// How a claim ends, and whether its session can be used again.
+type Ending = Result<(End, Reuse), Error>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reuse {
+    /// It holds nothing.
+    Yes,
+    /// It may still hold something, or be in a transaction that has failed.
+    Reset,
+    /// A request to cancel a statement may still be under way to it.
+    No,
+}
+
+/// The answer to a request for the lock, and whether the session can be used after it.
+struct Answer {
+    asked: Asked,
+    reuse: Reuse,
+}
+
+impl<S: Steps> Keeper<S> {
+    pub(super) fn new(inner: &Arc<Inner<S>>, claim: &Claim, until: Until, seat: &Arc<Seat>) -> Self {
+        Self { inner: inner.clone(), claim: claim.clone(), until, seat: seat.clone() }
+    }
+
+    pub(super) async fn run(self) {
+        let session = tokio::select! {
+            biased;
+            _ = self.seat.is_left() => return self.seat.end(End::Nothing),
+            session = self.inner.spares.take() => match session {
+                Ok(session) => session,
+                Err(e) => return self.seat.end(End::Failed(e)),
+            },
+        };
+        match self.hold(&session).await {
+            Ok((end, reuse)) => self.put_back(session, end, reuse).await,
+            Err(e) => {
+                session.live.give_up();
+                let id = session.session;
+                drop(session);
+                self.seat.end(End::Broken(id, e));
+            }
+        }
+    }
+
+    async fn put_back(&self, session: Connection, end: End, reuse: Reuse) {
+        match reuse {
+            Reuse::Yes => {
+                self.inner.spares.put(session);
+                self.seat.end(end);
+            }
+            Reuse::Reset => match self.inner.steps.reset(&session).await {
+                Ok(()) => {
+                    self.inner.spares.put(session);
+                    self.seat.end(end);
+                }
+                Err(e) => self.seat.end(End::Broken(session.session, e)),
+            },
+            Reuse::No => {
+                // Ended by the server, and waited for: another session may have to wait for what this one holds.
+                let ended = session.session.end(&self.inner.link).await;
+                session.live.give_up();
+                match ended {
+                    Ok(()) => self.seat.end(end),
+                    Err(e) => self.seat.end(End::Broken(session.session, e)),
+                }
+            }
+        }
+    }
+
+    /// From the request to the end. An error means that the session is in an unknown state.
+    async fn hold(&self, session: &Connection) -> Ending {
+        let Answer { asked, reuse } = match self.ask(session).await {
+            Ok(answer) => answer,
+            Err(e) if e.outcome_unknown() => return Err(e),
+            Err(e) => return Ok((End::Failed(e), Reuse::Reset)),
+        };
+        let held = match asked {
+            Asked::Held(held) => held,
+            Asked::Busy => return Ok((End::Nothing, reuse)),
+            Asked::Cancelled => return Ok((self.cancelled().await, reuse)),
+        };
+        let Tokens { block, as_of } =
+            match self.inner.steps.tokens(&self.inner, session, &self.claim, &held).await {
+                Ok(tokens) => tokens,
+                Err(e) if e.outcome_unknown() => return Err(e),
+                Err(e) => return Ok((End::Failed(e), Reuse::Reset)),
+            };
+        let Some((number, turns)) = block else { return Err(lost()) };
+        let life = Session::new();
+        life.prove(as_of, self.inner.options.session_timeout);
+        let mut grant = Grant::new(self.claim.clone(), number, as_of);
+        (grant.turns, grant.session) = (turns, Some(life.clone()));
+        self.seat.granted(grant);
+        match self.keep(session, &held, &life).await {
+            Ok(used) => {
+                let (freed, _) = tokio::join!(
+                    self.inner.steps.unlock(session, &self.claim, &held),
+                    self.inner.give_back(&self.claim, (number, turns), used)
+                );
+                let end = if freed? { End::Released } else { End::Nothing };
+                Ok((end, if reuse == Reuse::No { reuse } else { Reuse::Yes }))
+            }
+            Err(e) => {
+                // Whoever evicts a holder ends its session, after saying so in its row.
+                let asked = tokio::time::timeout(EVICTION_LOOK, self.inner.evicted(&[&self.claim])).await;
+                let evicted = asked.is_ok_and(|asked| asked.is_ok_and(|evicted| evicted == [true]));
+                life.lose(if evicted { LossCause::Evicted } else { LossCause::SessionLost });
+                Err(e)
+            }
+        }
+    }
+
+    /// Asks for the lock. When the claim is released, or the time is over, the statement is cancelled.
+    async fn ask(&self, session: &Connection) -> Result<Answer> {
+        let (clock, now) = (self.inner.host.clock(), self.inner.now());
+        let (wait, end) = match self.until {
+            Until::Now | Until::InLine => (Wait::No, now + self.inner.link.timeout()),
+            Until::Moment(end) => (Wait::For(end.since(now)), end),
+            Until::Forever => (Wait::Forever, Moment::NEVER),
+        };
+        let mut asking = pin!(self.inner.steps.lock(&self.inner, session, &self.claim, wait));
+        tokio::select! {
+            biased;
+            asked = &mut asking => return asked.map(|asked| Answer { reuse: reuse_after(&asked), asked }),
+            _ = self.seat.is_left() => {}
+            () = clock.sleep_until(end) => {}
+        }
+        let over = self.inner.now() + self.inner.link.timeout();
+        let (mut pauses, mut reuse) = (CANCEL_PAUSES, Reuse::Reset);
+        while self.inner.now() < over {
+            let mut cancelling = pin!(session.cancel());
+            let (answered, carried_out) = tokio::select! {
+                biased;
+                asked = &mut asking => (Some(asked), cancelling.await),
+                done = &mut cancelling => (None, done),
+            };
+            if !carried_out {
+                reuse = Reuse::No;
+            }
+            let answered = match answered {
+                Some(asked) => Some(asked),
+                None => tokio::select! {
+                    biased;
+                    asked = &mut asking => Some(asked),
+                    () = clock.sleep_until(self.inner.now() + pauses.pause()) => None,
+                },
+            };
+            if let Some(asked) = answered {
+                return asked.map(|asked| Answer { asked, reuse });
+            }
+        }
+        let why = "the server does not answer a request to cancel a statement that waits for a lock";
+        Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown())
+    }
+
+    /// A wait that was cancelled, by this task or by somebody else.
+    async fn cancelled(&self) -> End {
+        let released = tokio::select! {
+            biased;
+            _ = self.seat.is_left() => true,
+            () = std::future::ready(()) => false,
+        };
+        if released {
+            return End::Released;
+        }
+        let over = self.until.moment().is_none_or(|end| self.inner.now() >= end);
+        if over {
+            return End::Nothing;
+        }
+        let why = "the statement that waited for the lock was cancelled from another session";
+        End::Failed(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+    }
+
+    /// Keeps the session alive until the claim is released; returns the turns that were used.
+    async fn keep(&self, session: &Connection, held: &Held, life: &Session) -> Result<u16> {
+        let (clock, lasts) = (self.inner.host.clock(), self.inner.options.session_timeout);
+        loop {
+            let (as_of, _) = life.proof().ok_or_else(lost)?;
+            let beat = async {
+                clock.sleep_until(as_of + lasts / BEATS).await;
+                let sent = self.inner.now();
+                self.inner.steps.beat(session, held).await.map(|holds| holds.then_some(sent))
+            };
+            tokio::select! {
+                biased;
+                used = self.seat.is_left() => return Ok(used),
+                () = session.live.ended() => return Err(lost()),
+                beat = beat => match beat? {
+                    Some(sent) => life.prove(sent, lasts),
+                    None => return Err(lost()),
+                },
+                () = clock.sleep_until(as_of + lasts) => return Err(lost()),
+            }
+        }
+    }
+}
+
+fn reuse_after(asked: &Asked) -> Reuse {
+    match asked {
+        Asked::Held(_) => Reuse::Yes,
+        Asked::Busy | Asked::Cancelled => Reuse::Reset,
+    }
+}
+
+fn lost() -> Error {
+    let why = "the session that holds the lock has ended";
+    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown()
+}

@@ -1,0 +1,115 @@
+//! The claims of this process.
+
+use super::connection::SessionId;
+use crate::backend::by_claim::ByClaim;
+use crate::backend::{ClaimId, Grant};
+use crate::sync::lock;
+use crate::{Error, Result};
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+
+/// Every claim whose task may have left something in the server.
+#[derive(Debug, Default)]
+pub(super) struct Seats(Mutex<ByClaim<Arc<Seat>>>);
+
+/// One claim, as its task and its callers see it.
+#[derive(Debug)]
+pub(super) struct Seat {
+    state: watch::Sender<State>,
+    /// The turns that were used, once the claim is released.
+    left: watch::Sender<Option<u16>>,
+}
+
+/// What has become of a claim.
+#[derive(Debug, Clone)]
+pub(super) enum State {
+    Asking,
+    Granted(Grant),
+    Ended(End),
+}
+
+/// How a claim has ended.
+#[derive(Debug, Clone)]
+pub(super) enum End {
+    /// Nothing of it is in the server, and nothing was given back.
+    Nothing,
+    /// It was held, or waited for, and was given back.
+    Released,
+    /// It failed, and nothing of it is in the server.
+    Failed(Error),
+    /// The connection broke. The session may be in the server still, and hold the lock or wait for it.
+    Broken(SessionId, Error),
+}
+
+impl Seats {
+    /// Registers a claim, before the first byte of it is sent. True if it is new.
+    pub(super) fn enter(&self, id: ClaimId) -> (Arc<Seat>, bool) {
+        let mut seats = lock(&self.0);
+        if let Some(seat) = seats.get(&id) {
+            return (seat.clone(), false);
+        }
+        let seat =
+            Arc::new(Seat { state: watch::Sender::new(State::Asking), left: watch::Sender::new(None) });
+        seats.insert(id, seat.clone());
+        (seat, true)
+    }
+
+    pub(super) fn get(&self, id: ClaimId) -> Option<Arc<Seat>> {
+        lock(&self.0).get(&id).cloned()
+    }
+
+    /// Forgets a claim of which nothing is left.
+    pub(super) fn forget(&self, id: ClaimId) {
+        lock(&self.0).remove(&id);
+    }
+
+    /// Has all claims end.
+    pub(super) fn leave_all(&self) {
+        lock(&self.0).values().for_each(|seat| seat.leave(u16::MAX));
+    }
+}
+
+impl Seat {
+    pub(super) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub(super) fn granted(&self, grant: Grant) {
+        self.state.send_replace(State::Granted(grant));
+    }
+
+    pub(super) fn end(&self, end: End) {
+        self.state.send_replace(State::Ended(end));
+    }
+
+    /// Has the task end, after `used` turns.
+    pub(super) fn leave(&self, used: u16) {
+        self.left.send_replace(Some(used));
+    }
+
+    /// Completes when the claim is released, with the turns that were used. Cancel safe.
+    pub(super) async fn is_left(&self) -> u16 {
+        let mut left = self.left.subscribe();
+        let used = left.wait_for(Option::is_some).await.map(|used| *used);
+        match used {
+            Ok(used) => used.unwrap_or_default(),
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Waits for the grant or the end. Cancel safe.
+    pub(super) async fn answer(&self) -> Result<State> {
+        self.wait(|state| !matches!(state, State::Asking)).await
+    }
+
+    /// Waits for the end. Cancel safe.
+    pub(super) async fn ended(&self) -> Result<State> {
+        self.wait(|state| matches!(state, State::Ended(_))).await
+    }
+
+    async fn wait(&self, wanted: impl FnMut(&State) -> bool) -> Result<State> {
+        let mut state = self.state.subscribe();
+        let state = state.wait_for(wanted).await.map(|state| state.clone());
+        state.map_err(|_| super::backend::crashed())
+    }
+}

@@ -1,0 +1,108 @@
+//! The rules of locks that live with a session, which a run may break unnoticed, each provoked.
+
+use super::setup::{backend, claim, eventually, server, take};
+use cotter::ErrorKind;
+use cotter::backend::{Backend, Leave, Until};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Proxy;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+
+fn asking(
+    backend: &Arc<dyn Backend>,
+    name: &str,
+) -> tokio::task::JoinHandle<cotter::Result<Option<cotter::backend::Grant>>> {
+    let (backend, claim) = (backend.clone(), claim(name, TTL));
+    tokio::spawn(
+        async move { backend.acquire(&claim, Until::Forever).await.map(|acquired| acquired.granted()) },
+    )
+}
+
+/// A token that is asked for while its holder dies is smaller than that of the next holder, or is not given.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn no_token_is_reserved_for_a_transaction_that_has_ended() {
+    let server = server();
+    let proxy = Proxy::start(server.port());
+    let one = backend(&proxy.postgres_url("mode=row")).await;
+    let other = backend(&server.url("mode=row")).await;
+    let kept = proxy.keep_request(b"_hold_v1");
+    let late = asking(&one, "late");
+    eventually("it holds the row and asks for a token", || kept.is_caught()).await;
+    let holder = "select pid from pg_stat_activity where state = 'idle in transaction'";
+    assert_eq!(server.sql(&format!("select pg_terminate_backend(({holder}), 5000)")), "t");
+    let next = claim("late", TTL);
+    let next =
+        other.acquire(&next, Until::Moment(cotter::clock::Moment::NEVER)).await.unwrap().granted().unwrap();
+    kept.let_go();
+    let late = late.await.unwrap();
+    let text = format!("a dead transaction got {late:?}, its successor {}", next.number);
+    demand(
+        late.is_err() || late.is_ok_and(|late| late.is_none_or(|late| late.number < next.number)),
+        Kind::TokenOrder,
+        text,
+    );
+    let last = server.sql("select last from cotter_session where name = 'late'");
+    demand(
+        last == next.number.to_string(),
+        Kind::TokenOrder,
+        format!("{last} was reserved after {}", next.number),
+    );
+}
+
+/// A request to cancel a statement may arrive before the statement: it is repeated until the statement answers.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_again() {
+    let server = server();
+    for (mode, statement) in [("row", &b"_row_v1"[..]), ("advisory", &b"pg_advisory_lock("[..])] {
+        let proxy = Proxy::start(server.port());
+        let holder = backend(&server.url(&format!("mode={mode}"))).await;
+        let first = claim("cancelled", TTL);
+        take(&holder, &first).await;
+        let one = backend(&proxy.postgres_url(&format!("mode={mode}&timeout=3s"))).await;
+        let kept = proxy.keep_request(statement);
+        let second = claim("cancelled", TTL);
+        let asking = {
+            let (one, second) = (one.clone(), second.clone());
+            tokio::spawn(async move { one.acquire(&second, Until::Forever).await })
+        };
+        eventually("its statement is on the way", || kept.is_caught()).await;
+        asking.abort();
+        let releasing = {
+            let (one, second) = (one.clone(), second.clone());
+            tokio::spawn(async move { one.release(&second, Leave::default()).await })
+        };
+        // Some requests to cancel it have found nothing.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        kept.let_go();
+        let start = Instant::now();
+        let released = tokio::time::timeout(Duration::from_secs(2), releasing).await;
+        let left = server.sql("select count(*) from pg_locks where not granted");
+        let text = format!("{mode}: released as {released:?}, and {left} wait after {:?}", start.elapsed());
+        demand(left == "0" && released.is_ok_and(|r| r.is_ok_and(|r| r.is_ok())), Kind::LeftBehind, text);
+        holder.release(&first, Leave::used(1)).await.unwrap();
+    }
+}
+
+/// Two names with one hash cannot be told apart by the server, so the second one is refused.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_name_whose_number_is_taken_is_an_error() {
+    let server = server();
+    let one = backend(&server.url("mode=advisory")).await;
+    server.sql(
+        "insert into cotter_session (place, name, key) \
+         values ('advisory', 'other', hashtextextended('public.cotter:collides', 0))",
+    );
+    for until in [Until::Now, Until::Forever] {
+        let answer = one.acquire(&claim("collides", TTL), until).await;
+        let refused = answer.as_ref().is_err_and(|e| e.kind() == ErrorKind::Unsupported && !e.is_retryable());
+        demand(refused, Kind::Overlap, format!("two names are one lock: {answer:?}"));
+    }
+    // Nothing of it is left.
+    assert_eq!(server.sql("select count(*) from pg_locks where locktype = 'advisory'"), "0");
+    take(&one, &claim("else", TTL)).await;
+}

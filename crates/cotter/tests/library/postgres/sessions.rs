@@ -1,0 +1,342 @@
+//! Locks that live with a session: what ends one, who is told, and what is left.
+
+use super::setup::{backend, claim, client, eventually, server, take};
+use cotter::backend::{Leave, Release, Until};
+use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
+use cotter_testkit::in_own_process;
+use cotter_testkit::servers::{Pooler, Postgres, Proxy};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+const MODES: [&str; 2] = ["row", "advisory"];
+/// Those who wait for a lock.
+const WAITING: &str = "select count(*) from pg_locks where not granted";
+
+/// The session that holds a name.
+fn holder(name: &str) -> String {
+    format!("select pid from cotter_session where name = '{name}' order by number desc limit 1")
+}
+
+/// Waits until so many wait in the server.
+async fn waiting(server: &Postgres, many: usize) {
+    eventually("they wait", || server.sql(WAITING) == many.to_string()).await;
+}
+
+/// The holder is told, the next one is served at once, and whatever compares tokens refuses the old one. Notes stay.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_holder_whose_session_is_ended_is_told() {
+    let server = server();
+    for mode in MODES {
+        let url = server.url(&format!("mode={mode}"));
+        let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+        let guard = one.mutex("ended").lock().await.unwrap();
+        guard.put_note("kept").await.unwrap();
+        let next = tokio::spawn(async move {
+            let guard = other.mutex("ended").lock().await.unwrap();
+            (guard, Instant::now(), other)
+        });
+        waiting(&server, 1).await;
+        let start = Instant::now();
+        server.sql(&format!("select pg_terminate_backend(({}))", holder("ended")));
+        let lost = guard.lost().await;
+        assert_eq!(lost.cause, LossCause::SessionLost, "{mode}: {lost}");
+        let told = start.elapsed();
+        let (next, granted, other) = next.await.unwrap();
+        assert!(told < Duration::from_secs(2), "{mode}: told after {told:?}");
+        assert!(granted - start < Duration::from_secs(2), "{mode}: next after {:?}", granted - start);
+        assert!(next.token() > guard.token(), "{mode}");
+        let fence = Fence::new();
+        fence.admit(&next).unwrap();
+        assert!(fence.admit(&guard).is_err(), "{mode}: a stale holder");
+        assert!(guard.put_note("late").await.is_err(), "{mode}");
+        assert_eq!(other.note("ended").await.unwrap().expect("it stays").bytes, b"kept", "{mode}");
+        next.finish().await.unwrap();
+        for client in [one, other] {
+            client.close(Duration::from_secs(5)).await.unwrap();
+        }
+        eventually("no session is left", || server.sessions() == 0).await;
+    }
+}
+
+/// The lock ends with the server, and its holder knows. Those who wait go on waiting.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_restart_costs_the_lock_and_not_the_wait() {
+    let mut server = server();
+    for mode in MODES {
+        let url = server.url(&format!("mode={mode}"));
+        let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+        let guard = one.mutex("restart").lock().await.unwrap();
+        guard.put_note("kept").await.unwrap();
+        let next = tokio::spawn(async move { (other.mutex("restart").lock().await.unwrap(), other) });
+        waiting(&server, 1).await;
+        server.restart();
+        let lost = tokio::time::timeout(Duration::from_secs(5), guard.lost()).await.expect("it is told");
+        assert_eq!(lost.cause, LossCause::SessionLost, "{mode}: {lost}");
+        let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("soon").unwrap();
+        assert!(next.0.token() > guard.token(), "{mode}");
+        assert_eq!(next.1.note("restart").await.unwrap().expect("it stays").bytes, b"kept", "{mode}");
+        next.0.finish().await.unwrap();
+    }
+}
+
+/// A server that stands still proves nothing: its holders know when their sessions may end.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_server_that_stands_still_is_noticed_in_time() {
+    let server = server();
+    let limit = Duration::from_millis(1200);
+    let mut held = Vec::new();
+    for mode in MODES {
+        let url = server.url(&format!("mode={mode}&session_timeout={}ms&timeout=300ms", limit.as_millis()));
+        let one = client(&url, TTL).await;
+        let guard = one.mutex("still").lock().await.unwrap();
+        held.push((mode, guard, one, client(&server.url(&format!("mode={mode}")), TTL).await));
+    }
+    // They are proved again and again.
+    tokio::time::sleep(limit).await;
+    assert!(held.iter().all(|(_, guard, ..)| guard.is_valid()));
+    server.pause(true);
+    let start = Instant::now();
+    for (mode, guard, ..) in &held {
+        guard.lost().await;
+        assert!(start.elapsed() <= limit && !guard.is_valid(), "{mode}: told after {:?}", start.elapsed());
+    }
+    server.pause(false);
+    for (mode, guard, _, other) in held {
+        let next = tokio::time::timeout(Duration::from_secs(10), other.mutex("still").lock()).await;
+        assert!(next.expect("it is free").unwrap().token() > guard.token(), "{mode}");
+    }
+}
+
+/// A process that stands still for longer than the server waits for it knows that before anything else, and the lock was free
+/// meanwhile.
+#[test]
+#[ignore = "needs postgres"]
+fn a_process_that_stood_still_knows_at_once() {
+    in_own_process(
+        "postgres::sessions::a_process_that_stood_still_knows_at_once",
+        |_| (),
+        || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let server = server();
+                let options = "session_timeout=800ms";
+                let mut held = Vec::new();
+                for mode in MODES {
+                    let one = client(&server.url(&format!("mode={mode}&{options}")), TTL).await;
+                    held.push((mode, one.mutex("stopped").lock().await.unwrap(), one));
+                }
+                let file = server.dir().join("sessions");
+                let mut psql = server.psql("cotter");
+                psql.args([
+                    "-c",
+                    "select count(*) from pg_locks where locktype = 'advisory' or mode = 'RowShareLock'",
+                ]);
+                let words = std::iter::once(psql.get_program()).chain(psql.get_args());
+                let words: Vec<String> = words
+                    .map(|word| format!("'{}'", word.to_str().unwrap().replace('\'', "'\\''")))
+                    .collect();
+                let script = format!(
+                    "sleep 0.3; kill -STOP {id}; sleep 1.6; {ask} > {file}; kill -CONT {id}",
+                    id = std::process::id(),
+                    ask = words.join(" "),
+                    file = file.display()
+                );
+                let mut stopper = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+                loop {
+                    let before = Instant::now();
+                    std::thread::sleep(Duration::from_millis(1));
+                    if before.elapsed() > Duration::from_secs(1) {
+                        break;
+                    }
+                }
+                for (mode, guard, _) in &held {
+                    assert!(
+                        !guard.is_valid() && guard.remaining().is_none_or(|left| left.is_zero()),
+                        "{mode}"
+                    );
+                }
+                stopper.wait().unwrap();
+                assert_eq!(std::fs::read_to_string(file).unwrap().trim(), "0", "the server has freed them");
+            });
+        },
+    );
+}
+
+/// Whoever stops waiting leaves the queue at once, and its session is used again or closed.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_wait_that_is_dropped_leaves_nothing() {
+    let server = server();
+    for mode in MODES {
+        let url = server.url(&format!("mode={mode}"));
+        let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+        let guard = one.mutex("dropped").lock().await.unwrap();
+        for _ in 0..4 {
+            let mutex = other.mutex("dropped");
+            let gone = tokio::spawn(async move { mutex.lock().await });
+            waiting(&server, 1).await;
+            let start = Instant::now();
+            gone.abort();
+            waiting(&server, 0).await;
+            assert!(start.elapsed() < Duration::from_secs(1), "{mode}: {:?}", start.elapsed());
+        }
+        let mutex = other.mutex("dropped");
+        assert!(mutex.try_lock_for(Duration::from_millis(50)).await.unwrap().is_none(), "{mode}");
+        waiting(&server, 0).await;
+        assert!(server.sessions() <= 6, "{mode}: {} sessions", server.sessions());
+        guard.finish().await.unwrap();
+        other.mutex("dropped").lock().await.unwrap().finish().await.unwrap();
+        for client in [one, other] {
+            client.close(Duration::from_secs(5)).await.unwrap();
+        }
+        eventually("no session is left", || server.sessions() == 0).await;
+    }
+}
+
+/// Sessions that nobody uses are closed by their client, long before the server would do it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn idle_sessions_are_closed() {
+    let server = server();
+    let url = server.url("mode=advisory&session_timeout=1s");
+    let one = client(&url, TTL).await;
+    let guards = [one.mutex("a"), one.mutex("b"), one.mutex("c")]
+        .map(|mutex| tokio::spawn(async move { mutex.lock().await.unwrap() }));
+    for guard in guards {
+        guard.await.unwrap().finish().await.unwrap();
+    }
+    assert!(server.sessions() >= 2);
+    eventually("only the connection for requests is left", || server.sessions() == 1).await;
+    assert!(!server.log().contains("idle-session timeout"), "{}", server.log());
+    one.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}
+
+/// The server looks whether the client of a session that waits is still there.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_waiter_whose_client_is_gone_leaves_the_queue() {
+    let server = server();
+    let proxy = Proxy::start(server.port());
+    for mode in MODES {
+        let held = backend(&server.url(&format!("mode={mode}"))).await;
+        let first = claim("gone", TTL);
+        take(&held, &first).await;
+        let through = backend(&proxy.postgres_url(&format!("mode={mode}"))).await;
+        let second = claim("gone", TTL);
+        let asking = tokio::spawn(async move { through.acquire(&second, Until::Forever).await });
+        waiting(&server, 1).await;
+        proxy.cut();
+        let error = asking.await.unwrap().unwrap_err();
+        assert!(error.outcome_unknown() && error.is_retryable(), "{mode}: {error}");
+        let start = Instant::now();
+        waiting(&server, 0).await;
+        assert!(start.elapsed() < Duration::from_secs(3), "{mode}: {:?}", start.elapsed());
+        held.release(&first, Leave::used(1)).await.unwrap();
+    }
+}
+
+/// A connection that breaks while its claim waits: the release ends the session that it may have left.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_release_ends_the_session_of_a_broken_connection() {
+    let server = server();
+    for mode in MODES {
+        let proxy = Proxy::start(server.port());
+        let held = backend(&server.url(&format!("mode={mode}"))).await;
+        let first = claim("broken", TTL);
+        take(&held, &first).await;
+        let options = format!("mode={mode}&timeout=300ms&connect_timeout=300ms");
+        let through = backend(&proxy.postgres_url(&options)).await;
+        let second = claim("broken", TTL);
+        let asking = {
+            let (through, second) = (through.clone(), second.clone());
+            tokio::spawn(async move { through.acquire(&second, Until::Forever).await })
+        };
+        waiting(&server, 1).await;
+        proxy.freeze(true);
+        asking.abort();
+        let error = through.release(&second, Leave::default()).await.unwrap_err();
+        assert!(error.is_retryable(), "{mode}: {error}");
+        assert_eq!(server.sql(WAITING), "1", "{mode}: it waits on, and nobody can tell it");
+        proxy.freeze(false);
+        let end = Instant::now() + Duration::from_secs(10);
+        let released = loop {
+            match through.release(&second, Leave::default()).await {
+                Err(e) if Instant::now() < end => assert!(e.is_retryable(), "{mode}: {e}"),
+                released => break released.unwrap(),
+            }
+        };
+        assert_eq!(released, Release::NotHeld, "{mode}");
+        assert_eq!(server.sql(WAITING), "0", "{mode}");
+        held.release(&first, Leave::used(1)).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres and pgbouncer"]
+async fn a_pooler_is_refused() {
+    let server = Postgres::migrated();
+    let pooler = Pooler::start(&server);
+    for mode in MODES {
+        let error = Client::connect(pooler.url(&format!("mode={mode}"))).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config, "{mode}: {error}");
+        assert!(
+            error.to_string().contains("pooler") && error.to_string().contains("mode=lease"),
+            "{mode}: {error}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn doctor_counts_sessions() {
+    let server = server();
+    for mode in MODES {
+        let client = client(&server.url(&format!("mode={mode}")), TTL).await;
+        let findings = client.diagnose().await.unwrap();
+        let found = findings.iter().find(|f| f.subject == "sessions").expect("it is looked at");
+        assert_eq!(found.severity, Severity::Ok, "{mode}: {found}");
+        assert!(findings.iter().any(|f| f.subject == "durability"), "{mode}: {findings:?}");
+    }
+}
+
+/// Where the server has no session left, the error says what they are needed for; those that exist go on.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_server_without_sessions_to_spare_says_so() {
+    let server = server();
+    server.sql("alter role app connection limit 3");
+    let client = client(&server.url("mode=row"), TTL).await;
+    let guards = [client.mutex("a").lock().await.unwrap(), client.mutex("b").lock().await.unwrap()];
+    let error = client.mutex("c").try_lock().await.unwrap_err();
+    assert!(error.is_retryable() && error.to_string().contains("mode=row"), "{error}");
+    for guard in guards {
+        guard.finish().await.unwrap();
+    }
+    client.mutex("c").lock().await.unwrap().finish().await.unwrap();
+}
+
+/// A lease that such a lock does not have is still the end of a fixed one.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_fixed_lease_ends() {
+    let server = Postgres::migrated();
+    for mode in MODES {
+        let url = server.url(&format!("mode={mode}"));
+        let lease = Lease::fixed(Duration::from_millis(300));
+        let one = Client::builder().url(&url).lease(lease).connect().await.unwrap();
+        let other = client(&url, TTL).await;
+        let guard = one.mutex("fixed").lock().await.unwrap();
+        let start = Instant::now();
+        other.mutex("fixed").lock().await.unwrap().finish().await.unwrap();
+        assert!(
+            !guard.is_valid() && start.elapsed() < Duration::from_secs(3),
+            "{mode}: {:?}",
+            start.elapsed()
+        );
+    }
+}
