@@ -52,6 +52,10 @@ fn by_code(said: &DbError) -> Error {
             Error::new(ErrorKind::Denied, why)
         }
         ("42P01" | "42883" | "3F000", _) => missing(message),
+        ("42704", _) => {
+            let why = format!("{message}; mode=row and mode=advisory need PostgreSQL 14 or later");
+            Error::new(ErrorKind::Config, why)
+        }
         ("3D000", _) => Error::new(ErrorKind::Config, message.to_owned()),
         (SAME_HASH | TWO_ROWS, _) => Error::new(ErrorKind::Unsupported, message.to_owned()),
         (NO_ROW, _) => Error::new(ErrorKind::NotFound, message.to_owned()),

@@ -4,6 +4,7 @@ mod replicas;
 mod storm;
 mod storm_on_etcd;
 mod storm_on_postgres;
+mod storm_on_postgres_sessions;
 
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run};

@@ -1,6 +1,6 @@
 //! A session that can hold one lock.
 
-use crate::net::timed_out;
+use crate::net::{Open, timed_out};
 use crate::postgres::SCHEME;
 use crate::postgres::backend::{one, value};
 use crate::postgres::connector::{Connector, Link};
@@ -81,7 +81,7 @@ impl Connection {
 
     /// Waits for the answer to a statement of a lock that is held or left, for as long as any request may take.
     pub(super) async fn run(&self, statement: &str) -> Result<()> {
-        let limit = self.connector.connect_timeout();
+        let limit = self.connector.timeout();
         let done = timeout(limit, self.live.run(statement)).await;
         done.unwrap_or_else(|_| {
             Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())

@@ -112,7 +112,7 @@ impl<S: Steps> Keeper<S> {
             match self.inner.steps.tokens(&self.inner, session, &self.claim, &held).await {
                 Ok(tokens) => tokens,
                 Err(e) if e.outcome_unknown() => return Err(e),
-                Err(e) => return Ok((End::Failed(e), Reuse::Reset)),
+                Err(e) => return Ok((End::Failed(e), if reuse == Reuse::No { reuse } else { Reuse::Reset })),
             };
         let Some((number, turns)) = block else { return Err(lost()) };
         let life = Session::new();

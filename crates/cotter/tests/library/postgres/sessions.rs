@@ -3,6 +3,7 @@
 use super::setup::{backend, claim, client, eventually, server, take};
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Pooler, Postgres, Proxy};
 use std::process::Command;
@@ -270,8 +271,9 @@ async fn a_release_ends_the_session_of_a_broken_connection() {
                 released => break released.unwrap(),
             }
         };
+        let left = server.sql(WAITING);
+        demand(left == "0", Kind::LeftBehind, format!("{mode}: {released:?}, and {left} wait"));
         assert_eq!(released, Release::NotHeld, "{mode}");
-        assert_eq!(server.sql(WAITING), "0", "{mode}");
         held.release(&first, Leave::used(1)).await.unwrap();
     }
 }
