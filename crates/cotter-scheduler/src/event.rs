@@ -27,6 +27,8 @@ pub enum EventKind {
         attempt: u32,
         /// Its fencing token.
         token: u64,
+        /// How much later than its slot it has started, by the store's clock, not counting the jitter of the job.
+        late: Duration,
     },
     /// A run has ended.
     Ended {
@@ -141,10 +143,10 @@ impl fmt::Display for Event {
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Started { slot, attempt: 1, token } => {
+            Self::Started { slot, attempt: 1, token, .. } => {
                 write!(f, "started for {} with token {token}", short(*slot))
             }
-            Self::Started { slot, attempt, token } => {
+            Self::Started { slot, attempt, token, .. } => {
                 write!(f, "started for {} with token {token}, attempt {attempt}", short(*slot))
             }
             Self::Ended { slot, outcome, took, .. } => {

@@ -224,9 +224,13 @@ fn object(event: &Event, code: Option<u8>) -> Value {
 
 fn fields(kind: &EventKind) -> Value {
     match kind {
-        EventKind::Started { slot, attempt, token } => {
-            json!({ "event": "started", "slot": slot.to_string(), "attempt": attempt, "token": token.to_string() })
-        }
+        EventKind::Started { slot, attempt, token, late } => json!({
+            "event": "started",
+            "slot": slot.to_string(),
+            "attempt": attempt,
+            "token": token.to_string(),
+            "late_ms": millis(*late),
+        }),
         EventKind::Ended { slot, attempt, token, outcome, took, .. } => json!({
             "event": "ended",
             "slot": slot.to_string(),

@@ -10,6 +10,7 @@
 //! | `follow_up` | the commands that follow runs: `on_success` and `on_failure` |
 //! | `output` | the output of a command, line by line |
 //! | `event_log` | events as lines |
+//! | `metrics/` | figures for Prometheus, and the health of the store |
 //! | `systemd` | notifications to the service manager |
 
 mod commands;
@@ -17,11 +18,13 @@ mod connect;
 mod event_log;
 pub(crate) mod file;
 mod follow_up;
+mod metrics;
 mod next;
 mod output;
 mod serve;
 mod systemd;
 
+use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
@@ -30,7 +33,9 @@ use cotter_scheduler::UnixTime;
 use file::{File, Mistake};
 use serde_json::json;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Run the jobs of a file when they are due
 ///
@@ -58,6 +63,18 @@ pub(crate) struct Schedule {
     /// The number of instants
     #[arg(short = 'n', long = "count", value_name = "N", requires = "next", default_value_t = 10)]
     count: usize,
+    /// Serve /metrics, for Prometheus, and /healthz at this address
+    ///
+    /// Both are open to everybody who reaches the address: prefer one of this host. Port 0 takes any that is free.
+    #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with_all = ["validate", "next"])]
+    metrics: Option<SocketAddr>,
+    /// /healthz fails when the store has not answered for longer than this
+    #[arg(long, value_name = "DUR", requires = "metrics", default_value = "30s", value_parser = parse_positive)]
+    unhealthy_after: Duration,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address and a port, as 127.0.0.1:9464 or [::1]:9464".to_owned())
 }
 
 /// Executes the command.
@@ -76,7 +93,7 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
     if args.next {
         return next::print(&file.jobs, args.count, console);
     }
-    serve::serve(file, global, console).await
+    serve::serve(file, args, global, console).await
 }
 
 /// Prints all mistakes, on standard error or as JSON.

@@ -4,7 +4,9 @@ use super::commands::Commands;
 use super::connect::{Connected, connect};
 use super::event_log::EventLog;
 use super::file::{self, File};
+use super::Schedule;
 use super::follow_up::FollowUps;
+use super::metrics::Metrics;
 use super::systemd::{self, Watchdog};
 use crate::command::reap_as_init;
 use crate::command::signals::Signals;
@@ -25,13 +27,26 @@ use tokio::task::JoinHandle;
 const KILL_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// Runs the jobs of a file.
-pub(super) async fn serve(file: File, global: &Global, console: &Console) -> Result<Exit, Failure> {
+pub(super) async fn serve(
+    file: File,
+    args: &Schedule,
+    global: &Global,
+    console: &Console,
+) -> Result<Exit, Failure> {
     // Before anything else, so that no signal can end cotter and leave commands running.
     let mut signals = Signals::of(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     reap_as_init()?;
     let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
     let log = Arc::new(EventLog::start(console));
-    let end = schedule(file, chosen, &mut signals, &log, console).await;
+    let metrics = match args.metrics {
+        Some(at) => {
+            let (metrics, at) = Metrics::start(at, args.unhealthy_after, &file.group).await?;
+            log.remark(&format!("metrics at http://{at}/metrics"));
+            Some(metrics)
+        }
+        None => None,
+    };
+    let end = schedule(file, chosen, metrics, &mut signals, &log, console).await;
     log.finish();
     end
 }
@@ -39,6 +54,7 @@ pub(super) async fn serve(file: File, global: &Global, console: &Console) -> Res
 async fn schedule(
     file: File,
     chosen: Chosen,
+    metrics: Option<Arc<Metrics>>,
     signals: &mut Signals,
     log: &Arc<EventLog>,
     console: &Console,
@@ -48,7 +64,10 @@ async fn schedule(
         Connected::Client(client, reload) => (client, reload),
         Connected::Stopped => return Ok(Exit::Done),
     };
-    let mut service = Service::start(file, &client, Commands::new(chosen, log.clone()));
+    if let Some(metrics) = &metrics {
+        metrics.connected(&client);
+    }
+    let mut service = Service::start(file, &client, Commands::new(chosen, log.clone()), metrics);
     if reload {
         service.reload().await;
     }
@@ -60,28 +79,40 @@ struct Service {
     file: File,
     commands: Arc<Commands>,
     follow_ups: Arc<FollowUps>,
+    metrics: Option<Arc<Metrics>>,
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     runner: JoinHandle<cotter_scheduler::Result<()>>,
 }
 
 impl Service {
-    fn start(file: File, client: &Client, commands: Arc<Commands>) -> Self {
+    fn start(
+        file: File,
+        client: &Client,
+        commands: Arc<Commands>,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Self {
         let log = commands.log.clone();
         let follow_ups = FollowUps::new(&commands.store, &log);
         let followed = follow_ups.clone();
         follow_ups.set(&file.jobs);
+        let measured = metrics.clone();
         let mut scheduler = Scheduler::new(client, &file.group)
             .host(uname().nodename().to_string_lossy())
-            .observe(move |event| followed.event(event, log.event(event)))
-            .jobs(jobs(&file, &commands));
+            .observe(move |event| {
+                if let Some(metrics) = &measured {
+                    metrics.event(event);
+                }
+                followed.event(event, log.event(event));
+            })
+            .jobs(jobs(&file, &commands, metrics.as_deref()));
         scheduler = file.workers.into_iter().fold(scheduler, Scheduler::workers);
         scheduler = file.max_clock_offset.into_iter().fold(scheduler, Scheduler::max_clock_offset);
         scheduler = file.history.into_iter().fold(scheduler, Scheduler::history);
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
-        Self { file, commands, follow_ups, handle, stop: Some(stop), runner }
+        Self { file, commands, follow_ups, metrics, handle, stop: Some(stop), runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
@@ -155,7 +186,7 @@ impl Service {
         for key in self.file.needs_restart(&file) {
             self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }
-        let jobs = jobs(&file, &self.commands);
+        let jobs = jobs(&file, &self.commands, self.metrics.as_deref());
         let count = jobs.len();
         match self.handle.replace(jobs).await {
             Ok(()) => {
@@ -168,7 +199,11 @@ impl Service {
     }
 }
 
-fn jobs(file: &File, commands: &Arc<Commands>) -> Vec<Job> {
-    commands.log.names(file.jobs.iter().map(|spec| spec.name.as_str()));
+fn jobs(file: &File, commands: &Arc<Commands>, metrics: Option<&Metrics>) -> Vec<Job> {
+    let names = || file.jobs.iter().map(|spec| spec.name.as_str());
+    commands.log.names(names());
+    if let Some(metrics) = metrics {
+        metrics.names(names());
+    }
     file.jobs.iter().map(|spec| commands.job(spec)).collect()
 }

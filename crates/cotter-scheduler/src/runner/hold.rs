@@ -192,7 +192,7 @@ impl<'a> Hold<'a> {
                 self.emit(&decision);
             }
             self.started = Some(now);
-            let (ending, report) = self.run_once(&slot, token).await;
+            let (ending, report) = self.run_once(&slot, token, now).await;
             let took = self.context.clock.now().since(now);
             drop(worker);
             let written = self.finish(&mut state, &slot, &ending, report).await;
@@ -216,11 +216,13 @@ impl<'a> Hold<'a> {
         self.context.ask(Stop::Starts, || self.guard.put_note_at(&segment.key, segment.bytes.clone())).await
     }
 
-    async fn run_once(&self, slot: &DueRun, token: u64) -> (Ending, Report) {
+    async fn run_once(&self, slot: &DueRun, token: u64, now: UnixTime) -> (Ending, Report) {
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
+        let shift = if slot.asked { Duration::ZERO } else { snapshot.definition.shift };
+        let late = now.since(slot.at + shift);
         let one_shot = slot.one_shot.as_ref().map(|one_shot| one_shot.id.as_str().into());
         let (slot, attempt, arguments) = (slot.at, slot.attempt, Arc::new(slot.arguments.clone()));
-        context.emit(snapshot.name(), EventKind::Started { slot, attempt, token });
+        context.emit(snapshot.name(), EventKind::Started { slot, attempt, token, late });
         let (cancel, cancelled) = watch::channel(None);
         let client = context.settings.client.clone();
         let report = Arc::<Mutex<Report>>::default();

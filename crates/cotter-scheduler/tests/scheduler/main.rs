@@ -3,6 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `examples`, `quartz`, `naive` | when an expression fires: by hand, by Quartz itself, by an evaluator that goes second by second |
+//! | `others` | the same as the crates `croner` and `cron` |
 //! | `text`, `errors`, `fuzz` | what an expression is written as, what is refused, and what any text does |
 //! | `adapters` | instants of date crates |
 //! | `runner` | the runner in virtual time |
@@ -15,6 +16,7 @@ mod errors;
 mod examples;
 mod fuzz;
 mod naive;
+mod others;
 mod quartz;
 mod refused;
 mod runner;

@@ -3,6 +3,7 @@
 mod file;
 mod follow_up;
 mod leased;
+mod metrics;
 mod one_shots;
 mod operators;
 mod replicas;

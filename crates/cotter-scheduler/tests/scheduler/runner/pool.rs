@@ -42,5 +42,10 @@ async fn a_fixed_rate_that_waits_for_a_worker_loses_no_slot() {
     let short: Vec<_> = starts.iter().filter(|s| s.job == "short").collect();
     assert!(short.windows(2).all(|pair| pair[1].slot.since(pair[0].slot) == S), "{short:?}");
     assert_eq!(short.len(), 12, "{:?}", world.log.told());
+    for seconds in 1..=9 {
+        let about = S * seconds..=S * seconds + MS * 200;
+        let is = |e: &EventKind| matches!(e, EventKind::Started { late, .. } if about.contains(late));
+        assert_eq!(world.log.events(is), 1, "{seconds} s late: {:?}", world.log.told());
+    }
     assert_eq!(world.log.events(|e| matches!(e, EventKind::Missed { .. })), 0, "{:?}", world.log.told());
 }

@@ -62,6 +62,8 @@ async fn initial_delay_and_jitter() {
     let replica = world.start(|s| s.jobs(jobs)).await;
     sleep(S * 29).await;
     replica.stop().await;
+    let is_late = |e: &EventKind| matches!(e, EventKind::Started { late, .. } if *late > MS * 20);
+    assert_eq!(world.log.events(is_late), 0, "the jitter does not count");
     let starts = world.log.starts();
     for name in ["x", "why", "zed"] {
         let own: Vec<_> = starts.iter().filter(|s| s.job == name).collect();

@@ -1,0 +1,110 @@
+//! All figures as text. docs/jobs.md lists them; a test compares.
+
+use super::Status;
+use super::figures::{BOUNDS, Histogram, JobFigures};
+use super::health::Health;
+use super::text::Page;
+use cotter_scheduler::{Ending, JobStatus};
+use std::collections::BTreeMap;
+
+type All = BTreeMap<String, JobFigures>;
+
+/// The page.
+pub(super) fn page(group: &str, all: &All, health: &Health, status: Option<&Status>) -> String {
+    let mut page = Page::default();
+    runs(&mut page, group, all);
+    let lateness = "Start of runs after their slots, by the store's clock; first attempts only.";
+    histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
+    histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| &job.duration);
+    store(&mut page, group, health, status.is_some());
+    if let Some(status) = status {
+        shared(&mut page, group, status);
+    }
+    page.finish()
+}
+
+/// Counters of this process.
+fn runs(page: &mut Page, group: &str, all: &All) {
+    let name = "cotter_job_runs_total";
+    page.metric(name, "counter", "Runs and attempts that have ended in this process, by outcome.");
+    for (job, figures) in all {
+        // These are there from the beginning, so that a first failure is an increase.
+        let usual = [Ending::Ok.word(), Ending::Failed(String::new()).word()].map(|word| (word, 0));
+        let mut runs = BTreeMap::from(usual);
+        runs.extend(&figures.runs);
+        for (outcome, count) in runs {
+            page.sample(name, &[("group", group), ("job", job), ("outcome", outcome)], count);
+        }
+    }
+    let name = "cotter_job_slots_dropped_total";
+    page.metric(name, "counter", "Slots that were not run: passed during a run, missed, or merged in a long backlog.");
+    for (job, figures) in all {
+        let reasons = [("skipped", figures.skipped), ("missed", figures.missed), ("merged", figures.merged)];
+        for (reason, count) in reasons {
+            page.sample(name, &[("group", group), ("job", job), ("reason", reason)], count);
+        }
+    }
+    let counts: [(&str, &str, &str, fn(&JobFigures) -> u64); 2] = [
+        ("cotter_job_retries_total", "counter", "Failed runs that are repeated.", |job| job.retries),
+        ("cotter_job_running", "gauge", "Runs in progress in this process.", |job| job.running),
+    ];
+    for (name, kind, help, count) in counts {
+        page.metric(name, kind, help);
+        for (job, figures) in all {
+            page.sample(name, &[("group", group), ("job", job)], count(figures));
+        }
+    }
+}
+
+fn histograms(
+    page: &mut Page,
+    group: &str,
+    all: &All,
+    name: &str,
+    help: &str,
+    of: fn(&JobFigures) -> &Histogram,
+) {
+    page.metric(name, "histogram", help);
+    for (job, figures) in all {
+        let (histogram, mut below) = (of(figures), 0);
+        let bucket = format!("{name}_bucket");
+        for (bound, count) in BOUNDS.iter().zip(histogram.buckets) {
+            below += count;
+            page.sample(&bucket, &[("group", group), ("job", job), ("le", &bound.to_string())], below);
+        }
+        page.sample(&bucket, &[("group", group), ("job", job), ("le", "+Inf")], histogram.count);
+        page.sample(&format!("{name}_sum"), &[("group", group), ("job", job)], histogram.sum);
+        page.sample(&format!("{name}_count"), &[("group", group), ("job", job)], histogram.count);
+    }
+}
+
+fn store(page: &mut Page, group: &str, health: &Health, is_up: bool) {
+    page.metric("cotter_store_up", "gauge", "Whether the store has answered for this page.");
+    page.sample("cotter_store_up", &[("group", group)], u8::from(is_up));
+    if let Some(silence) = health.silence() {
+        let name = "cotter_store_last_answer_age_seconds";
+        page.metric(name, "gauge", "Time since the store has last answered.");
+        page.sample(name, &[("group", group)], silence.as_secs_f64());
+    }
+}
+
+/// What is in the store, and the same on all hosts.
+fn shared(page: &mut Page, group: &str, status: &Status) {
+    let seconds = |at: cotter_scheduler::UnixTime| at.seconds() as f64 + f64::from(at.subsec_nanos()) / 1e9;
+    let success = |job: &JobStatus| job.succeeded.map(seconds);
+    let age = |job: &JobStatus| job.succeeded.map(|at| status.now.since(at).as_secs_f64());
+    let paused = |job: &JobStatus| Some(f64::from(u8::from(job.paused)));
+    let gauges: [(&str, &str, &dyn Fn(&JobStatus) -> Option<f64>); 3] = [
+        ("cotter_job_last_success_timestamp_seconds", "End of the last successful run on any host.", &success),
+        ("cotter_job_last_success_age_seconds", "Time since the last successful run on any host.", &age),
+        ("cotter_job_paused", "Whether the job is paused.", &paused),
+    ];
+    for (name, help, value) in gauges {
+        page.metric(name, "gauge", help);
+        for job in &status.jobs {
+            if let Some(value) = value(job) {
+                page.sample(name, &[("group", group), ("job", &job.name)], value);
+            }
+        }
+    }
+}
