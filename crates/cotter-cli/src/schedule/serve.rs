@@ -1,10 +1,10 @@
 //! Running the jobs until a signal.
 
+use super::Schedule;
 use super::commands::Commands;
 use super::connect::{Connected, connect};
 use super::event_log::EventLog;
 use super::file::{self, File};
-use super::Schedule;
 use super::follow_up::FollowUps;
 use super::metrics::Metrics;
 use super::systemd::{self, Watchdog};
@@ -86,12 +86,7 @@ struct Service {
 }
 
 impl Service {
-    fn start(
-        file: File,
-        client: &Client,
-        commands: Arc<Commands>,
-        metrics: Option<Arc<Metrics>>,
-    ) -> Self {
+    fn start(file: File, client: &Client, commands: Arc<Commands>, metrics: Option<Arc<Metrics>>) -> Self {
         let log = commands.log.clone();
         let follow_ups = FollowUps::new(&commands.store, &log);
         let followed = follow_ups.clone();

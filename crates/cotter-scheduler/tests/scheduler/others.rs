@@ -70,7 +70,8 @@ impl Question {
         let ours: Cron = self.text.parse().map_err(|error| format!("{}: {error}", self.text))?;
         let (zone, tz) = (Zone::named(self.zone).unwrap(), Tz::from_str(self.zone).unwrap());
         let at = UnixTime::from_seconds;
-        let found: Vec<i64> = ours.after(at(self.after), &zone).take(INSTANTS).map(UnixTime::seconds).collect();
+        let found: Vec<i64> =
+            ours.after(at(self.after), &zone).take(INSTANTS).map(UnixTime::seconds).collect();
         // As far as there is no change of the clock, and no end of the data.
         let last = found.iter().take_while(|&&at| at < END && is_steady(tz, self.after, at)).count();
         if last == 0 {

@@ -15,7 +15,9 @@ pub(super) fn page(group: &str, all: &All, health: &Health, status: Option<&Stat
     runs(&mut page, group, all);
     let lateness = "Start of runs after their slots, by the store's clock; first attempts only.";
     histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
-    histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| &job.duration);
+    histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| {
+        &job.duration
+    });
     store(&mut page, group, health, status.is_some());
     if let Some(status) = status {
         shared(&mut page, group, status);
@@ -37,7 +39,11 @@ fn runs(page: &mut Page, group: &str, all: &All) {
         }
     }
     let name = "cotter_job_slots_dropped_total";
-    page.metric(name, "counter", "Slots that were not run: passed during a run, missed, or merged in a long backlog.");
+    page.metric(
+        name,
+        "counter",
+        "Slots that were not run: passed during a run, missed, or merged in a long backlog.",
+    );
     for (job, figures) in all {
         let reasons = [("skipped", figures.skipped), ("missed", figures.missed), ("merged", figures.merged)];
         for (reason, count) in reasons {
@@ -95,7 +101,11 @@ fn shared(page: &mut Page, group: &str, status: &Status) {
     let age = |job: &JobStatus| job.succeeded.map(|at| status.now.since(at).as_secs_f64());
     let paused = |job: &JobStatus| Some(f64::from(u8::from(job.paused)));
     let gauges: [(&str, &str, &dyn Fn(&JobStatus) -> Option<f64>); 3] = [
-        ("cotter_job_last_success_timestamp_seconds", "End of the last successful run on any host.", &success),
+        (
+            "cotter_job_last_success_timestamp_seconds",
+            "End of the last successful run on any host.",
+            &success,
+        ),
         ("cotter_job_last_success_age_seconds", "Time since the last successful run on any host.", &age),
         ("cotter_job_paused", "Whether the job is paused.", &paused),
     ];

@@ -16,7 +16,8 @@ impl Page {
     }
 
     pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        let labels: Vec<_> = labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
+        let labels: Vec<_> =
+            labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
         self.write(format_args!("{name}{{{}}} {value}\n", labels.join(",")));
     }
 

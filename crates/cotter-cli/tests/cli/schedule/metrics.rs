@@ -59,11 +59,16 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
             let sample = format!("cotter_job_runs_total{{group=\"g\",job=\"{job}\",outcome=\"{outcome}\"}}");
             value(&page, &sample)
         };
-        count("bad", "failed") == Some(1.0) && count("good", "ok") > Some(2.0) && count("good", "failed") == Some(0.0)
+        count("bad", "failed") == Some(1.0)
+            && count("good", "ok") > Some(2.0)
+            && count("good", "failed") == Some(0.0)
     });
     let page = get(&at, "/metrics");
     assert!(page.contains("text/plain; version=0.0.4"), "{page}");
-    assert!(value(&page, "cotter_job_lateness_seconds_count{group=\"g\",job=\"good\"}") > Some(2.0), "{page}");
+    assert!(
+        value(&page, "cotter_job_lateness_seconds_count{group=\"g\",job=\"good\"}") > Some(2.0),
+        "{page}"
+    );
     let late = "cotter_job_lateness_seconds_sum{group=\"g\",job=\"bad\"}";
     assert!(value(&page, late) > Some(1e8), "it was due years ago: {page}");
     assert_eq!(value(&page, "cotter_store_up{group=\"g\"}"), Some(1.0));
@@ -74,7 +79,13 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
     }
     assert_eq!(status(&get(&at, "/healthz")), "200");
     assert_eq!(status(&get(&at, "/")), "404");
-    assert_eq!(status(&ask(&at, "POST /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")), "405");
+    assert_eq!(
+        status(&ask(
+            &at,
+            "POST /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        )),
+        "405"
+    );
     ask(&at, "hello\r\n\r\n");
     ask(&at, &format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20)));
     // As many as there is room for, and none of them says anything.
@@ -86,7 +97,10 @@ fn figures_of_runs_are_served_and_bad_requests_do_no_harm() {
     let there = address(&mut other);
     let age = "cotter_job_last_success_age_seconds{group=\"g\",job=\"good\"}";
     until("the age is there", || value(&get(&there, "/metrics"), age).is_some_and(|age| age < 60.0));
-    assert_eq!(value(&get(&there, "/metrics"), "cotter_job_last_success_age_seconds{group=\"g\",job=\"bad\"}"), None);
+    assert_eq!(
+        value(&get(&there, "/metrics"), "cotter_job_last_success_age_seconds{group=\"g\",job=\"bad\"}"),
+        None
+    );
     for run in [run, other] {
         run.signal(Signal::TERM);
         run.end().code(0);
