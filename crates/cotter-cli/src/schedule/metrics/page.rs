@@ -4,7 +4,7 @@ use super::Status;
 use super::figures::{BOUNDS, Histogram, JobFigures};
 use super::health::Health;
 use super::text::Page;
-use cotter_scheduler::{Ending, JobStatus};
+use cotter_scheduler::{Ending, JobStatus, UnixTime};
 use std::collections::BTreeMap;
 
 type All = BTreeMap<String, JobFigures>;
@@ -50,15 +50,15 @@ fn runs(page: &mut Page, group: &str, all: &All) {
             page.sample(name, &[("group", group), ("job", job), ("reason", reason)], count);
         }
     }
-    let counts: [(&str, &str, &str, fn(&JobFigures) -> u64); 2] = [
-        ("cotter_job_retries_total", "counter", "Failed runs that are repeated.", |job| job.retries),
-        ("cotter_job_running", "gauge", "Runs in progress in this process.", |job| job.running),
-    ];
-    for (name, kind, help, count) in counts {
-        page.metric(name, kind, help);
-        for (job, figures) in all {
-            page.sample(name, &[("group", group), ("job", job)], count(figures));
-        }
+    let retries = "cotter_job_retries_total";
+    page.metric(retries, "counter", "Failed runs that are repeated.");
+    for (job, figures) in all {
+        page.sample(retries, &[("group", group), ("job", job)], figures.retries);
+    }
+    let running = "cotter_job_running";
+    page.metric(running, "gauge", "Runs in progress in this process.");
+    for (job, figures) in all {
+        page.sample(running, &[("group", group), ("job", job)], figures.running);
     }
 }
 
@@ -96,25 +96,18 @@ fn store(page: &mut Page, group: &str, health: &Health, is_up: bool) {
 
 /// What is in the store, and the same on all hosts.
 fn shared(page: &mut Page, group: &str, status: &Status) {
-    let seconds = |at: cotter_scheduler::UnixTime| at.seconds() as f64 + f64::from(at.subsec_nanos()) / 1e9;
-    let success = |job: &JobStatus| job.succeeded.map(seconds);
-    let age = |job: &JobStatus| job.succeeded.map(|at| status.now.since(at).as_secs_f64());
-    let paused = |job: &JobStatus| Some(f64::from(u8::from(job.paused)));
-    let gauges: [(&str, &str, &dyn Fn(&JobStatus) -> Option<f64>); 3] = [
-        (
-            "cotter_job_last_success_timestamp_seconds",
-            "End of the last successful run on any host.",
-            &success,
-        ),
-        ("cotter_job_last_success_age_seconds", "Time since the last successful run on any host.", &age),
-        ("cotter_job_paused", "Whether the job is paused.", &paused),
-    ];
-    for (name, help, value) in gauges {
+    let seconds = |at: UnixTime| at.seconds() as f64 + f64::from(at.subsec_nanos()) / 1e9;
+    let mut gauge = |name: &str, help: &str, value: &dyn Fn(&JobStatus) -> Option<f64>| {
         page.metric(name, "gauge", help);
-        for job in &status.jobs {
-            if let Some(value) = value(job) {
-                page.sample(name, &[("group", group), ("job", &job.name)], value);
-            }
+        for (job, value) in status.jobs.iter().filter_map(|job| Some((job, value(job)?))) {
+            page.sample(name, &[("group", group), ("job", &job.name)], value);
         }
-    }
+    };
+    let success = "End of the last successful run on any host.";
+    gauge("cotter_job_last_success_timestamp_seconds", success, &|job| job.succeeded.map(seconds));
+    let age = "Time since the last successful run on any host.";
+    gauge("cotter_job_last_success_age_seconds", age, &|job| {
+        job.succeeded.map(|at| status.now.since(at).as_secs_f64())
+    });
+    gauge("cotter_job_paused", "Whether the job is paused.", &|job| Some(f64::from(u8::from(job.paused))));
 }
