@@ -22,9 +22,19 @@ impl PasswordFile {
 
     /// Whether stores of this kind have passwords.
     pub(crate) fn is_for(url: &str) -> bool {
-        ["redis:", "rediss:", "unix:", "postgres:", "postgresql:", "etcd:", "zookeeper:"]
-            .iter()
-            .any(|scheme| url.starts_with(scheme))
+        [
+            "redis:",
+            "rediss:",
+            "unix:",
+            "postgres:",
+            "postgresql:",
+            "mysql:",
+            "mariadb:",
+            "etcd:",
+            "zookeeper:",
+        ]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
     }
 
     /// Adds the password file to the URL.

@@ -76,7 +76,7 @@ impl fmt::Display for ErrorKind {
 ///
 /// ```
 /// use cotter::{Client, ErrorKind};
-/// let error = Client::connect("mysql://db-1").wait().unwrap_err();
+/// let error = Client::connect("mongodb://db-1").wait().unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Config);
 /// assert!(!error.is_retryable() && error.lost().is_none());
 ///

@@ -67,6 +67,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `file` | yes | locks in a directory of this host: `file:`, `flock:`; not on Windows |
+//! | `mysql` | | locks in a MySQL or MariaDB database |
 //! | `postgres` | | locks in a PostgreSQL database |
 //! | `redis` | | locks in a Redis or Valkey server |
 //! | `etcd` | | locks in an etcd cluster |
@@ -109,7 +110,7 @@ mod semaphore;
 #[cfg(feature = "serde")]
 mod serialize;
 mod signal;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql", all(feature = "sqlite", unix)))]
 mod sql;
 mod sync;
 mod sys;
@@ -134,6 +135,8 @@ pub mod file;
 #[cfg(all(feature = "file", not(unix)))]
 #[path = "file/unsupported.rs"]
 pub mod file;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]

@@ -246,6 +246,13 @@ impl<W: Waiter> Lock<W> {
         Release::Freed
     }
 
+    /// Makes the lock differ from all that was read of it before, so that a step that was worked out earlier and arrives late
+    /// replaces nothing.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn fence(&mut self, now: Now) {
+        self.last = (self.last + 1).max(now.micros);
+    }
+
     /// Returns whether the claim was queued. The waiters behind it may be served then.
     pub(crate) fn leave_queue(&mut self, id: ClaimId, now: Now) -> bool {
         let queued = self.queue.len();

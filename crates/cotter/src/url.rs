@@ -27,6 +27,12 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "zookeeper" => Ok(Arc::new(crate::zookeeper::Store::from_url(url)?)),
         #[cfg(feature = "redis")]
         "redlock" | "redlocks" => Ok(Arc::new(redlock::parse(scheme, rest)?)),
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => Ok(Arc::new(crate::mysql::Store::from_url(url)?)),
+        #[cfg(not(feature = "mysql"))]
+        "mysql" | "mariadb" => {
+            Err(config("this build is without MySQL and MariaDB; build it with the feature mysql"))
+        }
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(crate::postgres::Store::from_url(url)?)),
         #[cfg(not(feature = "postgres"))]
@@ -46,6 +52,7 @@ fn known() -> String {
     known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     known.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST"));
+    known.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));
     known.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
     known.extend(cfg!(all(feature = "sqlite", unix)).then_some("sqlite:///PATH"));
     let last = known.pop().unwrap_or_default();

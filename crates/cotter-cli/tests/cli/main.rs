@@ -15,6 +15,8 @@ mod latch;
 mod leased;
 mod loss;
 mod migrate;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod namespaces;
 mod nested;
 mod options;

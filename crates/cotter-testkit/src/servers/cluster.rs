@@ -1,7 +1,9 @@
-//! The folder of a PostgreSQL server: made by `initdb` once, and copied for each server.
+//! The folder of a database server: made by its own program once, and copied for each server.
 //!
-//! PostgreSQL refuses to run as root, so where the tests do, its programs run as another user, to whom the folder belongs.
+//! PostgreSQL and MariaDB refuse to run as root, so where the tests do, their programs run as another user, to whom the folder
+//! belongs.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -10,10 +12,18 @@ use std::process::{Command, Stdio};
 
 /// Users that the server may run as where the tests run as root: its own, or one that exists everywhere.
 const SERVANTS: [&str; 2] = ["postgres", "nobody"];
-/// Part of the name of the folder, to be changed with the arguments of `initdb`.
-const LAYOUT: &str = "2";
+/// How the folder of a kind of server is made.
+pub(super) struct Recipe {
+    /// The program of the server.
+    pub(super) server: &'static str,
+    /// The program that makes a folder, and its arguments; the last one ends with the path.
+    pub(super) maker: &'static str,
+    pub(super) arguments: &'static [&'static str],
+    /// Part of the name of the copy that is kept, to be changed with the arguments.
+    pub(super) layout: u32,
+}
 
-/// A program of PostgreSQL, as the user that may run it.
+/// A program of a server, as the user that may run it.
 pub(super) fn program(name: &str) -> io::Result<Command> {
     let path = find(name)?;
     let Some((user, group, _)) = servant()? else { return Ok(Command::new(path)) };
@@ -45,7 +55,7 @@ fn servant() -> io::Result<Option<(u32, u32, String)>> {
         Some((fields.get(1)?.parse().ok()?, fields.get(2)?.parse().ok()?, name.to_owned()))
     };
     let found = SERVANTS.iter().find_map(|name| entry(name));
-    found.map(Some).ok_or_else(|| io::Error::other("there is no user that PostgreSQL could run as"))
+    found.map(Some).ok_or_else(|| io::Error::other("there is no user that the server could run as"))
 }
 
 /// Gives the folder to the user of the server.
@@ -63,20 +73,20 @@ pub(super) fn give_file(from: &Path, to: &Path) -> io::Result<()> {
     hand_over(to)
 }
 
-/// Makes a new cluster at `data`, whose parent belongs to the user of the server.
-pub(super) fn make(data: &Path) -> io::Result<()> {
-    let template = template()?;
+/// Makes a new folder at `data`, whose parent belongs to the user of the server.
+pub(super) fn make(recipe: &Recipe, data: &Path) -> io::Result<()> {
+    let template = template(recipe)?;
     run(Command::new("cp").arg("-a").arg(template).arg(data))
 }
 
-/// The cluster that all others are copies of.
-fn template() -> io::Result<PathBuf> {
-    let version = find("postgres")?.metadata()?.mtime();
+/// The folder that all others are copies of.
+fn template(Recipe { server, maker, arguments, layout }: &Recipe) -> io::Result<PathBuf> {
+    let version = find(server)?.metadata()?.mtime();
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
     fs::create_dir_all(&place)?;
     let user = servant()?.map_or_else(|| rustix::process::geteuid().as_raw(), |(user, ..)| user);
-    let template = place.join(format!("postgres-{version}-{user}-{LAYOUT}"));
-    let alone = File::create(place.join("postgres.lock"))?;
+    let template = place.join(format!("{server}-{version}-{user}-{layout}"));
+    let alone = File::create(place.join(format!("{server}.lock")))?;
     rustix::fs::flock(&alone, rustix::fs::FlockOperation::LockExclusive)?;
     if template.exists() {
         return Ok(template);
@@ -84,9 +94,9 @@ fn template() -> io::Result<PathBuf> {
     let made = tempfile::tempdir()?;
     hand_over(made.path())?;
     let data = made.path().join("data");
-    let mut initdb = program("initdb")?;
-    initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
-    run(initdb.args(["--no-instructions", "--wal-segsize=1", "--pgdata"]).arg(&data))?;
+    let mut arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+    arguments.last_mut().expect("the path").push(&data);
+    run(program(maker)?.args(arguments))?;
     // A copy that was interrupted must not be taken for the whole.
     let copy = template.with_extension("part");
     let _ = fs::remove_dir_all(&copy);

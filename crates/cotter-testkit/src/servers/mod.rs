@@ -5,7 +5,9 @@
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
 //! | `etcd` | an etcd cluster: its members are stopped, killed, restarted |
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
-//! | `postgres`, `cluster`, `pooler` | a PostgreSQL server; the folder of its data; a pooler before it |
+//! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
+//! | `mariadb` | a MariaDB server |
+//! | `cluster` | the folder of a database server, and the user that it runs as |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
@@ -21,6 +23,7 @@ mod cluster;
 mod etcd;
 mod fault_rates;
 mod kept;
+mod mariadb;
 mod pooler;
 mod postgres;
 mod proxy;
@@ -34,6 +37,7 @@ pub use acl::acl_rule;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
 pub use kept::Kept;
+pub use mariadb::{Mariadb, MariadbBuilder};
 pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};

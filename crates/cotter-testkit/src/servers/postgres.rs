@@ -1,6 +1,7 @@
 //! A real PostgreSQL server.
 
-use super::{cluster, free_port};
+use super::cluster::{self, Recipe};
+use super::free_port;
 use cotter::backend::Connect;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -34,6 +35,21 @@ pub struct Postgres {
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often another port is tried.
 const TRIES: usize = 10;
+const FOLDER: Recipe = Recipe {
+    server: "postgres",
+    maker: "initdb",
+    arguments: &[
+        "--username=postgres",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--no-sync",
+        "--no-instructions",
+        "--wal-segsize=1",
+        "--pgdata=",
+    ],
+    layout: 2,
+};
 /// Quick, because what is written need not survive the machine; small, because several may run at once.
 const SETTINGS: [&str; 10] = [
     "listen_addresses=127.0.0.1",
@@ -149,7 +165,7 @@ impl Postgres {
 
     fn make(&self) -> io::Result<()> {
         cluster::hand_over(self.dir.path())?;
-        cluster::make(&self.data())?;
+        cluster::make(&FOLDER, &self.data())?;
         fs::write(self.data().join("pg_hba.conf"), HBA)
     }
 

@@ -90,6 +90,11 @@ impl Proxy {
         format!("postgres://app:secret@127.0.0.1:{}/cotter?{options}", self.port())
     }
 
+    /// The same for a MariaDB server.
+    pub fn mysql_url(&self, options: &str) -> String {
+        format!("mysql://app:secret@127.0.0.1:{}/cotter?{options}", self.port())
+    }
+
     /// Injects faults at random from now on. The seed counts when there was none before.
     pub fn set_fault_rates(&self, rates: FaultRates, seed: u64) {
         let mut state = self.rules.state();

@@ -262,7 +262,7 @@ impl Finding {
     }
 
     /// Compares the clock of a server that grants leases by it with this host's, read before and after.
-    #[cfg(any(feature = "redis", feature = "postgres"))]
+    #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
     pub(crate) fn of_clocks(before: SystemTime, theirs: SystemTime, after: SystemTime) -> Self {
         let ahead = theirs.duration_since(after).unwrap_or_default();
         let behind = before.duration_since(theirs).unwrap_or_default();

@@ -61,6 +61,25 @@ impl InFlight {
         unanswered.get(&id).map(Unanswered::arrive_by)
     }
 
+    /// Whether a request of the claim may still arrive on another connection than this one.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn is_elsewhere(&self, id: ClaimId, connection: u64) -> bool {
+        let all = |unanswered: &Unanswered| {
+            unanswered.last.connection == connection && unanswered.before.is_empty()
+        };
+        self.count.load(Ordering::Acquire) > 0 && lock(&self.unanswered).get(&id).is_some_and(|u| !all(u))
+    }
+
+    /// Forgets the requests of a claim: those that still arrive have no effect.
+    #[cfg(feature = "mysql")]
+    pub(crate) fn settled(&self, id: ClaimId) {
+        if self.count.load(Ordering::Acquire) > 0 {
+            let mut unanswered = lock(&self.unanswered);
+            unanswered.remove(&id);
+            self.count.store(unanswered.len(), Ordering::Release);
+        }
+    }
+
     fn insert(&self, id: ClaimId, sent: Sent) {
         let mut unanswered = lock(&self.unanswered);
         match unanswered.entry(id) {

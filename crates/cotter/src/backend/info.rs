@@ -103,7 +103,7 @@ pub(crate) enum Feature {
 }
 
 /// The stores that have nearly all features.
-const MOST: &str = "memory:, file:, redis:, postgres: or sqlite:";
+const MOST: &str = "memory:, file:, redis:, postgres:, mysql: or sqlite:";
 
 impl Feature {
     /// Returns the name of the feature, and the stores that support it.
@@ -112,7 +112,7 @@ impl Feature {
             Self::SharedLocks => ("shared locks", MOST),
             Self::Downgrade => ("a downgrade from exclusive to shared", MOST),
             Self::Permits => ("semaphores", MOST),
-            Self::Tickets => ("tickets", "memory:, redis:, postgres: or sqlite:"),
+            Self::Tickets => ("tickets", "memory:, redis:, postgres:, mysql: or sqlite:"),
             Self::Notes => ("notes", MOST),
             Self::Swap => ("compare-and-set on notes", MOST),
             Self::Admin => ("inspecting locks", MOST),

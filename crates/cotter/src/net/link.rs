@@ -87,19 +87,19 @@ impl<C: Open> Link<C> {
     }
 
     /// A link that connects with its first request, or when it is told to prepare.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn later(connector: C, clock: &Arc<dyn Clock>) -> Self {
         Self::with(connector, clock, None)
     }
 
     /// Connects in the background, unless an attempt is under way.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn prepare(&self) {
         let _ = self.attempt();
     }
 
     /// The current connection, whether it still works or not.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn current(&self) -> Option<Arc<C::Live>> {
         lock(&self.shared.state).current.clone()
     }

@@ -12,14 +12,14 @@
 //! | `tls` | TLS configuration |
 
 mod decode;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod idle;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod link;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod listeners;
 mod options;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 mod tcp;
 #[cfg(feature = "server")]
 mod tls;
@@ -27,18 +27,18 @@ mod tls;
 mod url;
 
 pub(crate) use decode::decode;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use idle::Idle;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use listeners::{Listener, Listeners};
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use options::clamp;
 pub(crate) use options::{duration, pairs};
 #[cfg(feature = "server")]
 pub(crate) use options::{read, read_password, word};
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{Stream, connect};
 #[cfg(feature = "server")]
 pub(crate) use tls::Certificates;

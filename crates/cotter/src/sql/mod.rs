@@ -3,7 +3,19 @@
 //! | file | concept |
 //! |---|---|
 //! | `identifier` | names of schemas and tables |
+//! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
+//! | `text` | a lock as the text of a row |
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+mod row;
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+mod text;
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+pub(crate) use text::{AskText, Asks, keeps_place};

@@ -3,10 +3,9 @@
 use super::backend::Sqlite;
 use super::doctor;
 use super::rows::{self, Times};
-use super::state::Lock;
 use crate::backend::{Admin, Cursor, EvictOrder};
-use crate::backend::{Filter, Finding, Holder, Page, Record};
-use crate::lock_state::Now;
+use crate::backend::{Filter, Finding, Page};
+use crate::sql::record;
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -42,30 +41,10 @@ fn page(connection: &Connection, times: &Times, filter: &Filter, from: &str) -> 
     let next = (names.len() == PAGE).then(|| names.last().map(Cursor::new)).flatten();
     let mut page = Page::new(Vec::new(), next);
     for name in names.iter().filter(|name| filter.admits(name)).filter_map(|name| Name::new(name).ok()) {
-        let record = rows::look(connection, times, &name, |lock, now| record(&name, lock, times, now))?;
-        // Of a name without a row nothing is remembered.
-        let is_known = record.last_token.is_some_and(|token| token.get() > 0);
-        if !record.holders.is_empty() || (filter.free_too && is_known) {
-            page.records.push(record);
-        }
+        let wall = times.clock.wall();
+        let record =
+            rows::look(connection, times, &name, |lock, now| record(&name, lock, filter, wall, now))?;
+        page.records.extend(record);
     }
     Ok(page)
-}
-
-fn record(name: &Name, lock: &Lock, times: &Times, now: Now) -> Record {
-    let mut record = Record::free(name.clone());
-    let wall = times.clock.wall();
-    record.holders = lock
-        .holders
-        .iter()
-        .map(|held| {
-            let mut holder = Holder::new(&*held.claim.label, held.claim.mode, held.number);
-            holder.since = wall.checked_sub(now.at.since(held.since));
-            holder.remaining = Some(held.ends.since(now.at));
-            holder
-        })
-        .collect();
-    record.waiters = Some(lock.waiting() as u32);
-    record.last_token = Some(lock.last_token().into());
-    record
 }

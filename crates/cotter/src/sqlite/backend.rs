@@ -10,6 +10,7 @@ use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Notes, Release, Until, poll,
 };
 use crate::lock_state::{Held, Now};
+use crate::sql::{FORGET_PERIOD, grant};
 use crate::sys::clock::boot_id;
 use crate::sys::watch::Watcher;
 use crate::{Clock, Error, LossCause, Name, Result};
@@ -32,9 +33,6 @@ pub(super) struct Sqlite {
 
 /// A shorter lease could end before its holder has read the answer.
 const MIN_TTL: Duration = Duration::from_millis(20);
-
-/// Every so many releases, unused names are looked for.
-const FORGET_PERIOD: u32 = 256;
 
 /// So many leases are extended before other jobs have their turn.
 const BATCH: usize = 64;
@@ -82,21 +80,13 @@ impl Sqlite {
     ) -> Result<Option<Grant>> {
         let owned = claim.clone();
         let (held, now) = self.change(&claim.name, move |lock, now| work(lock, &owned, now)).await?;
-        Ok(held.map(|held| grant(held, now)))
+        Ok(held.map(|held| grant(held, now, now.at)))
     }
 
     /// The events of the database's directory; `None` where the system has none to give.
     pub(super) fn watcher(&self) -> Option<&Arc<Watcher>> {
         self.watcher.get_or_init(|| Watcher::start().ok()).as_ref()
     }
-}
-
-/// The grant for what is held, with the time that is left.
-pub(super) fn grant(held: Held, now: Now) -> Grant {
-    let left = held.ends.since(now.at);
-    let mut grant = Grant::new(held.claim, held.number, now.at);
-    (grant.turns, grant.ttl) = (held.turns, Some(left));
-    grant
 }
 
 #[async_trait]

@@ -3,7 +3,7 @@
 use super::SCHEME;
 use crate::error::config;
 use crate::sys::filesystem;
-use crate::{Error, ErrorKind, Name, Result};
+use crate::{Error, ErrorKind, Result};
 use rusqlite::ffi::ErrorCode;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -77,18 +77,6 @@ pub(super) fn refuse_remote(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The row was written by something else.
-pub(super) fn foreign(name: &Name) -> Error {
-    let why = "the row in cotter_locks was not written by this version of cotter; delete it when nobody holds the lock";
-    Error::new(ErrorKind::ForeignKey, why).with_name(name).with_backend(SCHEME)
-}
-
-/// The row was always different from what had been read just before.
-pub(super) fn contended(name: &Name) -> Error {
-    let why = "other processes changed the row in cotter_locks each time before this one could";
-    Error::new(ErrorKind::Unavailable, why).with_name(name).with_backend(SCHEME)
 }
 
 /// Another file is at the path: who connects now uses that one.

@@ -24,7 +24,7 @@
 // | `schema` | the tables |
 // | `connection` | the thread that owns the connection |
 // | `errors` | translating errors of SQLite |
-// | `state` | a lock as the text of a row |
+// | `state` | the waiters of this host |
 // | `rows` | reading and replacing rows |
 // | `backend` | the contract |
 // | `waiting` | waiting in the queue of a name |

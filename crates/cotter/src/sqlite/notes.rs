@@ -2,7 +2,8 @@
 
 use super::backend::Sqlite;
 use super::errors::explain;
-use super::rows::{Row, Times};
+use super::rows::{self, Times};
+use super::state::Lock;
 use crate::backend::poll::{self, NoteChange};
 use crate::backend::{ClaimId, Grant, NoteAt, Notes, Until};
 use crate::{Name, Note, Result};
@@ -78,9 +79,8 @@ fn store(
                   WHERE (excluded.token, excluded.sequence) > (token, sequence) RETURNING revision";
     loop {
         let now = times.now();
-        let row = Row::read(connection, name)?;
-        let mut lock = row.lock(name, &times.boot)?;
-        lock.advance(now);
+        let row = rows::read(connection, name)?;
+        let lock: Lock = row.lock(name, &times.boot, now).map_err(|e| e.with_backend(super::SCHEME))?;
         let Some((last, text)) = row.found().filter(|_| lock.is_good(id)) else { return Ok(None) };
         let mut statement = connection.prepare_cached(insert).map_err(explain)?;
         let (key, token, sequence) = (at.key, at.token as i64, at.sequence as i64);
@@ -93,7 +93,7 @@ fn store(
         if let Some(revision) = written {
             return Ok(Some(revision as u64));
         }
-        if Row::read(connection, name)? == row {
+        if rows::read(connection, name)? == row {
             // The lock is the same, so it was the note that refused.
             return Ok(None);
         }

@@ -1,11 +1,9 @@
-//! A lock as the text of a row. Equal locks have equal texts, so that a row can be replaced if it is still the same.
+//! The waiters of this host.
 
-use crate::backend::{Claim, ClaimId, Mode};
-use crate::lock_state::{self, Held, Queued, Waiter};
+use crate::Moment;
+use crate::lock_state::{self, Waiter};
+use crate::sql::{AskText, Asks, keeps_place};
 use crate::sys::process;
-use crate::{Moment, Name};
-use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 pub(super) type Lock = lock_state::Lock<Asking>;
 
@@ -18,14 +16,9 @@ pub(super) struct Asking {
     process: process::Id,
 }
 
-/// How long a waiter keeps its place without asking. In between its row is written once a second.
-const KEEPS_PLACE: Duration = Duration::from_secs(3);
-const STEP: u64 = 1_000_000_000;
-
 impl Asking {
     pub(super) fn at(now: Moment) -> Self {
-        let now = Moment::from_nanos(now.as_nanos() / STEP * STEP);
-        Self { until: now + KEEPS_PLACE, process: process::Id::own() }
+        Self { until: keeps_place(now), process: process::Id::own() }
     }
 }
 
@@ -39,151 +32,15 @@ impl Waiter for Asking {
     }
 }
 
-/// The text of an unused lock.
-const UNUSED: &str = "";
-
-#[derive(Serialize, Deserialize)]
-struct Text {
-    /// Moments count from this boot of the machine.
-    boot: String,
-    holders: Vec<HolderText>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    queue: Vec<WaiterText>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    evicted: Vec<(String, u64)>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ClaimText {
-    id: String,
-    label: String,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    shared: bool,
-    /// `[take, of]`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    permits: Option<(u32, u32)>,
-    ttl_ns: u64,
-    turns: u16,
-}
-
-#[derive(Serialize, Deserialize)]
-struct HolderText {
-    #[serde(flatten)]
-    claim: ClaimText,
-    token: u64,
-    /// The size of its block of tokens.
-    tokens: u16,
-    since: u64,
-    ends: u64,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    evicted: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WaiterText {
-    #[serde(flatten)]
-    claim: ClaimText,
-    asks_until: u64,
-    pid: u32,
-    /// The number of the namespace that the pid belongs to.
-    pid_namespace: u64,
-}
-
-/// Writes a lock, without its last token.
-pub(super) fn write(lock: &Lock, boot: &str) -> String {
-    if lock.is_unused() {
-        return UNUSED.into();
-    }
-    let text = Text {
-        boot: boot.to_owned(),
-        holders: lock.holders.iter().map(HolderText::of).collect(),
-        queue: lock.queue.iter().map(WaiterText::of).collect(),
-        evicted: lock.evicted.iter().map(|(id, ends)| (id.to_string(), ends.as_nanos())).collect(),
-    };
-    serde_json::to_string(&text).unwrap_or_default()
-}
-
-/// Reads a lock. What was held before the machine was started again is not held any more. `None` for a text of somebody
-/// else.
-pub(super) fn read(name: &Name, last: u64, text: &str, boot: &str) -> Option<Lock> {
-    let mut lock = Lock::default();
-    lock.last = last;
-    if text == UNUSED {
-        return Some(lock);
-    }
-    let text: Text = serde_json::from_str(text).ok()?;
-    if text.boot != boot {
-        return Some(lock);
-    }
-    lock.holders = text.holders.into_iter().map(|h| h.held(name)).collect::<Option<_>>()?;
-    lock.queue = text.queue.into_iter().map(|q| q.queued(name)).collect::<Option<_>>()?;
-    let evicted =
-        text.evicted.iter().map(|(id, ends)| Some((ClaimId::parse(id)?, Moment::from_nanos(*ends))));
-    lock.evicted = evicted.collect::<Option<_>>()?;
-    Some(lock)
-}
-
-impl ClaimText {
-    fn of(claim: &Claim) -> Self {
-        let permits = match claim.mode {
-            Mode::Permits { take, of } => Some((take, of)),
-            Mode::Exclusive | Mode::Shared => None,
-        };
-        Self {
-            id: claim.id.to_string(),
-            label: claim.label.to_string(),
-            shared: claim.mode == Mode::Shared,
-            permits,
-            ttl_ns: u64::try_from(claim.ttl.as_nanos()).unwrap_or(u64::MAX),
-            turns: claim.turns,
-        }
+impl Asks for Asking {
+    fn write(&self) -> AskText {
+        let process::Id { pid, namespace } = self.process;
+        AskText { asks_until: self.until.as_nanos(), pid: Some(pid), pid_namespace: Some(namespace) }
     }
 
-    fn claim(self, name: &Name) -> Option<Claim> {
-        let mode = match (self.permits, self.shared) {
-            (Some((take, of)), _) => Mode::Permits { take, of },
-            (None, true) => Mode::Shared,
-            (None, false) => Mode::Exclusive,
-        };
-        let (id, ttl) = (ClaimId::parse(&self.id)?, Duration::from_nanos(self.ttl_ns));
-        Some(Claim { id, turns: self.turns, label: self.label.into(), ..Claim::new(name.clone(), mode, ttl) })
-    }
-}
-
-impl HolderText {
-    fn of(held: &Held) -> Self {
-        Self {
-            claim: ClaimText::of(&held.claim),
-            token: held.number,
-            tokens: held.turns,
-            since: held.since.as_nanos(),
-            ends: held.ends.as_nanos(),
-            evicted: held.evicted,
-        }
-    }
-
-    fn held(self, name: &Name) -> Option<Held> {
-        Some(Held {
-            claim: self.claim.claim(name)?,
-            number: self.token,
-            turns: self.tokens,
-            ends: Moment::from_nanos(self.ends),
-            since: Moment::from_nanos(self.since),
-            evicted: self.evicted,
-        })
-    }
-}
-
-impl WaiterText {
-    fn of(queued: &Queued<Asking>) -> Self {
-        let Asking { until, process: process::Id { pid, namespace } } = queued.waiter;
-        let claim = ClaimText::of(&queued.claim);
-        Self { claim, asks_until: until.as_nanos(), pid, pid_namespace: namespace }
-    }
-
-    fn queued(self, name: &Name) -> Option<Queued<Asking>> {
-        let process = process::Id { pid: self.pid, namespace: self.pid_namespace };
-        let waiter = Asking { until: Moment::from_nanos(self.asks_until), process };
-        Some(Queued { claim: self.claim.claim(name)?, waiter })
+    fn read(text: AskText) -> Self {
+        // A namespace of 0 is not known: such a process counts as running.
+        let process = process::Id { pid: text.pid.unwrap_or(0), namespace: text.pid_namespace.unwrap_or(0) };
+        Self { until: Moment::from_nanos(text.asks_until), process }
     }
 }

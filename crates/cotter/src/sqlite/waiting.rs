@@ -1,10 +1,11 @@
 //! Waiting in the queue of a name.
 
-use super::backend::{Sqlite, grant};
+use super::backend::Sqlite;
 use super::state::Asking;
 use crate::Result;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
+use crate::sql::grant;
 use crate::sys::watch::Watch;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Attempt for Waiting<'_> {
             Some(end) => longest.min(end.since(now.at)),
             None => longest,
         };
-        Ok(held.map(|held| grant(held, now)))
+        Ok(held.map(|held| grant(held, now, now.at)))
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {

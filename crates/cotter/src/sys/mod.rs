@@ -31,7 +31,7 @@ mod system;
 mod system;
 
 pub(crate) use host::host_name;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use net::limit_unacknowledged;
 pub(crate) use net::register_a_socket;
 #[cfg(any(feature = "redis", feature = "postgres"))]

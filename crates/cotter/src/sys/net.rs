@@ -2,7 +2,7 @@
 
 #[cfg(any(feature = "redis", feature = "postgres"))]
 use std::path::Path;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 use std::{io, time::Duration};
 
 /// Registers a socket with the runtime that the caller has entered, and drops it.
@@ -40,7 +40,7 @@ pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
 
 /// Closes a connection whose peer has not acknowledged what was sent for this long. Elsewhere than on Linux the limit
 /// is that of the system.
-#[cfg(feature = "server")]
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) fn limit_unacknowledged(stream: &tokio::net::TcpStream, limit: Duration) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::net::sockopt::set_tcp_user_timeout(stream, limit.as_millis() as u32)?;

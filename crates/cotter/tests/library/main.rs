@@ -16,13 +16,13 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `steps` | steps that many tests take |
-//! | `etcd`, `file`, `flock`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
+//! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
 //! A new store gets a file in `conformance` and a module of its own here; its tests are ignored with what they need, as
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
 //! in one of its own: `cotter_testkit::in_own_process`.
 
-#[cfg(any(feature = "postgres", feature = "redis"))]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod authority;
 #[cfg(feature = "conformance")]
 mod conformance;
@@ -37,6 +37,8 @@ mod handles;
 mod latch;
 mod multi;
 mod mutex;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod placement;
 #[cfg(feature = "postgres")]
 mod postgres;

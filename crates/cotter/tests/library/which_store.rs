@@ -133,6 +133,14 @@ async fn the_rows_of_postgres_are_true() {
     }
 }
 
+#[cfg(feature = "mysql")]
+#[tokio::test]
+#[ignore = "needs mariadbd"]
+async fn the_row_of_mysql_is_true() {
+    let server = cotter_testkit::servers::Mariadb::migrated();
+    assert_true("`mysql:`", &server.url("")).await;
+}
+
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 #[tokio::test]
 async fn the_row_of_sqlite_is_true() {
@@ -157,7 +165,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 14] = [
+    const STORES: [&str; 15] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -171,6 +179,7 @@ fn every_row_is_compared() {
         "`postgres:`",
         "`postgres:` `mode=row`",
         "`postgres:` `mode=advisory`",
+        "`mysql:`",
         "`sqlite:`",
     ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));

@@ -3,6 +3,7 @@
 mod replicas;
 mod storm;
 mod storm_on_etcd;
+mod storm_on_mysql;
 mod storm_on_postgres;
 mod storm_on_postgres_sessions;
 

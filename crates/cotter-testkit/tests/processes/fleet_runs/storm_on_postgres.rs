@@ -11,7 +11,7 @@ use cotter_testkit::storm::Sessions;
 #[test]
 #[ignore = "needs postgres"]
 fn sessions_and_processes_in_trouble() {
-    let mut sessions = Sessions::begin(1);
+    let mut sessions = Sessions::on_postgres(1);
     let (_place, mut run) = on(&sessions.url("timeout=1s&connect_timeout=1s"));
     six_with_leases_of_two_seconds(&mut run, 1_000_000..2_000_000);
     run.orders.names = (0..16).map(|i| format!("name {i}")).collect();

@@ -5,6 +5,8 @@ mod etcd;
 #[cfg(feature = "file")]
 mod file;
 mod memory;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod quorum;

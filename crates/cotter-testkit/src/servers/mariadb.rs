@@ -1,0 +1,324 @@
+//! A real MariaDB server.
+
+use super::cluster::{self, Recipe};
+use super::free_port;
+use cotter::backend::Connect;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How a server is to be started.
+#[derive(Debug, Clone, Default)]
+pub struct MariadbBuilder {
+    settings: Vec<String>,
+    /// The files of a certificate and its key.
+    tls: Option<(PathBuf, PathBuf)>,
+}
+
+/// A running MariaDB server that forgets everything when it is dropped.
+///
+/// It has a database `cotter`, which belongs to the user `owner`, and a user `app` for the programs, who owns nothing. Both
+/// have the password `secret`.
+#[derive(Debug)]
+pub struct Mariadb {
+    child: Option<Child>,
+    settings: Vec<String>,
+    port: u16,
+    dir: TempDir,
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often another port is tried.
+const TRIES: usize = 10;
+const FOLDER: Recipe = Recipe {
+    server: "mariadbd",
+    maker: "mariadb-install-db",
+    arguments: &[
+        "--no-defaults",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+        "--innodb-log-file-size=4M",
+        "--innodb-data-file-path=ibdata1:4M:autoextend",
+        "--datadir=",
+    ],
+    layout: 1,
+};
+/// Quick, because what is written need not survive the machine, only the server; small, because several may run at once.
+const SETTINGS: [&str; 14] = [
+    "--bind-address=127.0.0.1",
+    "--skip-name-resolve",
+    "--innodb-flush-log-at-trx-commit=2",
+    "--innodb-flush-method=fsync",
+    "--innodb-log-file-size=4M",
+    "--innodb-data-file-path=ibdata1:4M:autoextend",
+    "--innodb-buffer-pool-size=16M",
+    "--innodb-doublewrite=0",
+    "--innodb-use-native-aio=0",
+    "--innodb-fast-shutdown=2",
+    "--performance-schema=0",
+    "--key-buffer-size=1M",
+    "--aria-pagecache-buffer-size=1M",
+    "--max-connections=300",
+];
+const USERS: &str = "DROP USER IF EXISTS ''@localhost; CREATE DATABASE cotter; \
+    CREATE USER owner@'%' IDENTIFIED BY 'secret', app@'%' IDENTIFIED BY 'secret'; GRANT ALL ON cotter.* TO owner@'%'";
+
+/// The statements of the documentation that give the user `app` what cotter needs.
+fn grants() -> &'static str {
+    const PAGE: &str = include_str!("../../../../docs/stores.md");
+    let start = PAGE.find("GRANT SELECT").expect("docs/stores.md has GRANT statements");
+    let statements = &PAGE[start..];
+    &statements[..statements.find("```").expect("an end")]
+}
+
+impl MariadbBuilder {
+    /// One more setting: `("max-connections", "10")`.
+    #[must_use]
+    pub fn with(mut self, setting: &str, value: &str) -> Self {
+        self.settings.push(format!("--{setting}={value}"));
+        self
+    }
+
+    /// With TLS, under this certificate.
+    #[must_use]
+    pub fn with_tls(mut self, cert: &Path, key: &Path) -> Self {
+        self.tls = Some((cert.into(), key.into()));
+        self.with("ssl-cert", "cert.pem").with("ssl-key", "cert.key")
+    }
+
+    /// Starts it and waits until it answers.
+    ///
+    /// # Panics
+    /// When it does not start, or is not in `PATH`.
+    pub fn start(self) -> Mariadb {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut server = Mariadb { child: None, settings: self.settings, port: free_port(), dir };
+        server.make().unwrap_or_else(|e| panic!("no MariaDB ({e}); scripts/servers installs it"));
+        for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
+            cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
+        }
+        for _ in 0..TRIES {
+            if server.spawn().expect("it can be started") {
+                server.sql_in("mysql", USERS);
+                return server;
+            }
+            // Somebody else was given the same port in the meantime.
+            server.port = free_port();
+        }
+        panic!("the server ended {TRIES} times before it listened: {}", server.log());
+    }
+}
+
+impl Mariadb {
+    /// A server with defaults.
+    ///
+    /// # Panics
+    /// As [`MariadbBuilder::start`].
+    pub fn start() -> Self {
+        Self::builder().start()
+    }
+
+    /// Settings before the start.
+    pub fn builder() -> MariadbBuilder {
+        MariadbBuilder::default()
+    }
+
+    /// A server with cotter's tables, which the tests of this process share as long as one of them uses it.
+    ///
+    /// # Panics
+    /// As [`MariadbBuilder::start`].
+    pub fn migrated() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Mariadb>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = shared.upgrade() {
+            return server;
+        }
+        let server = Arc::new(Self::start());
+        server.migrate("");
+        *shared = Arc::downgrade(&server);
+        server
+    }
+
+    /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn migrate(&self, options: &str) {
+        let store = cotter::mysql::Store::from_url(self.url_of("owner", options)).expect("a good URL");
+        // In a thread of its own, because the caller may be in a runtime already.
+        let migrate = || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(store.migrate()).expect("the owner may create tables");
+        };
+        std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
+        self.sql(grants());
+    }
+
+    fn make(&self) -> io::Result<()> {
+        cluster::hand_over(self.dir.path())?;
+        cluster::make(&FOLDER, &self.data())
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("socket")
+    }
+
+    /// What the server has written.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// Starts it and waits until it answers; false when it has ended instead.
+    fn spawn(&mut self) -> io::Result<bool> {
+        let mut command = cluster::program("mariadbd")?;
+        let log = fs::OpenOptions::new().append(true).create(true).open(self.dir.path().join("log"))?;
+        let path = |option: &str, path: PathBuf| format!("--{option}={}", path.display());
+        command.arg("--no-defaults").arg(path("datadir", self.data())).arg(path("socket", self.socket()));
+        command.arg(format!("--port={}", self.port)).arg(path("pid-file", self.dir.path().join("pid")));
+        command.arg(path("tmpdir", self.dir.path().into()));
+        command.args(SETTINGS).args(&self.settings);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        self.child = Some(command.spawn()?);
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
+                return Ok(false);
+            }
+            if self.socket().exists() && self.client("mysql").args(["-e", "DO 0"]).output()?.status.success()
+            {
+                return Ok(true);
+            }
+            assert!(Instant::now() < end, "the server does not listen: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ends it at once, as a crash does: what was committed survives.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+            let _ = fs::remove_file(self.socket());
+        }
+    }
+
+    /// Starts it again, in the same folder, on the same port.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+    }
+
+    /// Has it stand still: connections stay open, and nothing is answered.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn freeze(&self, frozen: bool) {
+        let signal = if frozen { Signal::STOP } else { Signal::CONT };
+        let child = self.child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("it is ours");
+    }
+
+    /// How many sessions the user `app` has.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn sessions(&self) -> usize {
+        self.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'")
+            .parse()
+            .expect("a number")
+    }
+
+    /// Ends every session of the user `app`, and says how many there were.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_sessions(&self) -> usize {
+        let there = self.sessions();
+        self.sql("KILL USER app");
+        there
+    }
+
+    /// Ends a session of the user `app`, any of them; false if there is none.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn end_one_session(&self) -> bool {
+        let one = "SELECT id FROM information_schema.processlist WHERE user = 'app' ORDER BY RAND() LIMIT 1";
+        let id = self.sql(one);
+        // It may have ended by itself in the meantime.
+        let kill = format!("KILL {id}");
+        !id.is_empty() && self.client("cotter").args(["-e", &kill]).output().is_ok_and(|o| o.status.success())
+    }
+
+    /// Teaches it a time zone of the system.
+    ///
+    /// # Panics
+    /// When the system does not have it.
+    pub fn load_time_zone(&self, zone: &str) {
+        let mut convert =
+            Command::new(cluster::find("mariadb-tzinfo-to-sql").expect("it comes with the server"));
+        let done = convert.arg(format!("/usr/share/zoneinfo/{zone}")).arg(zone).output().expect("it starts");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        self.sql_in("mysql", &String::from_utf8_lossy(&done.stdout));
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A URL of the user `app` with these options: `""` or `"prefix=other"`.
+    pub fn url(&self, options: &str) -> String {
+        self.url_of("app", options)
+    }
+
+    /// A URL of a user with these options.
+    pub fn url_of(&self, user: &str, options: &str) -> String {
+        format!("mysql://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port)
+    }
+
+    /// Runs statements as superuser in the database `cotter`; the values of the answer, a tab between columns.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn sql(&self, statements: &str) -> String {
+        self.sql_in("cotter", statements)
+    }
+
+    fn sql_in(&self, database: &str, statements: &str) -> String {
+        let done = self.client(database).args(["-e", statements]).output().expect("mariadb starts");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{statements}: {said}");
+        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+    }
+
+    /// `mariadb` as superuser, for sessions that stay open.
+    ///
+    /// # Panics
+    /// When it is not in `PATH`.
+    pub fn client(&self, database: &str) -> Command {
+        let mut client = Command::new(cluster::find("mariadb").expect("mariadb is in PATH"));
+        client.args(["--no-defaults", "-N", "-B", "-u", "root", "-D", database, "-S"]).arg(self.socket());
+        client
+    }
+}
+
+impl Drop for Mariadb {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

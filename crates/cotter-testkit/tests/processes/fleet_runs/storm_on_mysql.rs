@@ -1,0 +1,25 @@
+//! `mysql:` between processes, while sessions are ended and the server crashes.
+
+use super::six_with_leases_of_two_seconds;
+use crate::setup::{on, show};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::sized;
+use cotter_testkit::storm::Sessions;
+
+/// Six processes with leases of 2 s; one of them is stopped every second, for up to twice its lease, now and then one is
+/// killed. Every half second a session is ended, sometimes all of them, and sometimes the server crashes.
+#[test]
+#[ignore = "needs mariadbd"]
+fn sessions_and_processes_in_trouble() {
+    let mut sessions = Sessions::on_mariadb(1);
+    let (_place, mut run) = on(&sessions.url("timeout=1s&connect_timeout=1s"));
+    six_with_leases_of_two_seconds(&mut run, 1_000_000..2_000_000);
+    run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
+    run.orders.tasks = 16;
+    run.acquisitions = sized(3_200, 100_000);
+    let report = run.go_under(&mut sessions).expect("the run can be made");
+    show("mysql, sessions and processes in trouble", &report);
+    demand(report.contended >= sized(1_200, 30_000), Kind::Void, "too few had to wait for each other");
+    demand(report.confirmed >= sized(20, 300), Kind::Void, "too little went wrong");
+    report.demand_clean_but_for(|error| error.contains("unavailable: "));
+}

@@ -1,0 +1,137 @@
+//! The address of a server, from a URL.
+
+use super::options::Options;
+use crate::Result;
+use crate::error::config;
+use crate::net::{Certificates, Url, decode};
+use mysql_async::{ClientIdentity, Opts, OptsBuilder, SslOpts};
+use rustls::crypto::{CryptoProvider, ring};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The parts of a URL, without the options that are not about the address.
+pub(super) struct Address {
+    hosts: Vec<(String, u16)>,
+    socket: Option<String>,
+    user: String,
+    pub(super) password: Option<String>,
+    database: String,
+    /// What `sslmode=` says.
+    tls: Option<bool>,
+}
+
+/// The servers of a store, of which one takes writes, and how to log in there.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) servers: Vec<Opts>,
+}
+
+const PORT: u16 = 3306;
+/// A silent peer is asked after this time whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// What a row may have at most: it would have to name tens of thousands of holders.
+const MAX_PACKET: usize = 16 << 20;
+/// So many statements are kept prepared by a connection.
+const STATEMENTS: usize = 32;
+
+impl Address {
+    /// Parses `scheme:rest`. `rest` has no query any more.
+    pub(super) fn parse(scheme: &str, rest: &str) -> Result<Self> {
+        let url = Url::parse(scheme, rest, PORT)?;
+        let database = decode("database", url.path)?;
+        if database.is_empty() {
+            return Err(config(format!("the URL names no database: {scheme}://HOST/DATABASE")));
+        }
+        let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "root".into());
+        Ok(Self { hosts: url.hosts, socket: None, user, password: url.password, database, tls: None })
+    }
+
+    /// Uses a socket in the file system.
+    pub(super) fn set_socket(&mut self, path: String) -> Result<()> {
+        if !path.starts_with('/') {
+            let why = "socket= must be the absolute path of a socket, such as /run/mysqld/mysqld.sock";
+            return Err(config(why));
+        }
+        self.socket = Some(path);
+        Ok(())
+    }
+
+    pub(super) fn set_tls(&mut self, mode: &str) -> Result<()> {
+        self.tls = Some(match mode {
+            "verify-full" => true,
+            "disable" => false,
+            _ => {
+                let why = format!(
+                    "sslmode={mode} does not verify the server; use verify-full, or disable to go without TLS"
+                );
+                return Err(config(why));
+            }
+        });
+        Ok(())
+    }
+
+    /// The servers and the credentials. Nothing is sent.
+    pub(super) fn place(&self, certificates: Certificates, options: &Options) -> Result<Place> {
+        let is_local = self.socket.is_some() || self.hosts.iter().all(|(host, _)| is_local(host));
+        let tls = self.tls.unwrap_or(!is_local) && self.socket.is_none();
+        if !tls && !certificates.is_empty() {
+            return Err(config("ca=, cert= and key= need sslmode=verify-full"));
+        }
+        let tls = if tls { Some(driver_tls(certificates)?) } else { None };
+        let login = OptsBuilder::default()
+            .user(Some(&self.user))
+            .pass(self.password.as_ref())
+            .db_name(Some(&self.database))
+            .prefer_socket(false)
+            .socket(self.socket.as_ref())
+            .tcp_nodelay(true)
+            .tcp_keepalive(Some(KEEPALIVE))
+            // What is set here is not asked for when a connection is opened.
+            .max_allowed_packet(Some(MAX_PACKET))
+            .wait_timeout(Some(0))
+            .stmt_cache_size(STATEMENTS)
+            .connect_attribute("program_name", options.client_name.clone())
+            .ssl_opts(tls);
+        let server =
+            |(host, port): &(String, u16)| login.clone().ip_or_hostname(host.clone()).tcp_port(*port).into();
+        Ok(Place { servers: self.hosts.iter().map(server).collect() })
+    }
+
+    /// The address in readable form, without credentials.
+    pub(super) fn instance(&self) -> String {
+        let host = |(host, port): &(String, u16)| match host {
+            host if host.contains(':') => format!("[{host}]:{port}"),
+            host => format!("{host}:{port}"),
+        };
+        let hosts = || self.hosts.iter().map(host).collect::<Vec<_>>().join(",");
+        format!("{}/{}", self.socket.clone().unwrap_or_else(hosts), self.database)
+    }
+}
+
+/// Whether nobody can listen on the way to this host.
+fn is_local(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+/// The certificates as the driver takes them. It uses the crypto provider of the process, and would panic without one where
+/// several are compiled in.
+fn driver_tls(certificates: Certificates) -> Result<SslOpts> {
+    // The driver looks at them for the first time when it connects, and its errors do not say which file is wrong.
+    certificates.config()?;
+    if CryptoProvider::get_default().is_none() {
+        // Somebody else may have installed one in the meantime, which is as good.
+        let _ = ring::default_provider().install_default();
+    }
+    let authorities = match certificates.ca {
+        Some(ca) => vec![ca.into()],
+        None => {
+            let native = rustls_native_certs::load_native_certs().certs;
+            native.into_iter().map(|cert| cert.to_vec().into()).collect()
+        }
+    };
+    let identity = certificates.cert.zip(certificates.key);
+    Ok(SslOpts::default()
+        .with_disable_built_in_roots(true)
+        .with_root_certs(authorities)
+        .with_client_identity(identity.map(|(cert, key)| ClientIdentity::new(cert.into(), key.into()))))
+}

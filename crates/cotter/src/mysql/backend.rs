@@ -1,0 +1,232 @@
+//! The contract.
+
+use super::bells::Bells;
+use super::connector::Link;
+use super::live::Live;
+use super::pool::Pool;
+use super::rows::{self, Changed};
+use super::state::{self, Lock};
+use super::waiting::QueueEntry;
+use super::{SCHEME, Shared};
+use crate::backend::poll;
+use crate::backend::{
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
+    Until,
+};
+use crate::lock_state::{Held, Now};
+use crate::net::Live as _;
+use crate::sql::{FORGET_PERIOD, grant};
+use crate::{Error, Moment, Name, Result};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+/// The connections to a database, of one runtime.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) pool: Pool,
+    /// The connection that is always there.
+    pub(super) link: Arc<Link>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) bells: Arc<Bells>,
+    info: Info,
+}
+
+/// A shorter lease could end before its holder has read the answer.
+const MIN_TTL: Duration = Duration::from_millis(20);
+
+impl Lease {
+    pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
+        let link = pool.first().clone();
+        let mut info = Info::new(SCHEME, &shared.options.instance);
+        info.capabilities = Capabilities {
+            leases: true,
+            ordered: true,
+            names: true,
+            distinct: true,
+            records: true,
+            tickets: true,
+            shared: true,
+            downgrade: true,
+            permits: true,
+            notes: true,
+            swap: true,
+            per_runtime: true,
+            keep_for: true,
+            min_ttl: MIN_TTL,
+            ..Capabilities::default()
+        };
+        let bells = Bells::new(&shared.servers, &link);
+        Self { pool, link, shared, bells, info }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.link.now()
+    }
+
+    /// Makes an attempt on the current connection, and another one if the server had closed it before anything was changed.
+    pub(super) async fn attempt<T, F: Future<Output = Result<T>>>(
+        &self,
+        link: &Link,
+        attempt: impl Fn(Arc<Live>) -> F,
+    ) -> Result<T> {
+        let (began, live) = (self.now(), link.live().await?);
+        match attempt(live.clone()).await {
+            Err(e) if e.is_retryable() && !e.outcome_unknown() && !live.is_usable() => {
+                if self.now().since(began) > link.timeout() / 2 {
+                    return Err(e);
+                }
+                attempt(link.live().await?).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Changes a lock in one step. `taker`: the claim that may hold it then.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        name: &Name,
+        taker: Option<ClaimId>,
+        work: impl FnMut(&mut Lock, Now) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<Changed<T>> {
+        let link = taker.map_or(&*self.link, |id| self.pool.of(id));
+        let answer = self.attempt(link, |live| {
+            let work = work.clone();
+            async move {
+                let arrives_by = self.link.arrives_by(self.now());
+                let request = taker.map(|id| self.shared.in_flight.send(id, live.number, arrives_by));
+                let answer = self.change_on(&live, name, work).await;
+                if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+                    request.into_iter().for_each(|request| request.answered());
+                }
+                answer
+            }
+        });
+        answer.await.map_err(|e| e.with_name(name))
+    }
+
+    async fn change_on<T: Send + 'static>(
+        &self,
+        live: &Live,
+        name: &Name,
+        work: impl FnMut(&mut Lock, Now) -> Result<T> + Send + 'static,
+    ) -> Result<Changed<T>> {
+        let (servers, name) = (self.shared.servers.clone(), name.clone());
+        live.run(move |session| {
+            Box::pin(async move { rows::change(session, &servers.tables, &name, work).await })
+        })
+        .await
+    }
+
+    /// A step that may end with a grant for the claim.
+    pub(super) async fn request(
+        &self,
+        claim: &Claim,
+        work: impl Fn(&mut Lock, &Claim, Now) -> Result<Option<Held>> + Clone + Send + 'static,
+    ) -> Result<Option<Grant>> {
+        let owned = claim.clone();
+        let changed =
+            self.change(&claim.name, Some(claim.id), move |lock, now| work(lock, &owned, now)).await?;
+        let Changed { done, now, as_of } = changed;
+        Ok(done.map(|held| grant(held, now, as_of)))
+    }
+
+    /// Deletes rows of unused names now and then.
+    async fn forget_unused(&self) {
+        if self.shared.releases.fetch_add(1, Ordering::Relaxed) % FORGET_PERIOD != FORGET_PERIOD - 1 {
+            return;
+        }
+        let Ok(live) = self.link.live().await else { return };
+        let servers = self.shared.servers.clone();
+        // Somebody else will do it if this fails.
+        let _ = live
+            .run(move |session| Box::pin(async move { rows::forget_unused(session, &servers.tables).await }))
+            .await;
+    }
+}
+
+#[async_trait]
+impl Backend for Lease {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
+        claim.mode.check()?;
+        match until {
+            Until::Now | Until::InLine => self.request(claim, Lock::take).await.map(Acquired::from),
+            // Boxed, or the future of every acquisition would have room for it.
+            _ => {
+                let entry = QueueEntry::new(self, claim);
+                Box::pin(poll::in_queue(self, &**self.link.clock(), claim, until, entry)).await
+            }
+        }
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        self.extend_all(grants, ttl).await
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        let (id, in_flight) = (claim.id, &self.shared.in_flight);
+        let released = self.attempt(self.pool.of(id), |live| async move {
+            // A request never arrives behind its release on the connection that carried it. One that may still be under way on
+            // another one finds another token than it has read, and changes nothing.
+            let fence = in_flight.is_elsewhere(id, live.number);
+            let release = move |lock: &mut Lock, now| {
+                let released = lock.release(id, leave, now);
+                if fence {
+                    lock.fence(now);
+                }
+                Ok(released)
+            };
+            self.change_on(&live, &claim.name, release).await
+        });
+        let released = released.await.map_err(|e| e.with_name(&claim.name))?.done;
+        in_flight.settled(id);
+        // Now that the row is free, the next waiter may come.
+        self.shared.kept.let_go(id);
+        self.forget_unused().await;
+        Ok(released)
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        let shared = self.request(&grant.claim, |lock, claim, now| Ok(lock.downgrade(claim.id, now))).await?;
+        let missing = || Error::not_ours(grant.claim.id).with_backend(SCHEME).with_name(&grant.claim.name);
+        shared.ok_or_else(missing)
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        let from = from.id;
+        self.request(to, move |lock, to, now| Ok(lock.adopt(from, to, now))).await
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let set = move |lock: &mut Lock, now| {
+            lock.set_limit(of, now);
+            Ok(())
+        };
+        self.change(name, None, set).await.map(drop)
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        self.server_time().await.map(|now| Some(state::wall(now)))
+    }
+
+    async fn close(&self) {
+        if self.bells.has_any() {
+            self.bells.close();
+            self.shared.kept.clear();
+        }
+        self.pool.close();
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        Some(self)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+}

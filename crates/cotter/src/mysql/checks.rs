@@ -1,0 +1,33 @@
+//! What is set and asked when a connection is opened: servers that cannot be worked with are refused, with what to do about it.
+
+use super::SCHEME;
+use super::errors::unreachable;
+use crate::{Error, ErrorKind, Result};
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+
+/// Each statement is a transaction of its own that sees what others have committed. A row that somebody keeps locked is waited
+/// for as briefly as the server allows.
+const SETTINGS: [&str; 2] = [
+    "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = 1",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+];
+const VARIABLES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')";
+
+/// Sets up a session, and refuses a server that cannot be worked with.
+pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
+    for settings in SETTINGS {
+        conn.query_drop(settings).await.map_err(unreachable)?;
+    }
+    let variables: Vec<(String, String)> = conn.query(VARIABLES).await.map_err(unreachable)?;
+    let is_on = |name: &str| variables.iter().any(|(n, value)| n == name && value.starts_with("ON"));
+    if is_on("wsrep_on") {
+        let why = "this server belongs to a Galera cluster, whose nodes may lose updates of each other; use a single primary";
+        return Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME));
+    }
+    if is_on("read_only") {
+        let why = "this server is read-only, as replicas are; name the primary in the URL, or all servers";
+        return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Diagnosing a server for `doctor`.
+
+use super::backend::Lease;
+use super::errors::unexpected;
+use super::rows::{text, value};
+use super::state;
+use crate::backend::{Finding, Severity};
+use crate::lock_state::Now;
+use crate::{Level, Result};
+use std::collections::HashMap;
+
+/// The settings that a guarantee depends on.
+const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'innodb_flush_log_at_trx_commit', \
+    'log_bin', 'sync_binlog')";
+/// Replicas, and whether commits wait for them. Which of these there are depends on the server.
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected', 'Rpl_semi_sync_master_status', \
+    'Rpl_semi_sync_source_status')";
+
+impl Lease {
+    /// The clock of the server.
+    pub(super) async fn server_time(&self) -> Result<Now> {
+        self.attempt(&self.link, |live| {
+            let servers = self.shared.servers.clone();
+            async move {
+                live.run(move |session| {
+                    Box::pin(async move {
+                        let rows = session.read(&servers.tables.clock, ()).await?;
+                        let row = rows.first().ok_or_else(|| unexpected("no row"))?;
+                        Ok(state::now(value(row, 0)?))
+                    })
+                })
+                .await
+            }
+        })
+        .await
+    }
+
+    /// Everything that voids or limits a guarantee.
+    pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
+        let before = self.link.clock().wall();
+        let theirs = state::wall(self.server_time().await?);
+        let mut findings = vec![Finding::of_clocks(before, theirs, self.link.clock().wall())];
+        let (settings, status) = (self.variables(SETTINGS).await?, self.variables(STATUS).await?);
+        let version = settings.get("version").cloned().unwrap_or_default();
+        findings.push(Finding::new(Severity::Ok, "version", version));
+        findings.push(durability(&settings));
+        findings.push(replicas(&status));
+        findings.push(self.waiting().await?);
+        Ok(findings)
+    }
+
+    async fn waiting(&self) -> Result<Finding> {
+        let asked = self.attempt(&self.link, |live| async move {
+            live.run(|session| Box::pin(async move { session.has_own_number().await })).await
+        });
+        if asked.await? {
+            return Ok(Finding::new(Severity::Ok, "waiting", "waiters are woken by GET_LOCK"));
+        }
+        let message =
+            "sessions are not the server's own, as behind a proxy: waiters ask every 25 to 700 ms instead";
+        Ok(Finding::new(Severity::Warning, "waiting", message))
+    }
+
+    async fn variables(&self, statement: &'static str) -> Result<HashMap<String, String>> {
+        self.attempt(&self.link, |live| async move {
+            live.run(move |session| {
+                Box::pin(async move {
+                    let rows = session.read(statement, ()).await?;
+                    rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?))).collect()
+                })
+            })
+            .await
+        })
+        .await
+    }
+}
+
+/// What is lost when the machine of the server stops.
+fn durability(settings: &HashMap<String, String>) -> Finding {
+    let of = |name: &str| settings.get(name).map_or("", String::as_str);
+    let (flush, binlog) = (of("innodb_flush_log_at_trx_commit"), of("sync_binlog"));
+    let has_binlog = of("log_bin") == "ON";
+    if flush == "1" && (!has_binlog || binlog == "1") {
+        return Finding::new(Severity::Ok, "durability", "what was answered survives a crash of the server");
+    }
+    let binlog = if has_binlog { format!(", sync_binlog = {binlog}") } else { String::new() };
+    let message = format!(
+        "innodb_flush_log_at_trx_commit = {flush}{binlog}: a crash may forget the last locks; tokens go on rising"
+    );
+    Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort)
+}
+
+fn replicas(status: &HashMap<String, String>) -> Finding {
+    let waits = ["Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status"];
+    let waits = waits.iter().any(|name| status.get(*name).is_some_and(|s| s == "ON"));
+    match status.get("Slaves_connected").map(String::as_str) {
+        _ if waits => Finding::new(Severity::Ok, "replicas", "each commit waits for one (semi-synchronous)"),
+        Some("0") => Finding::new(Severity::Ok, "replicas", "none are connected"),
+        None => {
+            let message = "this server does not tell; without semi-synchronous replication a fail-over may forget locks";
+            Finding::new(Severity::Warning, "replicas", message)
+        }
+        Some(n) => {
+            let message = format!(
+                "{n} asynchronous: a fail-over may forget the last locks, two holders are possible then; \
+                 semi-synchronous replication waits for them"
+            );
+            Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort)
+        }
+    }
+}

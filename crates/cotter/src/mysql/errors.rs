@@ -1,0 +1,160 @@
+//! Translating errors of the server and the driver.
+
+use super::SCHEME;
+use crate::{Error, ErrorKind};
+use mysql_async::{DriverError, Error as Failure, ServerError};
+use std::time::Duration;
+
+/// The row of a name was there already, or has changed.
+pub(super) const DUPLICATE: u16 = 1062;
+/// Two statements waited for each other, and this one was undone.
+pub(super) const DEADLOCK: u16 = 1213;
+
+/// Turns an error of the driver into one of this crate, and says whether it ends the session. `writes`: the statement may have
+/// changed something if its answer was lost.
+pub(super) fn explain(e: Failure, writes: bool) -> (Error, bool) {
+    let Failure::Server(said) = &e else {
+        let error =
+            Error::new(ErrorKind::Unavailable, format!("no answer from the server: {}", one_line(&e)));
+        let error = if writes { error.with_outcome_unknown() } else { error };
+        return (error.with_backend(SCHEME).with_source(e), true);
+    };
+    let (error, ends) = (by_code(said), is_end_of_session(said.code));
+    // A statement whose session was ended has been rolled back, unless it was about to answer.
+    let error = if writes && ends { error.with_outcome_unknown() } else { error };
+    (error.with_backend(SCHEME).with_source(e), ends)
+}
+
+/// The number of an error of the server.
+pub(super) fn code(error: &Error) -> Option<u16> {
+    let source = std::error::Error::source(error)?.downcast_ref::<Failure>()?;
+    if let Failure::Server(said) = source { Some(said.code) } else { None }
+}
+
+/// Whether the server has ended the session, or takes no writes any more, so that another server may have to be looked for.
+fn is_end_of_session(code: u16) -> bool {
+    matches!(code, 1053 | 1077 | 1079 | 1152 | 1153 | 1184 | 1290 | 1836 | 1927 | 3169 | 4031)
+}
+
+fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
+    let message = message.replace('\n', " ");
+    match code {
+        1045 | 1698 | 1820 | 1862 | 3118 | 4151 => {
+            Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
+        }
+        1044 | 1142 | 1143 | 1227 | 1370 => {
+            let why = format!("a privilege is missing: {message}; docs/stores.md has the GRANT statements");
+            Error::new(ErrorKind::Denied, why)
+        }
+        1146 | 1054 => missing(&message),
+        1049 => Error::new(ErrorKind::Config, message),
+        1665 => {
+            let why =
+                "the server writes statements to its binary log; locks need binlog_format = MIXED or ROW";
+            Error::new(ErrorKind::Config, format!("{why} ({message})"))
+        }
+        1290 | 1792 | 1836 => {
+            let why = format!("the server takes no writes ({message}); it is a replica, or set to read-only");
+            Error::new(ErrorKind::Unavailable, why)
+        }
+        1205 => {
+            let why = "the row is locked by another session, which may have left a transaction open";
+            Error::new(ErrorKind::Unavailable, format!("{why} ({message})"))
+        }
+        // Deadlocks; sessions, memory and disks at their limits; statements and sessions that were ended; Galera.
+        1213
+        | 1021
+        | 1037
+        | 1038
+        | 1040
+        | 1041
+        | 1047
+        | 1053
+        | 1077
+        | 1079
+        | 1114
+        | 1129
+        | 1135
+        | 1152
+        | 1153
+        | 1158..=1161
+        | 1180
+        | 1184
+        | 1203
+        | 1206
+        | 1226
+        | 1317
+        | 1927
+        | 1969
+        | 3024
+        | 3169
+        | 3572
+        | 4031 => Error::new(
+            ErrorKind::Unavailable,
+            format!("the server temporarily refuses requests: {message} ({code})"),
+        ),
+        _ => Error::new(ErrorKind::Protocol, format!("the server reported an error: {message} ({code})")),
+    }
+}
+
+/// The error for tables that are not there.
+pub(super) fn missing(what: &str) -> Error {
+    let why = format!(
+        "{what}; run `cotter migrate` as a user who may create tables, or what `cotter migrate --print` shows"
+    );
+    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+}
+
+/// Turns an error of a connection that was to be opened into one of this crate.
+pub(super) fn unreachable(e: Failure) -> Error {
+    let said = one_line(&e);
+    let error = match &e {
+        Failure::Server(_) => return explain(e, false).0,
+        Failure::Driver(DriverError::NoClientSslFlagFromServer) => {
+            let why =
+                "the server does not offer TLS; configure it there, or add sslmode=disable to go without";
+            Error::new(ErrorKind::Config, why)
+        }
+        Failure::Driver(DriverError::UnknownAuthPlugin { .. } | DriverError::MysqlOldPasswordDisabled) => {
+            Error::new(
+                ErrorKind::Config,
+                format!("the server asks for a login that is not known here: {said}"),
+            )
+        }
+        _ if said.contains("invalid peer certificate") => {
+            let why = format!("{said}; name the file of the authorities to trust with ca=");
+            Error::new(ErrorKind::Denied, why)
+        }
+        _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}")),
+    };
+    error.with_backend(SCHEME).with_source(e)
+}
+
+fn one_line(e: &Failure) -> String {
+    e.to_string().replace('\n', " ")
+}
+
+/// The connection has ended before the answer came.
+pub(super) fn ended(wrote: bool) -> Error {
+    lost("the connection to the server has ended", wrote)
+}
+
+/// The answer did not come in time.
+pub(super) fn no_answer(limit: Duration, wrote: bool) -> Error {
+    lost(&format!("no answer from the server within {limit:?}"), wrote)
+}
+
+/// The caller has gone: nobody will read this.
+pub(super) fn abandoned() -> Error {
+    lost("nobody waits for the answer", false)
+}
+
+fn lost(why: &str, wrote: bool) -> Error {
+    let error = Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME);
+    if wrote { error.with_outcome_unknown() } else { error }
+}
+
+/// The error for an answer that the request cannot have.
+pub(super) fn unexpected(what: &str) -> Error {
+    Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}")).with_backend(SCHEME)
+}

@@ -1,0 +1,154 @@
+//! Locks in a MySQL or MariaDB database.
+//!
+//! A lock is a row with its holders, its queue and its last token. Each step reads the row together with the server's clock,
+//! works out the next one, and replaces it by a single statement that does nothing if the row has changed in the meantime. No
+//! transaction stays open between two statements, and nothing is created in the server but tables.
+//!
+//! Each connection belongs to a task of its own that runs every statement to its end: the driver would answer the next
+//! statement with what is left of one whose future was dropped.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
+//! | `connector`, `checks` | opening a connection; refusing servers that cannot be worked with |
+//! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job still waits |
+//! | `pool` | the connections of one runtime |
+//! | `errors` | translating errors of the server and the driver |
+//! | `schema` | the tables, and the statements on them |
+//! | `state` | the waiters in a row |
+//! | `rows` | reading and replacing rows |
+//! | `backend`, `renewal` | the contract; extending grants |
+//! | `waiting` | waiting in the queue of a name |
+//! | `bells`, `bell` | what wakes those who wait; the session that stands in the server's queue for one of them |
+//! | `notes` | notes |
+//! | `admin`, `doctor` | listing and evicting; diagnosing a server |
+
+mod address;
+mod admin;
+mod backend;
+mod bell;
+mod bells;
+mod checks;
+mod connector;
+mod doctor;
+mod errors;
+mod fate;
+mod live;
+mod notes;
+mod options;
+mod pool;
+mod renewal;
+mod rows;
+mod schema;
+mod session;
+mod settings;
+mod state;
+mod waiting;
+
+use crate::Result;
+use crate::backend::inflight::InFlight;
+use crate::backend::{Backend, Connect, Host};
+use address::Place;
+use async_trait::async_trait;
+use connector::{Connector, Servers};
+use options::Options;
+use pool::Pool;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// The scheme that errors and `info()` name, whatever the URL began with.
+const SCHEME: &str = "mysql";
+
+/// A MySQL or MariaDB database.
+///
+/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// acquired.
+#[derive(Clone)]
+pub struct Store(Arc<Shared>);
+
+/// The state that all connections of a store share.
+struct Shared {
+    servers: Arc<Servers>,
+    options: Options,
+    in_flight: InFlight,
+    kept: bells::Kept,
+    releases: AtomicU32,
+}
+
+impl Store {
+    /// Parses the URL of a store. Nothing is sent yet.
+    ///
+    /// The URL is `mysql://user[:password]@host[:port][,host…]/database`, or `mariadb://…`. Of several hosts, the first one
+    /// that takes writes is used. These options may follow in the query:
+    ///
+    /// | option | meaning | default |
+    /// |---|---|---|
+    /// | `prefix` | the beginning of the names of tables | `cotter` |
+    /// | `mode` | how locks are held: `lease` | `lease` |
+    /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
+    /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
+    /// | `cert`, `key` | PEM files of a client certificate and its key | |
+    /// | `connections` | the most connections that one runtime has for requests; each takes one step at a time | `4` |
+    /// | `connect_timeout` | the time limit for opening a connection | `2s` |
+    /// | `timeout` | the time limit for the answer to a request | `2s` |
+    /// | `client_name` | the `program_name` among the attributes of the sessions | `cotter` |
+    /// | `socket` | the path of a socket, instead of host and port | |
+    /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    ///
+    /// User name, password, database and options are percent-decoded.
+    ///
+    /// TLS uses the crypto provider that the application has installed with *rustls*. If it has installed none, *ring* becomes the
+    /// provider of the process.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
+    pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
+        let (place, options) = options::parse(url.as_ref())?;
+        Ok(Self::new(place, options))
+    }
+
+    fn new(place: Place, options: Options) -> Self {
+        let servers = Arc::new(Servers::new(place, &options));
+        let (in_flight, kept, releases) = (InFlight::default(), bells::Kept::default(), AtomicU32::new(0));
+        Self(Arc::new(Shared { servers, options, in_flight, kept, releases }))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Options)) -> Self {
+        let mut options = self.0.options.clone();
+        change(&mut options);
+        Self::new(self.0.servers.place.clone(), options)
+    }
+}
+
+#[async_trait]
+impl Connect for Store {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        let Shared { servers, options, .. } = &*self.0;
+        let pool = Pool::open(&Connector::new(servers, host.clock()), host.clock()).await;
+        let pool = pool.map_err(|e| e.with_server(&options.instance))?;
+        Ok(Arc::new(backend::Lease::new(pool, self.0.clone())))
+    }
+
+    fn schema(&self) -> Option<String> {
+        Some(schema::statements(&self.0.options))
+    }
+
+    async fn migrate(&self) -> Result<()> {
+        let Shared { servers, options, .. } = &*self.0;
+        servers.migrate(&schema::statements(options)).await.map_err(|e| e.with_server(&options.instance))
+    }
+}
+
+/// Shows no password.
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("options", &self.0.options).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! The options of a store, and their defaults.
+
+use super::address::{Address, Place};
+use crate::Result;
+use crate::error::config;
+use crate::net::{Certificates, duration, pairs, read, read_password, word};
+use crate::sql::identifier;
+use std::time::Duration;
+
+/// The options of a store.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) instance: String,
+    pub(super) prefix: String,
+    pub(super) connect_timeout: Duration,
+    pub(super) timeout: Duration,
+    pub(super) client_name: String,
+    /// The most connections that one runtime has for requests.
+    pub(super) connections: usize,
+}
+
+impl Options {
+    fn new() -> Self {
+        Self {
+            instance: String::new(),
+            prefix: "cotter".into(),
+            connect_timeout: Duration::from_secs(2),
+            timeout: Duration::from_secs(2),
+            client_name: "cotter".into(),
+            connections: 4,
+        }
+    }
+}
+
+/// Parses a URL, and reads the files that it names.
+pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
+    let Some((scheme, rest)) = url.split_once(':') else {
+        return Err(config("the store URL has no scheme"));
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let mut address = Address::parse(scheme, rest)?;
+    let mut certificates = Certificates::default();
+    let mut options = Options::new();
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        match key {
+            "socket" => address.set_socket(value)?,
+            "sslmode" => address.set_tls(&value)?,
+            "ca" => certificates.ca = Some(read(key, &value)?),
+            "cert" => certificates.cert = Some(read(key, &value)?),
+            "key" => certificates.key = Some(read(key, &value)?),
+            "password_file" => address.password = Some(read_password(&value)?),
+            _ => options.set(key, value)?,
+        }
+    }
+    options.instance = address.instance();
+    Ok((address.place(certificates, &options)?, options))
+}
+
+impl Options {
+    fn set(&mut self, key: &str, value: String) -> Result<()> {
+        match key {
+            "mode" if value == "lease" => {}
+            "mode" => return Err(config(format!("unknown mode={value}; the mode is lease"))),
+            "prefix" => self.prefix = identifier(key, value)?,
+            "connect_timeout" => self.connect_timeout = duration(key, &value)?,
+            "timeout" => self.timeout = duration(key, &value)?,
+            "connections" => self.connections = connections(&value)?,
+            "client_name" => self.client_name = word(key, value)?,
+            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
+        }
+        Ok(())
+    }
+}
+
+fn connections(value: &str) -> Result<usize> {
+    let count = value.parse().ok().filter(|count| (1..=64).contains(count));
+    count.ok_or_else(|| config("connections= must be a number from 1 to 64"))
+}
+
+const NAMES: &str = "mode, prefix, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn good() {
+        let (_, options) =
+            parse("mysql://app:s%40crt@db-1,db-2:3307/jobs?prefix=app_1&timeout=250ms&mode=lease").unwrap();
+        assert_eq!(options.instance, "db-1:3306,db-2:3307/jobs");
+        assert_eq!((&*options.prefix, options.timeout), ("app_1", Duration::from_millis(250)));
+        let (_, options) = parse("mariadb://app@localhost/jobs?socket=/run/mysqld/mysqld.sock").unwrap();
+        assert_eq!(options.instance, "/run/mysqld/mysqld.sock/jobs");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (url, part) in [
+            ("mysql:db", "//"),
+            ("mysql://app@db", "database"),
+            ("mysql://app@/jobs", "host"),
+            ("mysql://app@db:port/jobs", "port"),
+            ("mysql://app@db/jobs?timeout=2", "timeout"),
+            ("mysql://app@db/jobs?mode=row", "row"),
+            ("mysql://app@db/jobs?prefix=a`b", "prefix="),
+            ("mysql://app@db/jobs?schema=x", "schema"),
+            ("mysql://app@db/jobs?connections=0", "connections="),
+            ("mysql://app@db/jobs?socket=run/my.sock", "socket="),
+            ("mysql://app@db/jobs?sslmode=require", "verify-full"),
+            ("mysql://app@db/jobs?sslmode=disable&ca=/dev/null", "sslmode=verify-full"),
+            ("mysql://app@db/jobs?ca=/dev/null", "ca="),
+            ("mysql://app@db/jobs?password_file=/nowhere", "password_file="),
+        ] {
+            let parsed = parse(&url.replace("app@", "app:secret@")).map(|(_, options)| options);
+            let error = parsed.expect_err(url);
+            assert_eq!(error.kind(), ErrorKind::Config, "{url}");
+            let text = format!("{error} {error:?}");
+            assert!(text.contains(part) && !text.contains("secret"), "{url}: {text}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The tables, and the statements on them.
+
+use super::options::Options;
+
+/// Names are bytes: no two of them are equal by a collation.
+const TABLES: &str = "\
+CREATE TABLE IF NOT EXISTS `{prefix}_locks` (
+  name VARBINARY(512) NOT NULL PRIMARY KEY,
+  last_token BIGINT NOT NULL,
+  state MEDIUMBLOB NOT NULL
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+CREATE TABLE IF NOT EXISTS `{prefix}_notes` (
+  name VARBINARY(512) NOT NULL,
+  `key` VARBINARY(128) NOT NULL,
+  token BIGINT NOT NULL,
+  sequence BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  value MEDIUMBLOB NOT NULL,
+  PRIMARY KEY (name, `key`)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+CREATE TABLE IF NOT EXISTS `{prefix}_floor` (
+  id TINYINT NOT NULL PRIMARY KEY,
+  token BIGINT NOT NULL
+) ENGINE = InnoDB;
+INSERT IGNORE INTO `{prefix}_floor` (id, token) VALUES (1, 0);
+";
+
+/// The statements that create everything that is missing.
+pub(super) fn statements(options: &Options) -> String {
+    TABLES.replace("{prefix}", &options.prefix)
+}
+
+/// The clock of the server in microseconds since 1970, the same in sessions of all time zones. It stands still while a statement
+/// runs.
+const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+
+/// The statements, with the names of the tables filled in.
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub(super) locks: String,
+    /// Fails if a table is missing.
+    pub(super) check: String,
+    pub(super) clock: String,
+    pub(super) read: String,
+    /// Followed by names in parentheses.
+    pub(super) read_many: String,
+    pub(super) insert: String,
+    pub(super) update: String,
+    pub(super) unused: String,
+    pub(super) raise_floor: String,
+    /// Followed by names in parentheses.
+    pub(super) forget: String,
+    pub(super) list: String,
+    pub(super) note_load: String,
+    pub(super) note_store: String,
+    pub(super) note_create: String,
+    pub(super) note_swap: String,
+}
+
+impl Tables {
+    pub(super) fn new(options: &Options) -> Self {
+        let [locks, notes, floor] =
+            ["locks", "notes", "floor"].map(|table| format!("`{}_{table}`", options.prefix));
+        // What a later writer stores stays. The assignments run from left to right, and see the new values.
+        let newer = "(VALUES(token) > token OR VALUES(token) = token AND VALUES(sequence) > sequence)";
+        Self {
+            check: format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0"),
+            clock: format!("SELECT {CLOCK}"),
+            read: format!(
+                "SELECT {CLOCK}, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
+                 LEFT JOIN {floor} AS f ON f.id = 1 LEFT JOIN {locks} AS l ON l.name = ?"
+            ),
+            read_many: format!(
+                "SELECT {CLOCK}, l.name, l.last_token, l.state FROM (SELECT 1) AS one LEFT JOIN {locks} AS l ON l.name IN "
+            ),
+            insert: format!("INSERT INTO {locks} (name, last_token, state) VALUES (?, ?, ?)"),
+            update: format!(
+                "UPDATE {locks} SET last_token = ?, state = ? WHERE name = ? AND last_token = ? AND state = ?"
+            ),
+            unused: format!("SELECT name FROM {locks} WHERE state = '' AND last_token < ? LIMIT 500"),
+            raise_floor: format!(
+                "INSERT INTO {floor} (id, token) VALUES (1, ?) ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))"
+            ),
+            forget: format!("DELETE FROM {locks} WHERE state = '' AND last_token < ? AND name IN "),
+            list: format!(
+                "SELECT {CLOCK}, name, last_token, state FROM {locks} \
+                 WHERE name > ? AND name >= ? AND LEFT(name, LENGTH(?)) = ? AND (? OR state <> '') ORDER BY name LIMIT ?"
+            ),
+            note_load: format!("SELECT value, token, revision FROM {notes} WHERE name = ? AND `key` = ?"),
+            note_store: format!(
+                "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) \
+                 SELECT l.name, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {locks} AS l \
+                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? LOCK IN SHARE MODE \
+                 ON DUPLICATE KEY UPDATE value = IF({newer}, VALUES(value), value), \
+                 revision = IF({newer}, LAST_INSERT_ID(revision + 1), revision), \
+                 sequence = IF({newer}, VALUES(sequence), sequence), token = GREATEST(token, VALUES(token))"
+            ),
+            note_create: format!(
+                "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) VALUES (?, ?, 0, 0, 1, ?)"
+            ),
+            note_swap: format!(
+                "UPDATE {notes} SET token = 0, sequence = 0, revision = revision + 1, value = ? \
+                 WHERE name = ? AND `key` = ? AND revision = ?"
+            ),
+            locks,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The statements of a connection, as its task runs them. Nothing here may be dropped half-way: the driver would answer the next
+//! statement with what is left.
+
+use super::errors::{abandoned, explain};
+use super::fate::Fate;
+use crate::{Clock, Moment, Result};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Params, Row};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What the task of a connection and its users share.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// How many statements were answered.
+    pub(super) answers: AtomicU64,
+    /// The connection cannot be used any more.
+    pub(super) broken: AtomicBool,
+}
+
+/// A connection, during one job.
+pub(super) struct Session {
+    conn: Conn,
+    clock: Arc<dyn Clock>,
+    signs: Arc<Signs>,
+    pub(super) fate: Fate,
+}
+
+/// The answer to a statement that changes something.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    /// How many rows it has changed. A row that was inserted or replaced counts once or twice.
+    pub(super) rows: u64,
+    /// What the statement has given to `LAST_INSERT_ID`.
+    pub(super) id: u64,
+}
+
+/// The time for saying goodbye to the server.
+const GOODBYE: Duration = Duration::from_millis(100);
+
+impl Session {
+    pub(super) fn new(conn: Conn, clock: Arc<dyn Clock>, signs: Arc<Signs>) -> Self {
+        Self { conn, clock, signs, fate: Fate::default() }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.signs.broken.load(Ordering::Acquire)
+    }
+
+    /// Runs a statement that changes nothing. Where it fails, nothing was changed.
+    pub(super) async fn read(&mut self, statement: &str, values: impl Into<Params>) -> Result<Vec<Row>> {
+        if self.fate.is_abandoned() {
+            return Err(abandoned());
+        }
+        let answer = self.conn.exec(statement, values.into()).await;
+        self.note(answer, false)
+    }
+
+    /// Runs a statement that changes something.
+    pub(super) async fn write(&mut self, statement: &str, values: impl Into<Params>) -> Result<Written> {
+        if !self.fate.begin_write() {
+            return Err(abandoned());
+        }
+        let answer = self.conn.exec_drop(statement, values.into()).await;
+        self.note(answer, true)?;
+        let id = self.conn.last_insert_id().unwrap_or(0);
+        let written = Written { rows: self.conn.affected_rows(), id };
+        if written.rows == 0 {
+            self.fate.wrote_nothing();
+        }
+        Ok(written)
+    }
+
+    /// Ends the statement of another session of this user. That session goes on.
+    pub(super) async fn kill_statement(&mut self, session: u32) -> Result<()> {
+        let answer = self.conn.query_drop(format!("KILL QUERY {session}")).await;
+        self.note(answer, false)
+    }
+
+    /// Whether the server knows this session by the number that the driver has been told. Behind a proxy it may not.
+    pub(super) async fn has_own_number(&mut self) -> Result<bool> {
+        let rows = self.read("SELECT CONNECTION_ID()", ()).await?;
+        Ok(rows.first().and_then(|row| row.get(0)) == Some(self.conn.id()))
+    }
+
+    fn note<T>(&self, answer: mysql_async::Result<T>, writes: bool) -> Result<T> {
+        answer
+            .map_err(|e| {
+                let (error, ends) = explain(e, writes);
+                if ends {
+                    self.signs.broken.store(true, Ordering::Release);
+                } else {
+                    self.signs.answers.fetch_add(1, Ordering::Relaxed);
+                }
+                if !error.outcome_unknown() {
+                    self.fate.wrote_nothing();
+                }
+                error
+            })
+            .inspect(|_| _ = self.signs.answers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Ends the connection, whatever it was doing. Unlike a connection that is dropped, it reads nothing more.
+    pub(super) async fn close(self) {
+        let _ = tokio::time::timeout(GOODBYE, self.conn.disconnect()).await;
+    }
+}

@@ -1,0 +1,140 @@
+//! Time zones, clocks, sockets, names of tables, and hostile text.
+
+use super::setup::{backend_on, claim, server, take};
+use cotter::backend::{Leave, Until};
+use cotter::{Client, Lease, ManualClock};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Mariadb;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// Sessions in different time zones, one of them with summer time, agree on when a lease ends.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn time_zones_do_not_matter() {
+    let server = server();
+    server.load_time_zone("America/New_York");
+    let mut clients = Vec::new();
+    for zone in ["+00:00", "America/New_York", "+05:30", "+13:00"] {
+        server.sql(&format!("SET GLOBAL time_zone = '{zone}'"));
+        let lease = Lease::renewed(TTL);
+        clients.push(Client::builder().url(server.url("")).lease(lease).connect().await.unwrap());
+    }
+    for holder in &clients {
+        let guard = holder.mutex("a").lock().await.unwrap();
+        for other in &clients {
+            let taken = other.mutex("a").try_lock().await.unwrap();
+            demand(taken.is_none(), Kind::Overlap, "a held lock was taken from another time zone");
+            let record = other.holder("a").await.unwrap().expect("it is held");
+            let left = record.holders[0].remaining.unwrap();
+            assert!(left > TTL / 2 && left <= TTL, "{left:?}");
+        }
+        guard.finish().await.unwrap();
+    }
+}
+
+/// Hosts whose clocks are an hour fast and slow: the server's clock alone decides.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn the_clocks_of_clients_do_not_matter() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let server = Mariadb::migrated();
+    let (fast, slow) = (ManualClock::new(), ManualClock::new());
+    fast.set_wall(SystemTime::now() + HOUR);
+    slow.set_wall(SystemTime::now() - HOUR);
+    let fast = backend_on(&server.url(""), Arc::new(fast)).await;
+    let slow = backend_on(&server.url(""), Arc::new(slow)).await;
+    let mut last = 0;
+    for [holder, other] in [[&fast, &slow], [&slow, &fast]] {
+        let ttl = Duration::from_millis(600);
+        let held = take(holder, &claim("clocks", ttl)).await;
+        assert!(held.number > last);
+        let next = claim("clocks", TTL);
+        assert!(other.acquire(&next, Until::Now).await.unwrap().granted().is_none(), "it is held");
+        tokio::time::sleep(ttl).await;
+        last = take(other, &next).await.number;
+        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros() as u64;
+        assert!(last > held.number && real.abs_diff(last) < 60_000_000, "{last} follows the server's clock");
+        other.release(&next, Leave::used(1)).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_socket_is_reached_by_its_path() {
+    let server = Mariadb::migrated();
+    let url = format!("mysql://app:secret@localhost/cotter?socket={}", server.socket().display());
+    let (one, other) = (Client::connect(url).await.unwrap(), Client::connect(server.url("")).await.unwrap());
+    let guard = one.mutex("by-socket").lock().await.unwrap();
+    assert!(other.mutex("by-socket").try_lock().await.unwrap().is_none());
+    guard.finish().await.unwrap();
+}
+
+/// Whatever is in a name, a label, a key or a note is stored as it is.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn statements_in_text_are_text() {
+    let server = Mariadb::migrated();
+    let hostile = r#"'; DROP TABLE cotter_locks; -- \'; ` ? "x" {prefix} \\' 雪 "#.trim_end();
+    let client = Client::builder().url(server.url("")).label(hostile).connect().await.unwrap();
+    let guard = client.mutex(hostile).lock().await.unwrap();
+    let bytes = [hostile.as_bytes(), &[0, 0xff, 0xfe, b'\'', b'\\']].concat();
+    guard.put_note_at(hostile, &*bytes).await.unwrap();
+    assert_eq!(client.note_at(hostile, hostile).await.unwrap().unwrap().bytes, bytes);
+    let record = client.holder(hostile).await.unwrap().expect("it is held");
+    assert!(record.holders[0].label.contains(hostile), "{record:?}");
+    assert_eq!(&*record.name, hostile);
+    guard.finish().await.unwrap();
+    assert_eq!(server.sql("SELECT COUNT(*) FROM cotter_locks WHERE name LIKE '%DROP TABLE%'"), "1");
+}
+
+/// Names that a collation takes for equal are different locks.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn names_are_bytes() {
+    let server = Mariadb::migrated();
+    let client = Client::connect(server.url("")).await.unwrap();
+    let mut guards = Vec::new();
+    for name in ["Job", "job", "job ", "jób", "jo\u{301}b"] {
+        guards.push(client.mutex(name).try_lock().await.unwrap().expect("it is another lock"));
+    }
+}
+
+/// Two prefixes are two sets of locks.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn prefixes_are_apart() {
+    let server = Mariadb::migrated();
+    let mut guards = Vec::new();
+    for options in ["prefix=one", "prefix=two"] {
+        let url = server.url_of("owner", options);
+        Client::builder().url(&url).migrate().await.unwrap();
+        let client = Client::connect(&url).await.unwrap();
+        guards.push(client.mutex("a").try_lock().await.unwrap().expect("it is another lock"));
+        assert!(client.mutex("a").try_lock().await.unwrap().is_none());
+    }
+}
+
+/// Unused rows are deleted, held ones are not, and the floor keeps their tokens from coming again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn unused_names_are_forgotten_after_an_hour() {
+    let server = server();
+    let client = Client::connect(server.url("")).await.unwrap();
+    for name in ["old", "recent", "held"] {
+        client.mutex(name).lock().await.unwrap().finish().await.unwrap();
+    }
+    let _held = client.mutex("held").lock().await.unwrap();
+    server.sql("UPDATE cotter_locks SET last_token = last_token - 7200000000 WHERE name <> 'recent'");
+    for _ in 0..256 {
+        client.mutex("recent").lock().await.unwrap().finish().await.unwrap();
+    }
+    assert_eq!(server.sql("SELECT GROUP_CONCAT(name ORDER BY name) FROM cotter_locks"), "held,recent");
+    // As if the clock had been set back: the floor is later.
+    server.sql("UPDATE cotter_floor SET token = token + 7200000000");
+    let floor: u64 = server.sql("SELECT token FROM cotter_floor").parse().unwrap();
+    let token = client.mutex("old").lock().await.unwrap().token().get();
+    demand(token > floor, Kind::TokenOrder, format!("{token} is not above {floor}"));
+}

@@ -1,0 +1,50 @@
+//! What these tests share.
+
+use cotter::clock::Clock;
+use cotter::{Client, Lease};
+pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
+use cotter_testkit::servers::Mariadb;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A connection without an engine, like a process of its own.
+pub(crate) async fn backend(url: &str) -> Arc<dyn cotter::backend::Backend> {
+    backend_on(url, clock()).await
+}
+
+/// The same, with a clock of its own.
+pub(crate) async fn backend_on(url: &str, clock: Arc<dyn Clock>) -> Arc<dyn cotter::backend::Backend> {
+    use cotter::backend::{Connect, Host};
+    let store = cotter::mysql::Store::from_url(url).unwrap();
+    store.connect(&Host::without_engine(clock)).await.unwrap()
+}
+
+/// A client whose acquisitions stand in the queue one by one.
+pub(crate) async fn client(url: &str, ttl: Duration) -> Client {
+    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
+}
+
+/// How many wait for a name, as its row says.
+pub(crate) fn queued(server: &Mariadb, name: &str) -> usize {
+    let count = format!(
+        "SELECT COALESCE(SUM(JSON_LENGTH(CONVERT(state USING utf8mb4), '$.queue')), 0) \
+         FROM cotter_locks WHERE name = '{name}' AND state <> ''"
+    );
+    server.sql(&count).parse().unwrap()
+}
+
+/// How many hold a name, as its row says.
+pub(crate) fn holders(server: &Mariadb, name: &str) -> usize {
+    let count = format!(
+        "SELECT COALESCE(SUM(JSON_LENGTH(CONVERT(state USING utf8mb4), '$.holders')), 0) \
+         FROM cotter_locks WHERE name = '{name}' AND state <> ''"
+    );
+    server.sql(&count).parse().unwrap()
+}
+
+/// A server of its own, with cotter's tables.
+pub(crate) fn server() -> Mariadb {
+    let server = Mariadb::start();
+    server.migrate("");
+    server
+}

@@ -1,0 +1,120 @@
+//! Waiting: in order, woken at once, and not behind the dead.
+
+use super::setup::{backend, claim, client, eventually, queued, server, take};
+use cotter::backend::{Leave, Until};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::{Mariadb, Proxy};
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// How many sessions stand in a queue of the server.
+fn standing(server: &Mariadb) -> usize {
+    let count =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app' AND state = 'User lock'";
+    server.sql(count).parse().unwrap()
+}
+
+/// Those who take turns wake each other: no hand-over waits for a poll.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn no_hand_over_waits_for_a_poll() {
+    const EACH: u32 = 150;
+    const CLIENTS: u32 = 4;
+    let server = Mariadb::migrated();
+    let (mut tasks, start) = (Vec::new(), Instant::now());
+    for _ in 0..CLIENTS {
+        let mutex = client(&server.url(""), TTL).await.mutex("hand-over");
+        tasks.push(tokio::spawn(async move {
+            let mut worst = Duration::ZERO;
+            for _ in 0..EACH {
+                let start = Instant::now();
+                let guard = mutex.lock().await.unwrap();
+                worst = worst.max(start.elapsed());
+                guard.finish().await.unwrap();
+            }
+            worst
+        }));
+    }
+    let mut worst = Duration::ZERO;
+    for task in tasks {
+        worst = worst.max(task.await.unwrap());
+    }
+    let rate = f64::from(EACH * CLIENTS) / start.elapsed().as_secs_f64();
+    assert!(worst < Duration::from_millis(650), "somebody waited for {worst:?}, {rate:.0} hand-overs/s");
+}
+
+/// Whoever holds after a wait wakes the next with the release.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_release_wakes_the_next() {
+    let server = Mariadb::migrated();
+    let [one, other] = [client(&server.url(""), TTL).await, client(&server.url(""), TTL).await];
+    let mut guard = one.mutex("wake").lock().await.unwrap();
+    for round in 0..6 {
+        let mutex = [&other, &one][round % 2].mutex("wake");
+        let waiting = tokio::spawn(async move { mutex.lock().await.unwrap() });
+        eventually("it waits", || queued(&server, "wake") == 1).await;
+        // It stands in the server's queue behind the holder, and would ask by itself only later.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let start = Instant::now();
+        guard.finish().await.unwrap();
+        guard = waiting.await.unwrap();
+        let took = start.elapsed();
+        demand(took < Duration::from_millis(300), Kind::SlowHandOver, format!("round {round}: {took:?}"));
+    }
+    guard.finish().await.unwrap();
+}
+
+/// A wait that is dropped leaves the queue at once, in the row and in the server.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_dropped_wait_leaves_the_queue() {
+    let server = server();
+    let [one, other, third] = [
+        client(&server.url(""), TTL).await,
+        client(&server.url(""), TTL).await,
+        client(&server.url(""), TTL).await,
+    ];
+    let guard = one.mutex("a").lock().await.unwrap();
+    for millis in [0, 1, 3, 10, 30, 100, 300] {
+        // The first one has the bell, the second one waits for it.
+        let both = [&other, &third].map(|client| {
+            let mutex = client.mutex("a");
+            tokio::spawn(async move {
+                tokio::time::timeout(Duration::from_millis(millis), mutex.lock()).await.is_err()
+            })
+        });
+        for waiting in both {
+            assert!(waiting.await.unwrap(), "it was held");
+        }
+        eventually("nobody waits", || queued(&server, "a") == 0 && standing(&server) == 0).await;
+    }
+    guard.finish().await.unwrap();
+    other.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
+}
+
+/// A waiter that was killed keeps its place until it has been silent for too long, and then nobody waits for it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn dead_waiters_are_skipped() {
+    let server = Mariadb::migrated();
+    let proxy = Proxy::start(server.port());
+    let (one, dead) = (backend(&server.url("")).await, backend(&proxy.mysql_url("")).await);
+    let held = claim("dead", TTL);
+    take(&one, &held).await;
+    let waiting = tokio::spawn(async move { dead.acquire(&claim("dead", TTL), Until::Forever).await });
+    eventually("it waits", || queued(&server, "dead") == 1).await;
+    // Its process is cut off, together with its bell.
+    proxy.freeze(true);
+    let other = client(&server.url(""), TTL).await;
+    let living =
+        tokio::spawn(async move { other.mutex("dead").lock().await.unwrap().finish().await.unwrap() });
+    eventually("it waits behind the dead", || queued(&server, "dead") == 2).await;
+    one.release(&held, Leave::used(1)).await.unwrap();
+    let start = Instant::now();
+    tokio::time::timeout(Duration::from_secs(8), living).await.expect("the dead hold nobody up").unwrap();
+    assert!(start.elapsed() > Duration::from_millis(500), "those who may be alive are waited for");
+    waiting.abort();
+    proxy.freeze(false);
+}
