@@ -4,7 +4,7 @@
 //! written only if it differs from its default, and nothing that is written now ever changes.
 
 use crate::job::Policy;
-use crate::{Busy, Misfire, OnCrash, Trigger};
+use crate::{Busy, Concurrency, Misfire, OnCrash, Trigger};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Display, Write};
@@ -44,6 +44,11 @@ fn settings(policy: &Policy) -> String {
     ];
     let mut list: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
     list.extend(policy.max_retry_delay.map(|max| format!("max_retry_delay: {}", Length(max))));
+    if policy.concurrency == Concurrency::Replace {
+        list.push("concurrency: replace".to_owned());
+    }
+    list.extend(policy.lock.as_ref().map(|name| format!("lock: {name:?}")));
+    list.extend(policy.limit.as_ref().map(|(name, of)| format!("limit: {of} of {name:?}")));
     format!("Policy {{ {} }}", list.join(", "))
 }
 

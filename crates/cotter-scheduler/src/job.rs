@@ -1,7 +1,7 @@
 //! The definition of a job.
 
 use crate::run::{Action, Outcome, Run, action};
-use crate::{Busy, Error, Misfire, OnCrash, Result, Trigger, hash};
+use crate::{Busy, Concurrency, Error, Misfire, OnCrash, Result, Trigger, hash};
 use cotter::Lease;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -51,6 +51,11 @@ pub(crate) struct Policy {
     pub(crate) generation: u64,
     pub(crate) enabled: bool,
     pub(crate) lease: Option<Lease>,
+    pub(crate) concurrency: Concurrency,
+    pub(crate) lock: Option<Arc<str>>,
+    pub(crate) limit: Option<(Arc<str>, u32)>,
+    /// Only of this process, and not part of the definition.
+    pub(crate) priority: i32,
 }
 
 impl Default for Policy {
@@ -73,6 +78,10 @@ impl Default for Policy {
             generation: 1,
             enabled: true,
             lease: None,
+            concurrency: Concurrency::default(),
+            lock: None,
+            limit: None,
+            priority: 0,
         }
     }
 }
@@ -240,6 +249,39 @@ impl Job {
         self
     }
 
+    /// The policy for a slot that comes while the job runs. Default: [`Concurrency::Forbid`].
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.policy.concurrency = concurrency;
+        self
+    }
+
+    /// A lock that each run needs besides that of the job: jobs with the same one, of whatever group, and everybody else who
+    /// takes it, never run at the same time. A run waits for it with the lock of its job but without a worker, and is stopped when
+    /// it is lost. Default: none.
+    #[must_use]
+    pub fn lock(mut self, name: impl AsRef<str>) -> Self {
+        self.policy.lock = Some(name.as_ref().into());
+        self
+    }
+
+    /// A semaphore of which each run needs one permit besides the lock of the job: of all jobs with the same one, at most `of` run
+    /// at the same time, over all hosts. Those that disagree about `of` cannot run. A run waits for it as for [`lock`](Self::lock).
+    /// Default: none.
+    #[must_use]
+    pub fn limit(mut self, name: impl AsRef<str>, of: u32) -> Self {
+        self.policy.limit = Some((name.as_ref().into(), of));
+        self
+    }
+
+    /// Who gets a free worker of this process: the job with the highest priority among those that wait, and among equals the one
+    /// that has waited longest. Jobs with a low priority may wait for ever. Default: 0.
+    #[must_use]
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.policy.priority = priority;
+        self
+    }
+
     /// The generation of the definition; raise it when the definition changes. If replicas disagree about a job, the largest
     /// generation is in effect, then the replica that was started last. The others stand by for this job. Default: 1.
     #[must_use]
@@ -294,8 +336,11 @@ impl Job {
         self.policy.jitter.mul_f64(bits as f64 / u64::MAX as f64)
     }
 
-    /// Rejects an invalid job, before any I/O.
-    pub(crate) fn check(&self, group: &str) -> Result<()> {
+    /// Checks the job, as one of this group, without any I/O. A scheduler does so when it starts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for names that cannot be locked, and for settings that contradict each other.
+    pub fn check(&self, group: &str) -> Result<()> {
         let (name, policy) = (&self.name, &self.policy);
         if name.is_empty() {
             return Err(Error::job(name, "a job needs a name"));
@@ -313,6 +358,28 @@ impl Job {
         }
         if policy.max_retry_delay.is_some_and(|max| max < policy.retry_delay) {
             return Err(Error::job(name, "max_retry_delay is shorter than retry_delay"));
+        }
+        self.check_gates(group)
+    }
+
+    /// Rejects names that could not be locked, or that other jobs lock in another order.
+    fn check_gates(&self, group: &str) -> Result<()> {
+        let (name, policy) = (&self.name, &self.policy);
+        let limit = policy.limit.as_ref().map(|(limit, _)| limit);
+        for gate in policy.lock.iter().chain(limit) {
+            cotter::Name::new(gate).map_err(|e| Error::job(name, e))?;
+            if gate.strip_prefix(group).is_some_and(|rest| rest.starts_with('/')) {
+                let why = format!(
+                    "{gate:?} cannot be shared: names that begin with {group:?} and '/' are those of the jobs"
+                );
+                return Err(Error::job(name, why));
+            }
+        }
+        if policy.lock.is_some() && policy.lock.as_ref() == limit {
+            return Err(Error::job(name, "the lock and the limit have the same name; use two"));
+        }
+        if policy.limit.as_ref().is_some_and(|(_, of)| *of == 0) {
+            return Err(Error::job(name, "the limit is zero; set it to 1 or more"));
         }
         Ok(())
     }

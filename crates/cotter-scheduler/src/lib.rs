@@ -48,7 +48,7 @@ pub use job::Job;
 pub use jobs::{JobStatus, Jobs};
 pub use notes::Entry;
 pub use one_shot::{OneShot, Pending};
-pub use policy::{Busy, Ending, Misfire, OnCrash};
+pub use policy::{Busy, Concurrency, Ending, Misfire, OnCrash};
 pub use run::{Outcome, Run, Why};
 pub use scheduler::Scheduler;
 pub use trigger::Trigger;

@@ -36,6 +36,17 @@ pub enum Busy {
     Skip,
 }
 
+/// The policy for a slot that comes while the last run of the job is in progress, on any host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Concurrency {
+    /// The run goes on, and the slot waits or is skipped, as the trigger has it.
+    #[default]
+    Forbid,
+    /// The run is stopped, and one for the slot starts when it has ended. Without effect for a fixed delay, which has no slots
+    /// during a run.
+    Replace,
+}
+
 /// The outcome of a run.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +61,8 @@ pub enum Ending {
     TimedOut,
     /// It lost its lock.
     Lost,
+    /// It was stopped because the next slot had come: [`Concurrency::Replace`].
+    Replaced,
     /// The runner was stopped, and the grace period had passed.
     Stopped,
     /// Its process died, or lost its lock, before the end was recorded.
@@ -65,6 +78,7 @@ impl Ending {
             Self::Panicked(_) => "panicked",
             Self::TimedOut => "timed out",
             Self::Lost => "lost",
+            Self::Replaced => "replaced",
             Self::Stopped => "stopped",
             Self::Crashed => "crashed",
         }
@@ -91,6 +105,7 @@ impl Ending {
             Self::Panicked(reason),
             Self::TimedOut,
             Self::Lost,
+            Self::Replaced,
             Self::Stopped,
             Self::Crashed,
         ];

@@ -40,8 +40,10 @@ pub enum Why {
     MaxRun,
     /// The runner stops, and the grace period has passed.
     Shutdown,
-    /// The lock is lost, or will be in [`stop_within`](crate::Job::stop_within).
+    /// The lock, or what else the run needs, is lost, or will be in [`stop_within`](crate::Job::stop_within).
     Loss,
+    /// The next slot takes its place: [`Concurrency::Replace`](crate::Concurrency::Replace).
+    Replaced,
 }
 
 impl Run {

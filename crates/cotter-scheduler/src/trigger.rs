@@ -115,6 +115,11 @@ impl Trigger {
         matches!(self.0, Kind::Cron(..) | Kind::Once(_))
     }
 
+    /// Whether slots depend on the ends of runs.
+    pub(crate) fn depends_on_ends(&self) -> bool {
+        matches!(self.0, Kind::Delay(_))
+    }
+
     /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {

@@ -185,7 +185,9 @@ fn write(lines: &Receiver<Line>, console: &Console) {
 /// Whether a run has failed, or a job cannot run. This is reported with `--quiet` too.
 fn is_problem(kind: &EventKind) -> bool {
     match kind {
-        EventKind::Ended { outcome, .. } => !matches!(outcome, Ending::Ok | Ending::Stopped),
+        EventKind::Ended { outcome, .. } => {
+            !matches!(outcome, Ending::Ok | Ending::Stopped | Ending::Replaced)
+        }
         EventKind::Crashed { .. } | EventKind::Broken { .. } => true,
         _ => false,
     }

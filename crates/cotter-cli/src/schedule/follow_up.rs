@@ -113,10 +113,12 @@ impl FollowUps {
 }
 
 impl<'a> End<'a> {
-    /// The end of a run that is not repeated. A run that was stopped has neither succeeded nor failed.
+    /// The end of a run that is not repeated. A run that was stopped or replaced has neither succeeded nor failed.
     fn of(kind: &'a EventKind, code: Option<u8>) -> Option<Self> {
         match kind {
-            EventKind::Ended { slot, attempt, outcome, last: true, .. } if *outcome != Ending::Stopped => {
+            EventKind::Ended { slot, attempt, outcome, last: true, .. }
+                if !matches!(outcome, Ending::Stopped | Ending::Replaced) =>
+            {
                 Some(Self { slot: *slot, attempt: Some(*attempt), outcome, code })
             }
             EventKind::Crashed { slot, again: false, .. } => {

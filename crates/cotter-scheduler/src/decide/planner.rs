@@ -5,7 +5,7 @@ use crate::UnixTime;
 use crate::definition::Definition;
 use crate::job::Policy;
 use crate::notes::{JobControl, State};
-use crate::{Ending, Misfire};
+use crate::{Concurrency, Ending, Misfire};
 use std::time::Duration;
 
 /// The smallest step of time.
@@ -21,7 +21,7 @@ pub(super) struct Planner<'a> {
     /// The end of the last pause; 1970 if there was none.
     pub(super) resumed: UnixTime,
     pub(super) followed: Followed,
-    /// Start and end of the last run, unless it crashed.
+    /// Start and end of the last run, unless it crashed, or slots replace runs.
     pub(super) last_run: Option<(UnixTime, UnixTime)>,
 }
 
@@ -50,7 +50,8 @@ impl<'a> Planner<'a> {
         let begin = state.anchor + definition.policy.initial_delay;
         let resumed = control.resumed_at.map_or(UnixTime::EPOCH, |at| at.min(now));
         let crashed = Some(Ending::Crashed.word());
-        let over = state.run.as_ref().filter(|run| run.outcome.as_deref() != crashed);
+        let forbids = definition.policy.concurrency == Concurrency::Forbid;
+        let over = state.run.as_ref().filter(|run| forbids && run.outcome.as_deref() != crashed);
         let last_run = over.and_then(|run| Some((run.started - shift, run.ended? - shift)));
         Self {
             policy: &definition.policy,

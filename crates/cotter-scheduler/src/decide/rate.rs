@@ -2,7 +2,7 @@
 
 use super::Followed;
 use super::planner::{Plan, Planner, TICK};
-use crate::UnixTime;
+use crate::{Concurrency, UnixTime};
 use std::time::Duration;
 
 /// The slots `anchor + k * period`.
@@ -39,7 +39,8 @@ impl Planner<'_> {
         if first >= end {
             return Plan { next: Some(grid.slot(first)), ..Plan::default() };
         }
-        if self.followed == Followed::Held || self.wants_all() {
+        let follows = self.followed == Followed::Held && self.policy.concurrency == Concurrency::Forbid;
+        if follows || self.wants_all() {
             return self.backlog(&grid, first, end);
         }
         // The newest slot, and those that passed while this process waited for a worker to run it.

@@ -4,20 +4,20 @@
 //! the lock ── decide ── nothing due ─────────────────────────► done
 //!    ▲          │ due
 //!    │          ├── a worker is free ──► run, decide again, …
-//!    │          └── none: release the lock, wait for a worker (first come, first served),
+//!    │          └── none: release the lock, wait for a worker (by priority),
 //!    └─ busy ───────────── then try the lock once with the worker
 //! ```
 
 use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, HoldResult};
 use super::snapshot::{JobSnapshot, Observation};
+use super::workers::Worker;
 use crate::decide::{Followed, after_now, decide};
 use crate::notes::State;
 use crate::{Busy, Error, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// A wait for a lock is repeated after this, so that an outage of the store is noticed.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(15);
@@ -57,7 +57,7 @@ pub(super) async fn attempt(
         mutex = mutex.lease(lease);
     }
     let latest = context.clock.now() + snapshot.job.policy.misfire_window;
-    let mut worker: Option<OwnedSemaphorePermit> = None;
+    let mut worker: Option<Worker> = None;
     let mut waiting = None;
     loop {
         let guard = match worker {
@@ -77,7 +77,7 @@ pub(super) async fn attempt(
             HoldResult::Observation(seen) => return Ok(seen),
             HoldResult::NoWorker(since) => {
                 waiting.get_or_insert(since);
-                worker = Some(next_worker(context).await?);
+                worker = Some(next_worker(context, snapshot).await?);
             }
         }
     }
@@ -104,11 +104,11 @@ async fn wait(
     Ok(guard)
 }
 
-/// Waits for a worker, in order of arrival.
-pub(super) async fn next_worker(context: &Context) -> Result<OwnedSemaphorePermit, Halt> {
+/// Waits for a worker.
+pub(super) async fn next_worker(context: &Context, snapshot: &JobSnapshot) -> Result<Worker, Halt> {
     tokio::select! {
         () = context.stopping(Stop::Starts) => Err(Halt::Stopped),
-        worker = context.workers.clone().acquire_owned() => Ok(worker.expect("never closed")),
+        worker = context.workers.take(snapshot.job.policy.priority) => Ok(worker),
     }
 }
 

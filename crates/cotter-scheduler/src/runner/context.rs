@@ -1,5 +1,6 @@
 //! State shared by all tasks of a runner, and requests to a store that may be down.
 
+use super::workers::Workers;
 use super::{Settings, StoreClock};
 use crate::notes::Control;
 use crate::{Error, EventKind, UnixTime};
@@ -15,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) clock: Arc<StoreClock>,
-    pub(super) workers: Arc<Semaphore>,
+    pub(super) workers: Workers,
     /// Limits concurrent reads of notes without a lock.
     pub(super) reads: Semaphore,
     pub(super) stop: watch::Sender<Stop>,
@@ -60,7 +61,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 impl Context {
     pub(super) fn new(settings: Settings, clock: Arc<StoreClock>) -> Self {
         Self {
-            workers: Arc::new(Semaphore::new(settings.workers)),
+            workers: Workers::new(settings.workers),
             reads: Semaphore::new(32),
             settings,
             clock,

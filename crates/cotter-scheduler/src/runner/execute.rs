@@ -1,9 +1,10 @@
 //! The task of one run, and the reasons to stop it.
 
 use super::context::{Context, Stop};
+use super::gates::Gates;
 use crate::job::Policy;
 use crate::run::Working;
-use crate::{Ending, Why};
+use crate::{Ending, UnixTime, Why};
 use cotter::Guard;
 use std::any::Any;
 use std::sync::Arc;
@@ -35,17 +36,44 @@ impl Task {
     }
 }
 
+/// What ends a run before it is done.
+pub(super) struct Limits<'a> {
+    pub(super) guard: &'a Arc<Guard>,
+    pub(super) gates: &'a Gates,
+    /// The next slot, if it takes the place of this run.
+    pub(super) replaced_at: Option<UnixTime>,
+}
+
+impl Limits<'_> {
+    fn is_valid(&self) -> bool {
+        self.guard.is_valid() && self.gates.is_valid()
+    }
+
+    async fn lost(&self) {
+        tokio::select! {
+            _ = self.guard.lost() => {}
+            () = self.gates.lost() => {}
+        }
+    }
+
+    async fn replaced(&self, context: &Context) {
+        match self.replaced_at {
+            Some(at) => context.clock.sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Waits for the end of a run, and stops it if necessary.
 pub(super) async fn execute(
     context: &Context,
     policy: &Policy,
-    guard: &Arc<Guard>,
+    limits: &Limits<'_>,
     mut task: Task,
     cancel: &watch::Sender<Option<Why>>,
 ) -> Ending {
-    let margin = margin(guard, policy.stop_within);
-    let warning = guard.expiring(margin);
-    let lost = guard.lost();
+    let margin = margin(limits.guard, policy.stop_within);
+    let warning = limits.guard.expiring(margin);
     let too_long = async {
         match policy.max_run {
             Some(longest) => context.clock.sleep(longest).await,
@@ -57,18 +85,20 @@ pub(super) async fn execute(
         // First, so that a command that was killed in a shutdown has not failed.
         () = context.stopping(Stop::Runs) => Why::Shutdown,
         ending = task.ending() => return ending.unwrap_or(Ending::Stopped),
-        _ = lost => Why::Loss,
+        () = limits.lost() => Why::Loss,
         _ = warning, if !margin.is_zero() => Why::Loss,
         () = too_long => Why::MaxRun,
+        () = limits.replaced(context) => Why::Replaced,
     };
     let _ = cancel.send(Some(why));
-    let own = stop_task(context, policy, guard, &mut task).await;
+    let own = stop_task(context, policy, limits, &mut task).await;
     match (why, own) {
         (Why::MaxRun, _) => Ending::TimedOut,
         // It was done in time. Any other end is a consequence of the request to stop.
-        (Why::Shutdown | Why::Loss, Some(Ending::Ok)) if guard.is_valid() => Ending::Ok,
+        (Why::Shutdown | Why::Loss | Why::Replaced, Some(Ending::Ok)) if limits.is_valid() => Ending::Ok,
         (Why::Shutdown, _) => Ending::Stopped,
         (Why::Loss, _) => Ending::Lost,
+        (Why::Replaced, _) => Ending::Replaced,
     }
 }
 
@@ -81,14 +111,14 @@ fn margin(guard: &Guard, wanted: Duration) -> Duration {
 async fn stop_task(
     context: &Context,
     policy: &Policy,
-    guard: &Arc<Guard>,
+    limits: &Limits<'_>,
     task: &mut Task,
 ) -> Option<Ending> {
-    if guard.is_valid() && !policy.stop_within.is_zero() {
+    if limits.is_valid() && !policy.stop_within.is_zero() {
         tokio::select! {
             biased;
             own = task.ending() => return own,
-            _ = guard.lost() => {}
+            () = limits.lost() => {}
             () = context.clock.sleep(policy.stop_within) => {}
         }
     }
@@ -97,7 +127,7 @@ async fn stop_task(
     tokio::select! {
         biased;
         own = task.ending() => own,
-        _ = guard.lost() => None,
+        () = limits.lost() => None,
     }
 }
 

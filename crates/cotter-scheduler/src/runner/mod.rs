@@ -6,6 +6,10 @@
 //! | `agenda` | all jobs, ordered by their next check |
 //! | `attempt` | one attempt at a job: its lock, a worker |
 //! | `hold` | the work under one hold of the lock |
+//! | `room` | a worker and what else a run needs |
+//! | `slot` | the runs of one slot |
+//! | `gates` | what a run needs besides the lock of its job: a shared lock, a limit |
+//! | `workers` | the pool of workers, by priority |
 //! | `one_shots` | one-shot runs: taken, removed |
 //! | `execute` | the task of one run, and the reasons to stop it |
 //! | `control` | the requests of operators |
@@ -21,9 +25,13 @@ mod context;
 mod control;
 mod dispatcher;
 mod execute;
+mod gates;
 mod hold;
 mod one_shots;
+mod room;
+mod slot;
 mod snapshot;
+mod workers;
 
 pub(crate) use clock::StoreClock;
 

@@ -3,7 +3,7 @@
 use super::section::{Mistakes, Section};
 use super::value;
 use crate::command::{Grace, Launch};
-use cotter_scheduler::{Busy, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
+use cotter_scheduler::{Busy, Concurrency, Job, Misfire, OnCrash, Outcome, Run, Trigger, Zone};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +29,10 @@ pub(super) const SHARED: &[&str] = &[
     "jitter",
     "enabled",
     "busy",
+    "concurrency",
+    "lock",
+    "limit",
+    "priority",
     "at_least",
     "generation",
     "on_success",
@@ -82,6 +86,10 @@ pub(super) struct Settings {
     busy: Option<Busy>,
     at_least: Option<Duration>,
     generation: Option<u64>,
+    concurrency: Option<Concurrency>,
+    lock: Option<String>,
+    limit: Option<(String, u32)>,
+    priority: Option<i32>,
 }
 
 impl Spec {
@@ -185,6 +193,7 @@ impl Settings {
     fn read(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Self {
         let misfires = [("skip", Misfire::Skip), ("once", Misfire::Once), ("all", Misfire::All)];
         let crashes = [("skip", OnCrash::Skip), ("rerun", OnCrash::Rerun)];
+        let concurrency = [("forbid", Concurrency::Forbid), ("replace", Concurrency::Replace)];
         Self {
             ttl: section.get("ttl", mistakes, value::positive).unwrap_or(TTL),
             initial_delay: section.get("initial_delay", mistakes, value::duration),
@@ -201,6 +210,10 @@ impl Settings {
             busy: section.get("busy", mistakes, value::word(&[("wait", Busy::Wait), ("skip", Busy::Skip)])),
             at_least: section.get("at_least", mistakes, value::duration),
             generation: section.get("generation", mistakes, value::number),
+            concurrency: section.get("concurrency", mistakes, value::word(&concurrency)),
+            lock: section.get("lock", mistakes, value::lock_name),
+            limit: section.get("limit", mistakes, value::limit),
+            priority: section.get("priority", mistakes, value::signed),
         }
     }
 
@@ -230,6 +243,10 @@ impl Settings {
         job = job.misfire(self.misfire.unwrap_or_default()).on_crash(self.on_crash.unwrap_or_default());
         job = job.busy(self.busy.unwrap_or_default()).retries(self.retries.unwrap_or(0));
         job = self.max_backlog.into_iter().fold(job, Job::max_backlog);
+        job = self.concurrency.into_iter().fold(job, Job::concurrency);
+        job = self.lock.iter().fold(job, Job::lock);
+        job = self.limit.iter().fold(job, |job, (name, of)| job.limit(name, *of));
+        job = self.priority.into_iter().fold(job, Job::priority);
         self.generation.into_iter().fold(job, Job::generation)
     }
 }

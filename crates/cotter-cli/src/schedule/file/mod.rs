@@ -179,20 +179,15 @@ fn jobs(
     found
 }
 
-/// Checks the names of the locks.
+/// Checks the name of the group, and what the scheduler would refuse.
 fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_>) {
     if let Err(error) = cotter::Name::new(group) {
         mistakes.add(at, format!("`group`: {error}"));
         return;
     }
-    for job in jobs {
-        if job.name.contains('/') {
-            let why = "the name contains '/', which separates it from the group in the name of the lock; use '-' or '.'";
-            mistakes.add(job.at, format!("job {:?}: {why}", job.name));
-            continue;
-        }
-        if let Err(error) = cotter::Name::new(format!("{group}/{}", job.name)) {
-            mistakes.add(job.at, format!("job {:?}: {error}", job.name));
+    for spec in jobs {
+        if let Err(error) = spec.job(|_| async {}).check(group) {
+            mistakes.add(spec.at, error.to_string());
         }
     }
 }

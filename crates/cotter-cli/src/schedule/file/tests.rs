@@ -82,6 +82,16 @@ fn values_say_what_to_write() {
         ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
         ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be set"),
         ("once_at = \"2031-05-02\"", "5: job \"a\": only one of `cron`, `fixed_rate`"),
+        (
+            "concurrency = \"allow\"",
+            "5: job \"a\": `concurrency`: \"allow\" is not one of \"forbid\", \"replace\"",
+        ),
+        ("lock = \"a\\nb\"", "5: job \"a\": `lock`: "),
+        ("lock = \"g/b\"", "2: job \"a\": \"g/b\" cannot be shared"),
+        ("limit = 3", "5: job \"a\": `limit`: found a number, write { name = \"reports\", of = 3 }"),
+        ("limit = { name = \"x\" }", "5: job \"a\": `limit`: it needs `name` and `of`, and nothing else"),
+        ("limit = { name = \"x\", of = 0 }", "5: job \"a\": `limit`: `of`: it is zero"),
+        ("priority = \"high\"", "5: job \"a\": `priority`: found a string, write a number"),
         ("timezone = \"Asia/Shangai\"", "5: job \"a\": `timezone`: "),
     ] {
         let found = one(&job(line));

@@ -67,6 +67,34 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     }
 }
 
+/// A number that may be negative.
+pub(super) fn signed(value: &DeValue<'_>) -> Result<i32, String> {
+    let DeValue::Integer(number) = value else {
+        return Err(format!("found {}, write a number", kind(value)));
+    };
+    let text = number.as_str();
+    i32::from_str_radix(text, number.radix())
+        .map_err(|_| format!("{text} is not a number from {} to {}", i32::MIN, i32::MAX))
+}
+
+/// The name of a lock.
+pub(super) fn lock_name(value: &DeValue<'_>) -> Result<String, String> {
+    let name = text(value)?;
+    cotter::Name::new(&name).map_err(|e| e.to_string())?;
+    Ok(name)
+}
+
+/// How many of all jobs with the same name run at a time.
+pub(super) fn limit(value: &DeValue<'_>) -> Result<(String, u32), String> {
+    let how = "write { name = \"reports\", of = 3 }";
+    let DeValue::Table(table) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    let (Some(name), Some(of), 2) = (table.get("name"), table.get("of"), table.len()) else {
+        return Err(format!("it needs `name` and `of`, and nothing else: {how}"));
+    };
+    let name = lock_name(name.get_ref()).map_err(|why| format!("`name`: {why}"))?;
+    Ok((name, some(of.get_ref()).map_err(|why| format!("`of`: {why}"))?))
+}
+
 pub(super) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     match value {
         DeValue::Boolean(yes) => Ok(*yes),

@@ -3,6 +3,7 @@
 mod file;
 mod follow_up;
 mod leased;
+mod limits;
 mod metrics;
 mod one_shots;
 mod operators;

@@ -3,6 +3,7 @@
 mod clocks;
 mod definitions;
 mod ends;
+mod limits;
 mod notes;
 mod one_shots;
 mod operators;

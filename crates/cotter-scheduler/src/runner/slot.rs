@@ -1,0 +1,160 @@
+//! The runs of one slot: written down, started, ended, repeated.
+
+use super::context::{Halt, Stop};
+use super::execute::{Limits, Task, execute};
+use super::gates::Gates;
+use super::hold::Hold;
+use super::workers::Worker;
+use crate::decide::{Decision, DueRun, after_now};
+use crate::notes::State;
+use crate::notes::history::Output;
+use crate::run::Report;
+use crate::{Concurrency, Ending, EventKind, Job, OnCrash, Run, UnixTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+impl Hold<'_> {
+    /// Runs one slot, with retries.
+    pub(super) async fn run(
+        &mut self,
+        decision: Decision,
+        mut slot: DueRun,
+        now: UnixTime,
+        mut worker: Worker,
+        mut gates: Gates,
+    ) -> Result<(), Halt> {
+        let mut state = decision.state.clone();
+        let (mut now, mut unreported) = (now, Some(decision));
+        loop {
+            self.make_room(&mut state).await?;
+            let token = state.begin(&slot, now, self.guard.token().get(), &self.context.settings.host);
+            self.write(&state, Stop::Starts).await?;
+            if let Some(decision) = unreported.take() {
+                self.emit(&decision);
+            }
+            self.started = Some(now);
+            let (ending, report) = self.run_once(&slot, token, now, &gates).await;
+            let took = self.context.clock.now().since(now);
+            drop(worker);
+            gates.leave().await;
+            let written = self.finish(&mut state, &slot, &ending, report).await;
+            // Only writing the note shows whether the lock was held to the end.
+            let lost = matches!(&written, Err(Halt::Failed(error)) if error.is_loss());
+            let outcome = if lost { Ending::Lost } else { ending };
+            let last = matches!(written, Ok(None)) && !self.is_rerun(&slot, &outcome);
+            let (at, attempt) = (slot.at, slot.attempt);
+            let ended = EventKind::Ended { slot: at, attempt, token, outcome, took, last };
+            self.context.emit(self.snapshot.name(), ended);
+            let Some(retry_at) = written? else { return self.drop_leftover().await };
+            (worker, gates) = self.pause(&slot, retry_at).await?;
+            slot = DueRun { attempt: slot.attempt + 1, ..slot };
+            now = self.context.measure().await?;
+        }
+    }
+
+    /// Moves earlier runs from the note to the history, if there are enough of them.
+    async fn make_room(&self, state: &mut State) -> Result<(), Halt> {
+        let Some(segment) = state.make_room(self.context.settings.history) else { return Ok(()) };
+        self.context.ask(Stop::Starts, || self.guard.put_note_at(&segment.key, segment.bytes.clone())).await
+    }
+
+    async fn run_once(&self, slot: &DueRun, token: u64, now: UnixTime, gates: &Gates) -> (Ending, Report) {
+        let replaced_at = self.replaced_at(now);
+        let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
+        let shift = if slot.asked { Duration::ZERO } else { snapshot.definition.shift };
+        let late = now.since(slot.at + shift);
+        let one_shot = slot.one_shot.as_ref().map(|one_shot| one_shot.id.as_str().into());
+        let (slot, attempt, arguments) = (slot.at, slot.attempt, Arc::new(slot.arguments.clone()));
+        context.emit(snapshot.name(), EventKind::Started { slot, attempt, token, late });
+        let (cancel, cancelled) = watch::channel(None);
+        let client = context.settings.client.clone();
+        let report = Arc::<Mutex<Report>>::default();
+        let task = Task::start((snapshot.job.action)(Run {
+            slot,
+            attempt,
+            token,
+            arguments,
+            one_shot,
+            guard: guard.clone(),
+            client,
+            cancel: cancelled,
+            report: report.clone(),
+        }));
+        let limits = Limits { guard: &guard, gates, replaced_at };
+        let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel).await;
+        let report = std::mem::take(&mut *report.lock().unwrap_or_else(PoisonError::into_inner));
+        (ending, report)
+    }
+
+    /// When the next slot takes the place of a run that starts now.
+    fn replaced_at(&self, now: UnixTime) -> Option<UnixTime> {
+        let replaces = self.snapshot.job.policy.concurrency == Concurrency::Replace;
+        let is_delay = self.snapshot.definition.trigger.depends_on_ends();
+        if !replaces || is_delay {
+            None
+        } else {
+            after_now(&self.snapshot.definition, self.note.as_ref(), now)
+        }
+    }
+
+    /// Records the end of a run, and when it is repeated. Without the lock nothing is written, and the slot counts as crashed.
+    async fn finish(
+        &mut self,
+        state: &mut State,
+        slot: &DueRun,
+        ending: &Ending,
+        report: Report,
+    ) -> Result<Option<UnixTime>, Halt> {
+        if let Err(lost) = self.guard.check() {
+            return Err(Halt::Failed(cotter::Error::from(lost).into()));
+        }
+        let now = self.context.clock.now();
+        let retried = slot.attempt - 1 - slot.crashes;
+        let again = ending.may_be_retried() && retried < self.snapshot.job.policy.retries;
+        let retry_at = again.then(|| now + self.snapshot.job.policy.retry_pause(retried));
+        state.end(now, ending);
+        if let Some(run) = &mut state.run {
+            (run.code, run.retry_at) = (report.code, retry_at);
+        }
+        if *ending != Ending::Ok && !report.output.is_empty() {
+            self.keep_output(state, report.output).await?;
+        }
+        self.write(state, Stop::Runs).await?;
+        Ok(retry_at)
+    }
+
+    /// Whether the run is repeated because it has lost its lock.
+    fn is_rerun(&self, slot: &DueRun, outcome: &Ending) -> bool {
+        let may_crash_again = slot.crashes + 1 < Job::MAX_CRASHES;
+        *outcome == Ending::Lost && self.snapshot.job.policy.on_crash == OnCrash::Rerun && may_crash_again
+    }
+
+    async fn keep_output(&self, state: &mut State, text: String) -> Result<(), Halt> {
+        let token = state.run.as_ref().map_or(0, |run| run.token);
+        let (key, bytes) = (Output::key(state.next_output()), Output { token, text }.bytes());
+        self.context.ask(Stop::Runs, || self.guard.put_note_at(&key, bytes.clone())).await
+    }
+
+    /// Waits before a retry, with the lock but without a worker and what else a run needs. If this process does not live that long, or stops, another one
+    /// finds in the note what is due.
+    async fn pause(&mut self, slot: &DueRun, until: UnixTime) -> Result<(Worker, Gates), Halt> {
+        let retried = slot.attempt - 1 - slot.crashes;
+        let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_pause(retried));
+        self.context.emit(self.snapshot.name(), EventKind::Retrying { slot: slot.at, attempt, after });
+        tokio::select! {
+            () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),
+            lost = self.guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
+            () = self.context.clock.sleep_until(until) => {}
+        }
+        let worker = self.wait_for_worker().await?;
+        if let Some(room) = self.enter(worker).await? {
+            return Ok(room);
+        }
+        match Gates::enter(self.context, self.snapshot, &self.guard).await? {
+            Some(gates) => Ok((self.wait_for_worker().await?, gates)),
+            // The note says that the attempt is due.
+            None => Err(Halt::Stopped),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The pool of workers: a free one goes to whoever waits with the highest priority, and among equals to who came first.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// The pool.
+#[derive(Debug, Clone)]
+pub(super) struct Workers(Arc<Mutex<Pool>>);
+
+#[derive(Debug)]
+struct Pool {
+    /// Nobody waits while there are some.
+    free: usize,
+    /// How many have waited so far.
+    arrivals: u64,
+    waiting: BTreeMap<(Reverse<i32>, u64), oneshot::Sender<Worker>>,
+}
+
+/// A worker. When it is dropped the next one in line gets it.
+#[derive(Debug)]
+pub(super) struct Worker(Option<Workers>);
+
+impl Workers {
+    pub(super) fn new(count: usize) -> Self {
+        Self(Arc::new(Mutex::new(Pool { free: count, arrivals: 0, waiting: BTreeMap::new() })))
+    }
+
+    /// A worker, if one is free.
+    pub(super) fn try_take(&self) -> Option<Worker> {
+        self.pool().try_take().then(|| Worker(Some(self.clone())))
+    }
+
+    /// Waits for a worker. Cancel safe: whoever no longer waits is passed over.
+    pub(super) async fn take(&self, priority: i32) -> Worker {
+        let turn = {
+            let mut pool = self.pool();
+            if pool.try_take() {
+                return Worker(Some(self.clone()));
+            }
+            let (turn, comes) = oneshot::channel();
+            pool.arrivals += 1;
+            let place = (Reverse(priority), pool.arrivals);
+            pool.waiting.insert(place, turn);
+            comes
+        };
+        turn.await.expect("the pool exists while somebody waits")
+    }
+
+    /// Passes a worker on.
+    fn give(&self) {
+        loop {
+            let next = {
+                let mut pool = self.pool();
+                let Some((_, next)) = pool.waiting.pop_first() else {
+                    pool.free += 1;
+                    return;
+                };
+                next
+            };
+            match next.send(Worker(Some(self.clone()))) {
+                Ok(()) => return,
+                // It no longer waits.
+                Err(mut worker) => worker.0 = None,
+            }
+        }
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pool {
+    fn try_take(&mut self) -> bool {
+        let is_free = self.free > 0;
+        self.free -= usize::from(is_free);
+        is_free
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(workers) = self.0.take() {
+            workers.give();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Poll, Waker};
+
+    fn poll<F: Future>(future: &mut Pin<&mut F>) -> Poll<F::Output> {
+        future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn priority_then_arrival_and_whoever_has_gone_is_passed_over() {
+        let workers = Workers::new(1);
+        let first = workers.try_take().unwrap();
+        assert!(workers.try_take().is_none());
+        let (mut low, mut high) = (pin!(workers.take(0)), pin!(workers.take(5)));
+        let mut later = pin!(workers.take(5));
+        let mut gone = Box::pin(workers.take(9));
+        assert!(poll(&mut low).is_pending() && poll(&mut high).is_pending() && poll(&mut later).is_pending());
+        assert!(poll(&mut gone.as_mut()).is_pending());
+        drop(gone);
+        drop(first);
+        let Poll::Ready(worker) = poll(&mut high) else { panic!("the highest that waits") };
+        assert!(poll(&mut low).is_pending() && poll(&mut later).is_pending());
+        drop(worker);
+        // It has got the worker, and goes before it looks.
+        assert!(workers.try_take().is_none());
+        let Poll::Ready(worker) = poll(&mut later) else { panic!("in order of arrival") };
+        drop(worker);
+        let Poll::Ready(worker) = poll(&mut low) else { panic!("it is the last") };
+        drop(worker);
+        let mut one = Box::pin(workers.take(0));
+        let held = match poll(&mut one.as_mut()) {
+            Poll::Ready(worker) => worker,
+            Poll::Pending => panic!("it is free"),
+        };
+        let mut two = Box::pin(workers.take(0));
+        assert!(poll(&mut two.as_mut()).is_pending());
+        drop(held);
+        drop(two);
+        assert!(workers.try_take().is_some(), "what was given to someone who has gone is free");
+    }
+}
