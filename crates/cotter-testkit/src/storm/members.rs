@@ -1,7 +1,7 @@
 //! A cluster of three whose members are stopped and killed, one at a time, so that a majority is left.
 
 use crate::processes::{Outcome, Trouble};
-use crate::servers::Etcd;
+use crate::servers::{Etcd, ZooKeeper};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::io;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// The plan, and how much of it came true.
 #[derive(Debug)]
-pub struct Members {
-    cluster: Etcd,
+pub struct Members<C> {
+    cluster: C,
     rng: StdRng,
     next: Instant,
     /// The member that stands still, and until when.
@@ -27,13 +27,51 @@ const STOPPED_FOR: Range<u64> = 300..4_000;
 const LEADER: f64 = 0.6;
 const KILLS: f64 = 0.25;
 
-impl Members {
-    /// Begins.
-    ///
-    /// # Panics
-    /// When the cluster does not start.
-    pub fn begin(seed: u64) -> Self {
-        let (cluster, mut rng) = (Etcd::start(3), StdRng::seed_from_u64(seed));
+/// A cluster of three.
+pub trait Cluster {
+    /// Its URL, with these options.
+    fn url(&self, options: &str) -> String;
+    /// The number of the member that leads.
+    fn leader(&self) -> usize;
+    /// Stops a member as it is.
+    fn stop(&self, member: usize);
+    /// Lets it go on.
+    fn go_on(&self, member: usize);
+    /// Kills a member, and starts it again.
+    fn crash(&mut self, member: usize);
+}
+
+/// Both have methods of these names.
+macro_rules! cluster {
+    ($server:ty) => {
+        impl Cluster for $server {
+            fn url(&self, options: &str) -> String {
+                <$server>::url(self, options)
+            }
+            fn leader(&self) -> usize {
+                <$server>::leader(self)
+            }
+            fn stop(&self, member: usize) {
+                <$server>::stop(self, member);
+            }
+            fn go_on(&self, member: usize) {
+                <$server>::go_on(self, member);
+            }
+            fn crash(&mut self, member: usize) {
+                self.kill(member);
+                self.restart(member);
+            }
+        }
+    };
+}
+
+cluster!(Etcd);
+cluster!(ZooKeeper);
+
+impl<C: Cluster> Members<C> {
+    /// Begins with a cluster of three.
+    pub fn begin(cluster: C, seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
         let next = Instant::now() + millis(EVERY, &mut rng);
         Self { cluster, rng, next, stopped: None, planned: 0, confirmed: 0 }
     }
@@ -51,7 +89,7 @@ impl Members {
     }
 }
 
-impl Trouble for Members {
+impl<C: Cluster> Trouble for Members<C> {
     fn step(&mut self) -> io::Result<()> {
         let now = Instant::now();
         if self.stopped.is_some_and(|(_, until)| now >= until) {
@@ -67,8 +105,7 @@ impl Trouble for Members {
         };
         self.planned += 1;
         if self.rng.random_bool(KILLS) {
-            self.cluster.kill(member);
-            self.cluster.restart(member);
+            self.cluster.crash(member);
             self.confirmed += 1;
             self.next = Instant::now() + millis(EVERY, &mut self.rng);
         } else {

@@ -5,7 +5,7 @@
 //! | `snapshot` | who holds and who waits, at one instant of the server |
 //! | `watcher` | one snapshot after the other, and whether what happened in between was in order |
 //! | `queue` | the rules of order, for two snapshots of one name |
-//! | `members` | the members of an etcd cluster, stopped and killed |
+//! | `members` | the members of a cluster of etcd or ZooKeeper, stopped and killed |
 //! | `sessions` | a database whose sessions are ended, and which crashes |
 //! | `outages` | what is done to the server itself, and whether it was |
 
@@ -16,7 +16,7 @@ mod sessions;
 mod snapshot;
 mod watcher;
 
-pub use members::Members;
+pub use members::{Cluster, Members};
 pub use sessions::Sessions;
 
 use crate::processes::{Outcome, Trouble};

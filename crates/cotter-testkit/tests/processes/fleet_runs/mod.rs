@@ -6,6 +6,7 @@ mod storm_on_etcd;
 mod storm_on_mysql;
 mod storm_on_postgres;
 mod storm_on_postgres_sessions;
+mod storm_on_zookeeper;
 
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run};

@@ -3,6 +3,7 @@
 use super::six_with_leases_of_two_seconds;
 use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Etcd;
 use cotter_testkit::storm::Members;
 use cotter_testkit::{Usage, sized};
 
@@ -12,7 +13,7 @@ use cotter_testkit::{Usage, sized};
 #[test]
 #[ignore = "needs etcd"]
 fn members_and_processes_in_trouble() {
-    let mut members = Members::begin(1);
+    let mut members = Members::begin(Etcd::start(3), 1);
     let (_place, mut run) = on(&members.url("timeout=700ms&connect_timeout=700ms"));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();

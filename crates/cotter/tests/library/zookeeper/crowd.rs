@@ -1,8 +1,9 @@
 //! Many who wait.
 
-use super::places;
+use super::{places, shared};
 use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
 use std::time::Duration;
 
@@ -14,6 +15,30 @@ fn received(server: &ZooKeeper) -> usize {
     let told = server.tell(0, "srvr").unwrap();
     let line = told.lines().find_map(|line| line.strip_prefix("Received: ")).expect("it counts them");
     line.trim().parse().unwrap()
+}
+
+/// One that gives up wakes the one behind it, which is not the first by that.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn who_is_woken_looks_again() {
+    let server = shared();
+    let (one, other) = (backend(&server.url("session=20s")).await, backend(&server.url("session=20s")).await);
+    let claims: Vec<_> = (0..3).map(|_| claim("woken", TTL)).collect();
+    take(&one, &claims[0]).await;
+    let mut waiting = Vec::new();
+    for (n, next) in claims.iter().enumerate().skip(1) {
+        let (other, next) = (other.clone(), next.clone());
+        waiting.push(tokio::spawn(async move { other.acquire(&next, Until::Forever).await }));
+        eventually("it is in the queue", || places(&server, "woken").len() == n + 1).await;
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    waiting[0].abort();
+    other.release(&claims[1], Leave::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
+    one.release(&claims[0], Leave::used(1)).await.unwrap();
+    let last = tokio::time::timeout(Duration::from_secs(5), waiting.remove(1)).await;
+    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
 }
 
 /// One release wakes one of them: the requests that follow it do not grow with their number.

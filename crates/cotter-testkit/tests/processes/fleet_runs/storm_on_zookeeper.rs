@@ -1,0 +1,29 @@
+//! `zookeeper:` between processes, with three members that are stopped and killed.
+
+use super::six_with_leases_of_two_seconds;
+use crate::setup::{on, show};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::ZooKeeper;
+use cotter_testkit::storm::Members;
+use cotter_testkit::{Usage, sized};
+
+/// Six processes with sessions of 2 s, on mutexes, a name with readers, and a semaphore; one of them is stopped every second,
+/// for up to twice its session, now and then one is killed. One member after the other is stopped, for up to twice a session, or
+/// killed: in most cases the leader.
+#[test]
+#[ignore = "needs zookeeper"]
+fn members_and_processes_in_trouble() {
+    let mut members = Members::begin(ZooKeeper::start(3), 1);
+    let (_place, mut run) = on(&members.url("session=2s&connect_timeout=700ms"));
+    six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
+    run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
+    let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });
+    run.orders.usages = vec![Usage::Mutex, Usage::Mutex, Usage::Mutex, Usage::Mutex, readers, permits];
+    run.orders.tasks = 6;
+    run.acquisitions = sized(2_200, 60_000);
+    let report = run.go_under(&mut members).expect("the run can be made");
+    show("zookeeper, members and processes in trouble", &report);
+    demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");
+    demand(report.confirmed >= sized(20, 300), Kind::Void, "too little went wrong");
+    report.demand_clean_but_for(|error| error.contains("unavailable: "));
+}
