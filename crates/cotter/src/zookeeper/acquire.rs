@@ -2,9 +2,9 @@
 
 use super::backend::Inner;
 use super::errors::{Failure, NO_NODE, NODE_EXISTS, place_is_gone, unexpected};
+use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
-use super::names::{Entry, protection};
 use super::permits::standing_for_permits;
 use super::places::{Node, Place};
 use super::replies::{Children, Created, Data};
@@ -86,7 +86,8 @@ impl Inner {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let entries = self.keys.entries(nodes);
+        let mut entries = self.keys.entries(nodes);
+        entries.retain(Entry::is_before_newcomers);
         let Some(first) = entries.first() else { return Ok(true) };
         let set = self.limit_of(first, &line, live).await?;
         queue::admit(claim.mode, first.mode, set)?;
@@ -98,7 +99,7 @@ impl Inner {
     /// Asks for a node, and for the whole line behind it.
     async fn create(&self, claim: &Claim, session: &Arc<ServerSession>, live: &Live) -> Result<Standing> {
         let (path, line) = (self.keys.place(claim), self.keys.line(&claim.name));
-        let data = self.value(claim).into_bytes();
+        let data = self.keys.data(claim);
         let op = Op::Create { path, data, kind: Kind::Sequential, acl: self.acl };
         for _ in 0..TRIES {
             self.places.asked(claim.id, session);
@@ -135,8 +136,8 @@ impl Inner {
     pub(super) async fn make_folder(&self, path: &str, live: &Live) -> Result<()> {
         let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
         let create = |end: usize| {
-            let (path, data) = (path[..end].to_owned(), Vec::new());
-            live.ask::<Created>(&Op::Create { path, data, kind: Kind::Container, acl: self.acl })
+            let (path, data, kind) = (path[..end].to_owned(), Vec::new(), self.keys.folder());
+            live.ask::<Created>(&Op::Create { path, data, kind, acl: self.acl })
         };
         let all: Vec<_> = ends.map(create).collect();
         for created in all {
@@ -161,7 +162,7 @@ impl Inner {
             Err(failure) if failure.is(NO_NODE) => return Ok(None),
             nodes => nodes?,
         };
-        let Some(own) = nodes.iter().find(|node| node.starts_with(&protection(claim.id))) else {
+        let Some(own) = nodes.iter().find(|node| node.starts_with(&self.keys.protection(claim.id))) else {
             return Ok(None);
         };
         let path = format!("{line}/{own}");

@@ -4,9 +4,10 @@ use super::acquire::TURNS;
 use super::backend::{Inner, ZooKeeper};
 use super::doctor;
 use super::errors::{BAD_VERSION, Failure, NO_NODE};
+use super::layout::Entry;
 use super::live::Live;
 use super::messages::Op;
-use super::names::{Entry, Mark, label};
+use super::names::{Mark, label};
 use super::replies::{Children, Data, Outcome};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
 use crate::{Error, ErrorKind, Eviction, Name, Result, queue};
@@ -100,7 +101,8 @@ impl Inner {
 
     /// `None` for a name that nobody uses.
     async fn record(&self, name: &Name, line: Vec<Entry>, live: &Live) -> Result<Option<Record>> {
-        if line.is_empty() {
+        // In the layouts of others, any node may have children that count.
+        if !line.iter().any(Entry::is_place) {
             return Ok(None);
         }
         let (holding, set) = self.holding(name, &line, live).await?;
@@ -154,7 +156,8 @@ impl Inner {
         for _ in 0..TRIES {
             let (marked, version) = (Mark::Evicted.on(&data.bytes), data.stat.version);
             let mut ops = vec![Op::Set { path: path.clone(), data: marked, version }];
-            ops.extend(now.then(|| Op::delete(&path)));
+            // Another client reads no marks.
+            ops.extend((now || !self.keys.is_ours(&data.bytes)).then(|| Op::delete(&path)));
             let code = match live.ask::<Outcome>(&Op::Multi(ops)).await {
                 Ok(Outcome::Done(_)) => return Ok(true),
                 Ok(Outcome::Failed(_, code)) | Err(Failure::Code(code)) => code,

@@ -4,6 +4,7 @@ use super::SCHEME;
 use super::acquire::Standing;
 use super::connector::Ensemble;
 use super::errors::{Failure, NO_NODE, place_is_gone, unreachable};
+use super::layout::Layout;
 use super::link::Link;
 use super::messages::{Acl, Op};
 use super::names::Keys;
@@ -45,12 +46,13 @@ impl ZooKeeper {
             distinct: true,
             in_line: true,
             records: true,
-            shared: true,
-            permits: true,
+            shared: options.layout != Layout::CuratorMutex,
+            permits: options.layout == Layout::Own,
             notes: true,
             swap: true,
             ..Capabilities::default()
         };
+        info.variant = options.variant();
         let inner = Inner { link, keys: Keys::new(options), places: Places::default(), acl: options.acl };
         Ok(Self { inner: Arc::new(inner), info })
     }
@@ -72,11 +74,6 @@ impl ZooKeeper {
 }
 
 impl Inner {
-    /// What a node says of its claim.
-    pub(super) fn value(&self, claim: &Claim) -> String {
-        claim.label.to_string()
-    }
-
     /// Removes the node of a claim.
     pub(super) async fn remove(&self, claim: &Claim) -> Result<Release> {
         let place = self.places.get(claim.id);

@@ -10,7 +10,7 @@
 //! | `connector`, `live` | opening a connection; one connection |
 //! | `session`, `proofs`, `link` | a session and its connections; how long it exists; the session that follows it |
 //! | `errors` | translating errors of the server |
-//! | `names` | the nodes of a name |
+//! | `names`, `layout` | the nodes of a name; how places in a queue are named, also by other clients |
 //! | `watches` | who is told of changes of nodes |
 //! | `backend` | the contract |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
@@ -25,6 +25,7 @@ mod backend;
 mod connector;
 mod doctor;
 mod errors;
+mod layout;
 mod link;
 mod live;
 mod messages;
@@ -70,6 +71,8 @@ impl Store {
     ///
     /// | option | meaning | default |
     /// |---|---|---|
+    /// | `dialect` | whose nodes a lock has: `own`, `curator` or `kazoo` | `own` |
+    /// | `recipe` | with `dialect=curator`: `mutex` or `rwlock`, which do not exclude each other there | `mutex` |
     /// | `session` | the length of a session: so long after the death of a holder its lock is free | `10s` |
     /// | `prefix` | the node below the path that is cotter's own | `cotter` |
     /// | `acl` | who may use the nodes: `open` to everybody, or only the user that created them (`creator`) | `creator` if there is a user |
@@ -78,6 +81,9 @@ impl Store {
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
     /// | `password_file` | a file that contains the password, instead of a password in the URL | |
+    ///
+    /// With `dialect=curator` or `kazoo` the nodes of a lock are in `/path/NAME`, and exclude those who use the same recipe of
+    /// that client: Curator's `InterProcessMutex` or `InterProcessReadWriteLock`, or kazoo's `WriteLock` and `ReadLock`.
     ///
     /// User name, password, path and options are percent-decoded. The servers allow sessions of 2 to 20 of their ticks,
     /// usually 4 to 40 seconds, and choose the nearest that they allow.

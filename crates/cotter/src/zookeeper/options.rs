@@ -1,6 +1,7 @@
 //! The options of a store, and their defaults.
 
 use super::connector::Ensemble;
+use super::layout::Layout;
 use super::messages::Acl;
 use crate::Result;
 use crate::error::config;
@@ -17,10 +18,12 @@ pub(super) struct Options {
     pub(super) session: Duration,
     pub(super) connect_timeout: Duration,
     pub(super) acl: Acl,
+    pub(super) layout: Layout,
 }
 
 const PORT: u16 = 2181;
-const NAMES: &str = "session, prefix, acl, connect_timeout, tls, ca, cert, key, password_file";
+const NAMES: &str =
+    "dialect, recipe, session, prefix, acl, connect_timeout, tls, ca, cert, key, password_file";
 /// A server counts it in milliseconds, in 32 bits.
 const LONGEST_SESSION: Duration = Duration::from_secs(24 * 3600);
 
@@ -39,12 +42,16 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
         session: Duration::from_secs(10),
         connect_timeout: Duration::from_secs(2),
         acl,
+        layout: Layout::Own,
     };
     let mut ensemble = Ensemble { hosts, user, password, tls: None };
     let (mut certificates, mut tls) = (Certificates::default(), None);
+    let (mut dialect, mut recipe) = (None, None);
     for pair in pairs(query) {
         let (key, value) = pair?;
         match key {
+            "dialect" => dialect = Some(value),
+            "recipe" => recipe = Some(value),
             "tls" => tls = Some(yes_or_no(key, &value)?),
             "ca" => certificates.ca = Some(read(key, &value)?),
             "cert" => certificates.cert = Some(read(key, &value)?),
@@ -53,6 +60,7 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
             _ => options.set(key, value)?,
         }
     }
+    options.layout = layout(dialect.as_deref(), recipe.as_deref())?;
     if ensemble.user.is_none() && (ensemble.password.is_some() || options.acl == Acl::Creator) {
         return Err(config("a password, and acl=creator, need a user name in the URL"));
     }
@@ -65,6 +73,18 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
 }
 
 impl Options {
+    /// What errors call a store of this layout.
+    pub(super) const fn variant(&self) -> &'static str {
+        match self.layout {
+            Layout::Own => "zookeeper",
+            Layout::CuratorMutex => {
+                "zookeeper with dialect=curator and recipe=mutex (recipe=rwlock has shared locks, dialect=own semaphores too)"
+            }
+            Layout::CuratorRwLock => "zookeeper with dialect=curator",
+            Layout::Kazoo => "zookeeper with dialect=kazoo",
+        }
+    }
+
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
             "session" => self.session = session(&value)?,
@@ -74,6 +94,25 @@ impl Options {
             _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
         }
         Ok(())
+    }
+}
+
+/// The layout that two options choose.
+fn layout(dialect: Option<&str>, recipe: Option<&str>) -> Result<Layout> {
+    match (dialect, recipe) {
+        (None | Some("own"), None) => Ok(Layout::Own),
+        (Some("kazoo"), None) => Ok(Layout::Kazoo),
+        (Some("curator"), None | Some("mutex")) => Ok(Layout::CuratorMutex),
+        (Some("curator"), Some("rwlock")) => Ok(Layout::CuratorRwLock),
+        (Some("curator"), Some(recipe)) => {
+            Err(config(format!("unknown recipe={recipe}; the recipes are mutex and rwlock")))
+        }
+        (None | Some("own" | "kazoo"), Some(_)) => {
+            Err(config("recipe= needs dialect=curator: with other dialects a name has all kinds of locks"))
+        }
+        (Some(dialect), _) => {
+            Err(config(format!("unknown dialect={dialect}; the dialects are own, curator and kazoo")))
+        }
     }
 }
 

@@ -6,9 +6,10 @@
 use super::acquire::{Ahead, Standing};
 use super::backend::Inner;
 use super::errors::{BAD_VERSION, Failure, NO_NODE, NODE_EXISTS, unexpected};
+use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
-use super::names::{Entry, Mark};
+use super::names::Mark;
 use super::places::Node;
 use super::replies::{Children, Data, Outcome};
 use crate::backend::{Claim, Mode};
@@ -49,7 +50,7 @@ impl Inner {
         match live.ask::<Data>(&Op::get(&format!("{line}/{}", first.node))).await {
             Ok(data) => Ok(Mark::of(&data.bytes).and_then(|mark| match mark {
                 Mark::Limit(of) => Some(of),
-                Mark::Evicted => None,
+                Mark::Held | Mark::Evicted => None,
             })),
             // It has just left. Whoever is the first one now is looked at next time, which the watch of the line ensures.
             Err(failure) if failure.is(NO_NODE) => Ok(None),
@@ -103,7 +104,7 @@ impl Inner {
                 Some(Mark::Limit(limit)) => limit == of,
                 // It is about to leave.
                 Some(Mark::Evicted) => true,
-                None => matches!(mode, Mode::Permits { of: named, .. } if named == of),
+                Some(Mark::Held) | None => matches!(mode, Mode::Permits { of: named, .. } if named == of),
             };
             if !is_right {
                 marks.push(Op::Set { path, data: Mark::Limit(of).on(&bytes), version: stat.version });

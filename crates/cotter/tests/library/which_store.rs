@@ -114,9 +114,15 @@ async fn the_rows_of_etcd_are_true() {
 #[cfg(feature = "zookeeper")]
 #[tokio::test]
 #[ignore = "needs zookeeper"]
-async fn the_row_of_zookeeper_is_true() {
+async fn the_rows_of_zookeeper_are_true() {
     let server = crate::zookeeper::shared();
-    assert_true("`zookeeper:`", &server.url("")).await;
+    for (store, options) in [
+        ("`zookeeper:`", ""),
+        ("`zookeeper:` `dialect=curator`", "dialect=curator"),
+        ("`zookeeper:` `dialect=kazoo`", "dialect=kazoo"),
+    ] {
+        assert_true(store, &server.url(options)).await;
+    }
 }
 
 #[cfg(feature = "postgres")]
@@ -176,6 +182,8 @@ fn every_row_is_compared() {
         "`etcd:`",
         "`etcd:` `dialect=concurrency`",
         "`zookeeper:`",
+        "`zookeeper:` `dialect=curator`",
+        "`zookeeper:` `dialect=kazoo`",
         "`postgres:`",
         "`postgres:` `mode=row`",
         "`postgres:` `mode=advisory`",

@@ -13,8 +13,9 @@ fn fixture(options: &str) -> Fixture {
     let proxy = Arc::new(Proxy::start(server.port(0)));
     let store = Store::from_url(format!("zookeeper://127.0.0.1:{}?session=3s&{options}", proxy.port()));
     let removing = server.clone();
+    let folder = if options.contains("dialect=") { "" } else { "/cotter/lock" };
     let remove = move |name: &Name| {
-        assert_eq!(removing.nodes(0).clear(&format!("/cotter/lock/{name}")), 1);
+        assert_eq!(removing.nodes(0).clear(&format!("{folder}/{name}")), 1);
     };
     let fixture = Fixture::keeping(store.expect("a good URL"), (server, proxy.clone()));
     fixture.removing(remove).ending_sessions(move || proxy.freeze(true))
@@ -24,4 +25,16 @@ cotter::conformance_tests!(
     #[ignore = "needs zookeeper"]
     own,
     fixture("")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs zookeeper"]
+    curator,
+    fixture("dialect=curator")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs zookeeper"]
+    kazoo,
+    fixture("dialect=kazoo")
 );

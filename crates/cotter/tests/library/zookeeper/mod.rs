@@ -6,12 +6,14 @@
 //! | `late` | answers that are lost, and requests that arrive after their release |
 //! | `crowd` | many who wait |
 //! | `cut_off` | a follower without its leader, and members that are killed |
+//! | `others` | Curator and kazoo in the same folders |
 //! | `refusals` | URLs and set-ups that cannot work |
 
 mod crowd;
 mod cut_off;
 mod late;
 mod lost;
+mod others;
 mod refusals;
 
 use cotter_testkit::servers::ZooKeeper;
