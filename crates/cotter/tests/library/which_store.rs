@@ -171,7 +171,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 15] = [
+    const STORES: [&str; 17] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
