@@ -67,7 +67,7 @@ impl Bells {
     /// Ends the statement of a session.
     pub(super) async fn kill(&self, session: u32) {
         let Ok(live) = self.link.live().await else { return };
-        let _ = live.run(move |own| Box::pin(async move { own.kill_statement(session).await })).await;
+        let _ = live.run(move |own| Box::pin(async move { own.end_standing(session).await })).await;
     }
 
     /// A session has no work any more. `None`: it is not needed.

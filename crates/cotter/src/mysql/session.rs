@@ -76,8 +76,14 @@ impl Session {
         Ok(written)
     }
 
-    /// Ends the statement of another session of this user. That session goes on.
-    pub(super) async fn kill_statement(&mut self, session: u32) -> Result<()> {
+    /// Takes another session of this user out of the queue that it stands in. That session goes on. Its number may belong to
+    /// somebody else by now, after a restart or on another server: only what stands in such a queue is ended.
+    pub(super) async fn end_standing(&mut self, session: u32) -> Result<()> {
+        let stands = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND info LIKE '%GET_LOCK(CONCAT(''cotter:''%'";
+        let rows = self.read(stands, (session,)).await?;
+        if rows.first().and_then(|row| row.get(0)) != Some(1) {
+            return Ok(());
+        }
         let answer = self.conn.query_drop(format!("KILL QUERY {session}")).await;
         self.note(answer, false)
     }

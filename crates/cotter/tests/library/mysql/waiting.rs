@@ -88,7 +88,10 @@ async fn a_dropped_wait_leaves_the_queue() {
         for waiting in both {
             assert!(waiting.await.unwrap(), "it was held");
         }
+        let start = Instant::now();
         eventually("nobody waits", || queued(&server, "a") == 0 && standing(&server) == 0).await;
+        // A session whose statement is not ended would be given up after a second.
+        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
     }
     guard.finish().await.unwrap();
     other.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
