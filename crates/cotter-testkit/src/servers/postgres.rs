@@ -143,6 +143,8 @@ impl Postgres {
         }
         let server = Arc::new(Self::start());
         server.migrate("");
+        server.migrate("mode=shedlock");
+        server.sql("grant select, insert, update on shedlock to app");
         *shared = Arc::downgrade(&server);
         server
     }
@@ -160,7 +162,9 @@ impl Postgres {
             runtime.block_on(store.migrate()).expect("the owner may create tables");
         };
         std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
-        self.sql(grants());
+        if !options.contains("mode=shedlock") {
+            self.sql(grants());
+        }
     }
 
     fn make(&self) -> io::Result<()> {

@@ -52,7 +52,7 @@
 //! | `admin` | inspecting and evicting locks |
 //! | `member` | what a quorum asks of each of its members |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
-//! | `pace` | pauses where the store has no queue, and resting for the benefit of others |
+//! | `pace`, `retry` | pauses where the store has no queue, and resting for the benefit of others; waiting there |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
 //! | `tokens` | reserving fencing tokens |
 //! | `by_claim` | maps keyed by claim id |
@@ -70,6 +70,8 @@ mod member;
 mod notes;
 pub(crate) mod pace;
 pub mod poll;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+pub(crate) mod retry;
 mod session;
 pub mod tokens;
 

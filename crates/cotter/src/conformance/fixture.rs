@@ -21,6 +21,8 @@ pub struct Fixture {
     end_sessions: Option<Box<dyn Fn()>>,
     /// The most names that are held at once.
     pub(super) most_held: usize,
+    /// The longest name, in bytes.
+    pub(super) longest_name: usize,
     tasks: Arc<Tasks>,
 }
 
@@ -56,6 +58,7 @@ impl Fixture {
             remove: None,
             end_sessions: None,
             most_held: usize::MAX,
+            longest_name: Name::MAX_BYTES,
             tasks,
         }
     }
@@ -74,6 +77,13 @@ impl Fixture {
     #[must_use]
     pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
         self.end_sessions = Some(Box::new(end));
+        self
+    }
+
+    /// Sets the length of the longest name, in bytes: where the tables of another program have no room for more.
+    #[must_use]
+    pub fn names_up_to(mut self, bytes: usize) -> Self {
+        self.longest_name = bytes;
         self
     }
 

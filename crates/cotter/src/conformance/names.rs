@@ -76,7 +76,7 @@ pub(super) async fn names_that_begin_alike_are_independent(f: &Fixture) {
 
 fn long(f: &Fixture, last: char) -> Claim {
     let mut claim = f.claim("");
-    let filler = Name::MAX_BYTES - claim.name.len() - 1;
+    let filler = f.longest_name - claim.name.len() - 1;
     claim.name = Name::new(format!("{}{}{last}", claim.name, "x".repeat(filler))).expect("just short enough");
     claim
 }
@@ -90,7 +90,7 @@ pub(super) async fn the_longest_name_works(f: &Fixture) {
     // Every byte must be escaped in a file name or a key.
     let prefix = f.name("").to_string();
     claim.name =
-        Name::new(format!("{prefix}{}", "/".repeat(Name::MAX_BYTES - prefix.len()))).expect("long enough");
+        Name::new(format!("{prefix}{}", "/".repeat(f.longest_name - prefix.len()))).expect("long enough");
     take(&backend, &claim.renewed()).await;
 }
 

@@ -5,7 +5,7 @@ use super::address::{Endpoint, Place};
 use super::errors::{explain, missing, unreachable};
 use super::listening::Listening;
 use super::live::{Bound, Driving, Live};
-use super::options::Options;
+use super::options::{Mode, Options};
 use super::socket;
 use crate::net::{self, Open, Stream, timed_out};
 use crate::{Error, ErrorKind, Result};
@@ -119,8 +119,8 @@ impl Connector {
 
     /// Refuses a server that cannot be worked with, and says what to do about it.
     async fn check(&self, live: &Live, has_tables: bool) -> Result<()> {
-        let Options { schema, prefix, .. } = &*self.options;
-        let table = format!("{}_lock", self.options.qualified());
+        let Options { schema, mode, .. } = &*self.options;
+        let (table, nothing) = self.options.needed();
         let bound: [Bound<'_>; 2] = [(&table, Type::TEXT), (schema, Type::TEXT)];
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
@@ -136,10 +136,10 @@ impl Connector {
             live.run("set session characteristics as transaction isolation level read committed").await?;
         }
         match (has_tables, row.get(3), row.get(4)) {
-            (true, false, false) => Err(missing(&format!("there is no schema {schema}"))),
-            (true, false, true) => {
-                Err(missing(&format!("there is no table {prefix}_lock in the schema {schema}")))
+            (true, false, false) if *mode != Mode::ShedLock => {
+                Err(missing(&format!("there is no schema {schema}")))
             }
+            (true, false, _) => Err(missing(&nothing)),
             _ => Ok(()),
         }
     }

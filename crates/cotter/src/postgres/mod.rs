@@ -19,6 +19,7 @@
 //! | `wake`, `listening` | the subscription that wakes them; its connection |
 //! | `notes` | notes |
 //! | `lock_in` | locking inside a transaction of the caller's own |
+//! | `shedlock` | ShedLock's table and columns |
 //! | `sessions` | the modes in which a lock lives with a session: `row` and `advisory` |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 
@@ -39,6 +40,7 @@ mod renewal;
 mod schema;
 mod sessions;
 mod settings;
+mod shedlock;
 mod socket;
 mod statements;
 mod waiters;
@@ -47,12 +49,14 @@ mod wake;
 
 use crate::Result;
 use crate::backend::inflight::InFlight;
+use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
 use address::Place;
 use async_trait::async_trait;
 use connector::Connector;
 use options::{Mode, Options};
 use pool::Pool;
+use shedlock::ShedLock;
 use statements::Statements;
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +78,7 @@ struct Shared {
     statements: Statements,
     in_flight: InFlight,
     waiters: Arc<waiters::Waiters>,
+    rests: Rests,
 }
 
 impl Store {
@@ -87,9 +92,10 @@ impl Store {
     /// |---|---|---|
     /// | `schema` | the schema of the tables | `public` |
     /// | `prefix` | the beginning of the names of tables and functions | `cotter` |
-    /// | `mode` | how locks are held: `lease`, `row` or `advisory` | `lease` |
+    /// | `mode` | how locks are held: `lease`, `row`, `advisory` or `shedlock` | `lease` |
     /// | `session_timeout` | `row` and `advisory`: the time without a sign of life after which the server ends a session | `8s` |
     /// | `table`, `column` | `row`: the table whose rows are locked, and the column with the names | a table of the store |
+    /// | `table` | `shedlock`: ShedLock's table | `shedlock` |
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
@@ -111,8 +117,8 @@ impl Store {
 
     fn new(place: Place, options: Options) -> Self {
         let (connector, statements) = (Connector::new(place, &options), Statements::new(&options));
-        let (in_flight, waiters) = (InFlight::default(), Arc::default());
-        Self(Arc::new(Shared { connector, options, statements, in_flight, waiters }))
+        let (in_flight, waiters, rests) = (InFlight::default(), Arc::default(), Rests::default());
+        Self(Arc::new(Shared { connector, options, statements, in_flight, waiters, rests }))
     }
 
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
@@ -130,6 +136,7 @@ impl Connect for Store {
         let pool = pool.map_err(|e| e.with_server(&options.instance))?;
         match options.mode {
             Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
+            Mode::ShedLock => Ok(Arc::new(ShedLock::new(pool, self.0.clone()))),
             Mode::Row | Mode::Advisory => {
                 sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.instance))
             }

@@ -31,6 +31,7 @@ pub(super) enum Mode {
     Lease,
     Row,
     Advisory,
+    ShedLock,
 }
 
 /// A table of the user's own.
@@ -65,6 +66,28 @@ impl Options {
             mode: Mode::Lease,
             session_timeout: Duration::from_secs(8),
             table: None,
+        }
+    }
+
+    /// ShedLock's table, as it stands in a statement.
+    pub(super) fn shedlock(&self) -> String {
+        self.table.as_ref().map_or_else(|| "\"shedlock\"".into(), Table::quoted)
+    }
+
+    /// The table without which there is no lock, as it stands in a statement, and as it is told.
+    pub(super) fn needed(&self) -> (String, String) {
+        match (self.mode, &self.table) {
+            (Mode::ShedLock, table) => {
+                let name = table.as_ref().map_or("shedlock", |table| &table.name);
+                (self.shedlock(), format!("there is no table {name}"))
+            }
+            _ => {
+                let name = format!("{}_lock", self.prefix);
+                (
+                    format!("{}_lock", self.qualified()),
+                    format!("there is no table {name} in the schema {}", self.schema),
+                )
+            }
         }
     }
 
@@ -125,6 +148,10 @@ impl Options {
     /// Refuses options that contradict each other.
     pub(super) fn check(&self) -> Result<()> {
         match &self.table {
+            Some(table) if self.mode == Mode::ShedLock && !table.column.is_empty() => {
+                Err(config("mode=shedlock has columns of its own; leave out column="))
+            }
+            Some(_) if self.mode == Mode::ShedLock => Ok(()),
             Some(_) if self.mode != Mode::Row => Err(config("table= and column= need mode=row")),
             Some(table) if table.name.is_empty() || table.column.is_empty() => {
                 Err(config("table= and column= need each other: the column says which row a name stands for"))
@@ -142,7 +169,8 @@ fn mode(value: &str) -> Result<Mode> {
         "lease" => Ok(Mode::Lease),
         "row" => Ok(Mode::Row),
         "advisory" => Ok(Mode::Advisory),
-        _ => Err(config(format!("unknown mode={value}; the modes are lease, row and advisory"))),
+        "shedlock" => Ok(Mode::ShedLock),
+        _ => Err(config(format!("unknown mode={value}; the modes are lease, row, advisory and shedlock"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tables, and the functions that are the atomic steps.
 
-use super::options::Options;
+use super::options::{Mode, Options};
 use std::fmt::Write;
 
 /// The tables.
@@ -30,8 +30,15 @@ const FUNCTIONS: [&str; 16] = [
 /// Two sessions that create the same thing at once get an error, so each of them waits for the other. The number is any.
 const ALONE: &str = "select pg_advisory_xact_lock(7164283501);\n";
 
+/// ShedLock's table, as it needs it.
+const SHEDLOCK: &str = "create table if not exists {table} (\n  name varchar(64) primary key,\n  \
+    lock_until timestamp(3) not null,\n  locked_at timestamp(3) not null,\n  locked_by varchar(255) not null\n);\n";
+
 /// The statements that create everything that is missing, in one transaction.
 pub(super) fn statements(options: &Options) -> String {
+    if options.mode == Mode::ShedLock {
+        return format!("begin;\n{ALONE}{}commit;\n", SHEDLOCK.replace("{table}", &options.shedlock()));
+    }
     let mut all = String::from("begin;\n");
     all.push_str(ALONE);
     let _ = writeln!(all, "create schema if not exists \"{}\";\n", options.schema);

@@ -63,7 +63,7 @@ async fn assert_true(store: &str, url: &str) {
     };
     assert_says(store, "the holder dies", dies);
     assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
-    let older = info.variant.contains("redis in mode=");
+    let older = info.variant.contains("redis in mode=") || info.variant.contains("shedlock");
     assert_says(store, "waiting", if older { "polls" } else { "woken" });
 
     let owner = Owner::new();
@@ -134,6 +134,7 @@ async fn the_rows_of_postgres_are_true() {
         ("`postgres:`", ""),
         ("`postgres:` `mode=row`", "mode=row"),
         ("`postgres:` `mode=advisory`", "mode=advisory"),
+        ("`postgres:` `mode=shedlock`", "mode=shedlock"),
     ] {
         assert_true(store, &server.url(options)).await;
     }
@@ -171,7 +172,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 17] = [
+    const STORES: [&str; 18] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -187,6 +188,7 @@ fn every_row_is_compared() {
         "`postgres:`",
         "`postgres:` `mode=row`",
         "`postgres:` `mode=advisory`",
+        "`postgres:` `mode=shedlock`",
         "`mysql:`",
         "`sqlite:`",
     ];

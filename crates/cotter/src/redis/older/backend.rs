@@ -1,7 +1,8 @@
 //! The contract for both older protocols.
 
-use super::retry;
-use crate::backend::pace::Pauses;
+use crate::backend::pace::{Pauses, Rests};
+pub(super) use crate::backend::retry::Tried;
+use crate::backend::retry::{self, Contend};
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release,
     Until,
@@ -10,7 +11,7 @@ use crate::redis::batch::{BATCH, all};
 use crate::redis::connection::Link;
 use crate::redis::errors::unexpected;
 use crate::redis::{SCHEME, Shared, doctor};
-use crate::{Moment, Name, Result};
+use crate::{Clock, Moment, Name, Result};
 use async_trait::async_trait;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -58,23 +59,6 @@ pub(in crate::redis) trait Steps: Debug + Send + Sync + 'static {
     fn evict(&self, name: &Name, at_once: bool) -> impl Future<Output = Result<Eviction>> + Send;
 }
 
-/// The result of an attempt to acquire a lock.
-#[derive(Debug, Clone)]
-pub(in crate::redis) enum Tried {
-    Granted(Grant),
-    /// Held by another; the number identifies the holder.
-    Taken(u64),
-}
-
-impl Tried {
-    pub(super) fn granted(self) -> Option<Grant> {
-        match self {
-            Self::Granted(grant) => Some(grant),
-            Self::Taken(_) => None,
-        }
-    }
-}
-
 /// A connection that speaks an older protocol.
 #[derive(Debug)]
 pub(in crate::redis) struct Older<P> {
@@ -117,6 +101,24 @@ impl<P: Steps> Older<P> {
     }
 }
 
+impl<P: Steps> Contend for Older<P> {
+    fn clock(&self) -> &dyn Clock {
+        &**self.steps.link().clock()
+    }
+
+    fn rests(&self) -> &Rests {
+        &self.steps.shared().issued.rests
+    }
+
+    async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+        self.steps.try_once(claim).await
+    }
+
+    async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
+        self.steps.holder(claim).await
+    }
+}
+
 #[async_trait]
 impl<P: Steps> Backend for Older<P> {
     fn info(&self) -> &Info {
@@ -128,9 +130,7 @@ impl<P: Steps> Backend for Older<P> {
         match until.moment() {
             None => self.steps.try_once(claim).await.map(|tried| tried.granted().into()),
             // Boxed, or the future of a single attempt would have room for it.
-            Some(_) => {
-                Box::pin(retry::acquire(&self.steps, self.pauses, claim, until)).await.map(Acquired::from)
-            }
+            Some(_) => Box::pin(retry::acquire(self, self.pauses, claim, until)).await.map(Acquired::from),
         }
     }
 

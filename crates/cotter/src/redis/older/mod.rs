@@ -3,7 +3,6 @@
 //! | file | concept |
 //! |---|---|
 //! | `backend` | the contract for both, and the steps in which they differ |
-//! | `retry` | waiting for a lock |
 //! | `issued` | the tokens and values that this process has issued |
 //! | `plain` | `SET NX PX`, compare-and-delete |
 //! | `getset`, `expiries` | `SETNX` and `GETSET` of an expiry; renewing expiries |
@@ -15,7 +14,6 @@ mod expiries;
 mod getset;
 mod issued;
 mod plain;
-mod retry;
 
 pub(super) use backend::Older;
 pub(super) use getset::{GetSet, warn as warn_of_getset};

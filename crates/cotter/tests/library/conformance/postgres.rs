@@ -26,6 +26,25 @@ cotter::conformance_tests!(
     fixture("")
 );
 
+/// ShedLock's table.
+fn shedlock() -> Fixture {
+    let server = Postgres::migrated();
+    let store = Store::from_url(server.socket_url("mode=shedlock")).expect("a good URL");
+    let removing = server.clone();
+    Fixture::keeping(store, server).names_up_to(64).removing(move |name: &Name| {
+        let delete = format!(
+            "with d as (delete from shedlock where name = '{name}' returning 1) select count(*) from d"
+        );
+        assert_eq!(removing.sql(&delete), "1");
+    })
+}
+
+cotter::conformance_tests!(
+    #[ignore = "needs postgres"]
+    shedlock,
+    shedlock()
+);
+
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A store whose locks live with sessions. They log in over the socket, which costs no computing: there are many.

@@ -10,5 +10,6 @@ mod rules;
 mod session_rules;
 mod sessions;
 mod setup;
+mod shedlock;
 mod tls;
 mod waiting;

@@ -1,0 +1,215 @@
+//! The contract.
+
+use super::holder;
+use super::statements::Statements;
+use crate::backend::pace::{Pauses, Rests};
+use crate::backend::retry::{self, Contend, Tried};
+use crate::backend::{
+    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until,
+};
+use crate::postgres::backend::{duration, micros, one, value};
+use crate::postgres::connector::Link;
+use crate::postgres::doctor;
+use crate::postgres::errors::unexpected;
+use crate::postgres::live::Bound;
+use crate::postgres::pool::Pool;
+use crate::postgres::{SCHEME, Shared};
+use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+/// A connection to a database with ShedLock's table.
+#[derive(Debug)]
+pub(in crate::postgres) struct ShedLock {
+    pub(super) pool: Pool,
+    /// The connection that is always there.
+    pub(super) link: Arc<Link>,
+    shared: Arc<Shared>,
+    pub(super) statements: Statements,
+    info: Info,
+}
+
+/// The most characters that the column has for a name.
+const MAX_NAME: usize = 64;
+/// A shorter lease could end before its holder has read the answer.
+const MIN_TTL: Duration = Duration::from_millis(10);
+/// The columns count in milliseconds, and round.
+const STEP: Duration = Duration::from_millis(1);
+/// The longest pause between two attempts of a wait.
+const RETRY: Duration = Duration::from_millis(100);
+/// The number of grants that one statement extends.
+const BATCH: usize = 500;
+
+impl ShedLock {
+    pub(in crate::postgres) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
+        let mut info = Info::new(SCHEME, &shared.options.instance);
+        info.variant = "postgres in mode=shedlock";
+        info.capabilities = Capabilities {
+            leases: true,
+            names: true,
+            distinct: true,
+            records: true,
+            per_runtime: true,
+            keep_for: true,
+            min_ttl: MIN_TTL,
+            ttl_step: STEP * 2,
+            ..Capabilities::default()
+        };
+        let (link, statements) = (pool.first().clone(), Statements::new(&shared.options));
+        Self { pool, link, shared, statements, info }
+    }
+
+    /// Sends one acquire request.
+    async fn request(&self, claim: &Claim) -> Result<Option<Grant>> {
+        let live = self.pool.of(claim.id).live().await?;
+        let (ttl, text, mark) = (micros(claim.ttl + STEP), holder::text(claim), holder::mark(claim));
+        let bound: [Bound<'_>; 4] =
+            [(&&*claim.name, Type::TEXT), (&ttl, Type::INT8), (&text, Type::TEXT), (&mark, Type::TEXT)];
+        let sent = self.link.now();
+        let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
+        let rows = live.rows(&self.statements.acquire, &bound).await;
+        let granted = rows.and_then(|rows| rows.first().map(|row| grant(claim, row, sent)).transpose());
+        if !granted.as_ref().is_err_and(Error::outcome_unknown) {
+            request.answered();
+        }
+        granted.map_err(|e| e.with_name(&claim.name))
+    }
+
+    /// Who holds a name now.
+    pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
+        let rows = self.link.live().await?.rows(&self.statements.look, &[(&&**name, Type::TEXT)]).await;
+        rows.map_err(|e| e.with_name(name))?.first().map(|row| value(row, 0)).transpose()
+    }
+
+    async fn extend_batch(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Extension>> {
+        let names: Vec<&str> = grants.iter().map(|grant| &*grant.claim.name).collect();
+        let marks: Vec<String> = grants.iter().map(|grant| holder::mark(&grant.claim)).collect();
+        let ttl = micros(ttl + STEP);
+        let bound: [Bound<'_>; 3] =
+            [(&names, Type::TEXT_ARRAY), (&marks, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
+        let live = self.link.live().await?;
+        let as_of = self.link.now();
+        let rows = live.rows(&self.statements.extend, &bound).await?;
+        if rows.len() != grants.len() {
+            return Err(unexpected("another number of extensions"));
+        }
+        rows.iter().map(|row| extension(row, as_of)).collect()
+    }
+}
+
+/// Refuses what the table cannot hold, and what the protocol does not have.
+fn check(info: &Info, claim: &Claim) -> Result<()> {
+    info.supports(claim.mode)?;
+    let length = claim.name.chars().count();
+    if length > MAX_NAME {
+        let why = format!("ShedLock's table has {MAX_NAME} characters for a name, and this one has {length}");
+        return Err(Error::new(ErrorKind::InvalidName, why).with_backend(SCHEME).with_name(&claim.name));
+    }
+    Ok(())
+}
+
+/// The clock of the database at the grant is its token.
+fn grant(claim: &Claim, row: &Row, as_of: Moment) -> Result<Grant> {
+    let locked_by: String = value(row, 0)?;
+    let (_, number) = holder::parse(&locked_by);
+    let mut grant = Grant::new(claim.clone(), number, as_of);
+    grant.ttl = Some(duration(value(row, 1)?));
+    Ok(grant)
+}
+
+fn extension(row: &Row, as_of: Moment) -> Result<Extension> {
+    Ok(match value::<Option<i64>>(row, 0)? {
+        Some(left) => Extension::extended(as_of, Some(duration(left))),
+        None if value(row, 1)? => Extension::Lost(LossCause::Evicted),
+        None => Extension::Lost(LossCause::Gone),
+    })
+}
+
+impl Contend for ShedLock {
+    fn clock(&self) -> &dyn Clock {
+        &**self.link.clock()
+    }
+
+    fn rests(&self) -> &Rests {
+        &self.shared.rests
+    }
+
+    async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+        match self.request(claim).await? {
+            Some(grant) => Ok(Tried::Granted(grant)),
+            None => Ok(Tried::Taken(self.holder(claim).await?.unwrap_or_default())),
+        }
+    }
+
+    async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
+        let hash =
+            |text: String| text.bytes().fold(1_u64, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
+        Ok(self.look(&claim.name).await?.map(hash))
+    }
+}
+
+#[async_trait]
+impl Backend for ShedLock {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
+        check(&self.info, claim)?;
+        match until.moment() {
+            None => self.request(claim).await.map(Acquired::from),
+            // Boxed, or the future of a single attempt would have room for it.
+            Some(_) => {
+                Box::pin(retry::acquire(self, Pauses::up_to(RETRY), claim, until)).await.map(Acquired::from)
+            }
+        }
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let mut answers = Vec::with_capacity(grants.len());
+        for batch in grants.chunks(BATCH) {
+            match self.extend_batch(batch, ttl).await {
+                Ok(extensions) => answers.extend(extensions.into_iter().map(Ok)),
+                Err(e) => {
+                    answers.extend(batch.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))))
+                }
+            }
+        }
+        answers
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        let live = self.pool.of(claim.id).live().await?;
+        let (mark, keep) = (holder::mark(claim), leave.keep_for.map(micros));
+        let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&mark, Type::TEXT), (&keep, Type::INT8)];
+        let row = live.rows(&self.statements.release, &bound).await.and_then(one);
+        let released = match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
+            "f" => Release::Freed,
+            "n" => Release::NotHeld,
+            "e" => Release::Evicted,
+            other => return Err(unexpected(other)),
+        };
+        let now = self.link.now();
+        if released == Release::Freed {
+            self.shared.rests.freed(&claim.name, now);
+        }
+        // A request never arrives behind its release on the connection that carried it. On another one it may.
+        let stray = self.shared.in_flight.stray_until(claim.id, live.number, now);
+        Ok(stray.map_or(released, |until| released.unsettled(until)))
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        doctor::server_time(&self.link).await.map(|(now, _)| Some(now))
+    }
+
+    async fn close(&self) {
+        self.pool.close();
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+}
