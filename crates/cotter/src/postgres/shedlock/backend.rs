@@ -47,11 +47,11 @@ impl ShedLock {
     pub(in crate::postgres) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let mut info = Info::new(SCHEME, &shared.options.instance);
         info.variant = "postgres in mode=shedlock";
+        // Who was evicted is forgotten with the next holder, so there are no full records.
         info.capabilities = Capabilities {
             leases: true,
             names: true,
             distinct: true,
-            records: true,
             per_runtime: true,
             keep_for: true,
             min_ttl: MIN_TTL,
