@@ -7,20 +7,20 @@ use cotter_testkit::processes::NoTrouble;
 use cotter_testkit::servers::Postgres;
 use cotter_testkit::sized;
 
-/// Six processes, whose sessions the server ends after two seconds of silence. One of them is stopped every half second, for up to
+/// Six processes, whose sessions the server ends after two seconds of silence. One of them is stopped every second, for up to
 /// twice that time, now and then one is killed. As long as the server ends no session for another reason, no two hold at once.
 fn processes_in_trouble(mode: &str) {
     let server = Postgres::start();
     server.migrate("");
     let options = format!("mode={mode}&session_timeout=2s&timeout=1s&connect_timeout=1s");
-    let (_place, mut run) = on(&server.url(&options));
-    six_with_leases_of_two_seconds(&mut run, 400_000..800_000);
-    run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
-    run.orders.tasks = 8;
+    let (_place, mut run) = on(&server.socket_url(&options));
+    six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
+    run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
+    run.orders.tasks = 16;
     run.acquisitions = sized(1_600, 50_000);
     let report = run.go_under(&mut NoTrouble).expect("the run can be made");
     show(&format!("postgres in mode={mode}, processes in trouble"), &report);
-    demand(report.contended >= sized(600, 20_000), Kind::Void, "too few had to wait for each other");
+    demand(report.contended >= sized(500, 15_000), Kind::Void, "too few had to wait for each other");
     demand(report.stops + report.kills >= sized(8, 300), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
