@@ -35,6 +35,26 @@ fn what_is_wrong_is_named() {
     assert!(refused("postgres:app").contains("//"));
 }
 
+#[test]
+fn options_of_other_modes_are_refused() {
+    let url = |options: &str| format!("postgres://app:secret@db-1/jobs?{options}");
+    for good in
+        ["mode=row", "mode=row&table=shop.orders&column=id", "mode=advisory", "mode=shedlock&table=locks"]
+    {
+        assert!(parse(&url(good)).is_ok(), "{good}");
+    }
+    assert!(refused(&url("table=orders&column=id")).contains("mode=row"));
+    assert!(refused(&url("mode=advisory&table=orders&column=id")).contains("mode=row"));
+    assert!(refused(&url("mode=row&table=orders")).contains("column="));
+    assert!(refused(&url("mode=row&column=id")).contains("table="));
+    assert!(refused(&url("mode=row&table=a.b.c&column=id")).contains("table="));
+    assert!(refused(&url("mode=row&table=a;b&column=id")).contains("table="));
+    assert!(refused(&url("mode=row&table=orders&column=i'd")).contains("column="));
+    assert!(refused(&url("mode=shedlock&column=id")).contains("column="));
+    assert!(refused(&url("mode=row&session_timeout=5ms")).contains("session_timeout="));
+    assert!(refused(&url("mode=none")).contains("shedlock"));
+}
+
 /// Only where nobody can listen, TLS is left out without being told to.
 #[test]
 fn tls_is_the_default_beyond_this_host() {

@@ -1,7 +1,7 @@
 //! `mode=shedlock` beside the real ShedLock: whoever holds a name keeps the other out, in both directions.
 
 use super::setup::{client, server};
-use cotter::{Client, ErrorKind, Lease, LossCause};
+use cotter::{Client, ErrorKind, Lease, LossCause, Released};
 use cotter_testkit::servers::Postgres;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -112,7 +112,7 @@ async fn shedlock_and_cotter_exclude_each_other() {
     assert!(peer.does("unlock kept"));
     let guard = ours.mutex("kept").lock().await.unwrap();
     assert!(start.elapsed() > Duration::from_millis(400), "lockAtLeastFor: {:?}", start.elapsed());
-    guard.leave_for(Duration::from_millis(600)).await.unwrap();
+    assert_eq!(guard.leave_for(Duration::from_millis(600)).await.unwrap(), Released::Yes);
     assert!(!peer.does("lock kept 20000 0"), "cotter keeps it");
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert!(peer.does("lock kept 20000 0"));
