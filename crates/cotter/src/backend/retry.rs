@@ -28,6 +28,7 @@ pub(crate) enum Tried {
     Taken(u64),
 }
 
+#[cfg(feature = "redis")]
 impl Tried {
     pub(crate) fn granted(self) -> Option<Grant> {
         match self {
