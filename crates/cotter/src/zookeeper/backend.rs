@@ -77,6 +77,10 @@ impl Inner {
     /// Removes the node of a claim.
     pub(super) async fn remove(&self, claim: &Claim) -> Result<Release> {
         let place = self.places.get(claim.id);
+        let leaving = place.as_ref().map(|place| {
+            let (line, protection) = (self.keys.line(&claim.name), self.keys.protection(claim.id));
+            place.session.leftovers.leaving(claim.id, line, protection)
+        });
         let node = match &place {
             Some(place) if place.node.is_some() => place.node.clone(),
             // Its session is over: what was sent in it may still be carried out, until the servers have ended it.
@@ -91,6 +95,7 @@ impl Inner {
             Some(node) => self.delete(node, place.as_ref().map(|place| &*place.session)).await?,
             None => false,
         };
+        leaving.into_iter().for_each(super::leftovers::Leaving::answered);
         let is_evicted = place.is_some_and(|place| place.session.seats.is_evicted(claim.id));
         self.places.left(claim.id);
         Ok(match (freed, is_evicted) {

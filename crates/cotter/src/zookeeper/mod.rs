@@ -17,7 +17,7 @@
 //! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing an ensemble |
-//! | `places`, `seats` | the nodes of claims; those that hold a lock |
+//! | `places`, `seats`, `leftovers` | the nodes of claims; those that hold a lock; those whose release was given up |
 
 mod acquire;
 mod admin;
@@ -26,6 +26,7 @@ mod connector;
 mod doctor;
 mod errors;
 mod layout;
+mod leftovers;
 mod link;
 mod live;
 mod messages;

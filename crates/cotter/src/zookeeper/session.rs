@@ -6,6 +6,7 @@
 
 use super::connector::{Connector, Opened, Ticket};
 use super::errors::{Failure, place_is_gone};
+use super::leftovers::Leftovers;
 use super::live::{Listener, Live};
 use super::messages::{Event, Op, What};
 use super::proofs::{Proofs, SYNCS};
@@ -35,6 +36,7 @@ pub(super) struct ServerSession {
     has_ended: AtomicBool,
     pub(super) watches: Arc<Watches>,
     pub(super) seats: Seats,
+    pub(super) leftovers: Leftovers,
 }
 
 #[derive(Clone)]
@@ -69,6 +71,7 @@ impl ServerSession {
             has_ended: AtomicBool::new(false),
             watches: Arc::default(),
             seats: Seats::default(),
+            leftovers: Leftovers::default(),
         });
         let live = session.connected(opened);
         (session, live)
@@ -187,6 +190,8 @@ impl ServerSession {
                     // What has happened meanwhile is read; nothing is watched any more.
                     self.seats.all().iter().for_each(|(id, path)| live.look_at_seat(*id, path));
                     self.watches.interrupted();
+                    let (this, next) = (self.clone(), live.clone());
+                    self.host.spawn(async move { this.leftovers.delete(&next).await });
                     return Some(live);
                 }
                 Ok(None) => return None,

@@ -104,6 +104,32 @@ async fn a_request_that_arrives_after_its_release_has_no_effect() {
     assert_eq!(places(&server, "keeps the session").len(), 1, "it is the same session");
 }
 
+/// The engine gives a release up when the servers are away for too long; the session may outlast that.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_release_that_was_given_up_is_carried_out_when_the_servers_are_back() {
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let backend = backend(&format!("zookeeper://127.0.0.1:{}?session=30s", proxy.port())).await;
+    let held = claim("given up", TTL);
+    take(&backend, &held).await;
+    proxy.refuse(true);
+    proxy.cut();
+    let release = backend.release(&held, Leave::used(1));
+    assert!(tokio::time::timeout(Duration::from_millis(500), release).await.is_err(), "nobody answers");
+    assert_eq!(places(&server, "given up").len(), 1);
+    proxy.refuse(false);
+    let end = std::time::Instant::now() + Duration::from_secs(5);
+    while !places(&server, "given up").is_empty() {
+        demand(
+            std::time::Instant::now() < end,
+            Kind::LeftBehind,
+            "the session keeps the node of a released lock",
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Dropped before the answer, in the same session as the attempt that follows: the clean-up knows them apart.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
