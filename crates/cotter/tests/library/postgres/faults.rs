@@ -1,6 +1,6 @@
 //! Sessions that end, servers that restart, and clients that stand still.
 
-use super::setup::{backend, claim, client, eventually, queued, server, take};
+use super::setup::{backend, claim, client, eventually, queued, released, server, take};
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::servers::{Loss, Postgres, Proxy};
@@ -139,9 +139,9 @@ async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
     assert_eq!((server.sql(asleep), server.sql(waits)), ("1".into(), "0".into()));
     by_hand.wait().unwrap();
     let end = Instant::now() + Duration::from_secs(20);
-    while let Release::Unsettled { .. } = hasty.release(&second, Leave::default()).await.unwrap() {
+    while let Release::Unsettled { .. } = released(&hasty, &second).await {
         assert!(Instant::now() < end, "it never settles");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    take(&hasty, &claim("a", TTL)).await;
+    take(&patient, &claim("a", TTL)).await;
 }

@@ -1,6 +1,6 @@
 //! The rules that a run may break unnoticed, each provoked.
 
-use super::setup::{backend, claim, client, eventually, queued, take};
+use super::setup::{backend, claim, client, eventually, queued, released, take};
 use cotter::backend::{Backend, Extension, Grant, Leave, Release, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Postgres, Proxy};
@@ -37,18 +37,18 @@ async fn a_request_that_arrives_after_its_release_is_undone() {
     let kept = proxy.keep_request(b"_acquire_v1");
     let error = one.acquire(&late, Until::Now).await.unwrap_err();
     assert!(kept.is_caught() && error.outcome_unknown(), "{error}");
-    let released = one.release(&late, Leave::default()).await.unwrap();
-    let unsettled = matches!(released, Release::Unsettled { .. });
+    let answer = released(&one, &late).await;
+    let unsettled = matches!(answer, Release::Unsettled { .. });
     demand(
         unsettled,
         Kind::LeftBehind,
-        format!("the request is still on its way, and the release says {released:?}"),
+        format!("the request is still on its way, and the release says {answer:?}"),
     );
     kept.let_go();
     let held =
         || server.sql("select count(*) from cotter_lock where name = 'late' and claim is not null") == "1";
     eventually("it arrives", held).await;
-    one.release(&late, Leave::default()).await.unwrap();
+    released(&one, &late).await;
     assert!(!held());
 }
 

@@ -1,16 +1,28 @@
 //! What these tests share.
 
+use cotter::backend::{Backend, Claim, Leave, Release};
 use cotter::{Client, Lease};
 pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
 use cotter_testkit::servers::Postgres;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A connection without an engine, like a process of its own.
-pub(crate) async fn backend(url: &str) -> Arc<dyn cotter::backend::Backend> {
+pub(crate) async fn backend(url: &str) -> Arc<dyn Backend> {
     use cotter::backend::{Connect, Host};
     let store = cotter::postgres::Store::from_url(url).unwrap();
     store.connect(&Host::without_engine(clock())).await.unwrap()
+}
+
+/// Releases a claim on a backend with a time limit so short that a new connection may take longer.
+pub(crate) async fn released(backend: &Arc<dyn Backend>, claim: &Claim) -> Release {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        match backend.release(claim, Leave::default()).await {
+            Err(e) if e.is_retryable() && Instant::now() < end => {}
+            answer => return answer.unwrap(),
+        }
+    }
 }
 
 /// A client whose acquisitions stand in the server's queue one by one.
