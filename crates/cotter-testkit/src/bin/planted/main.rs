@@ -5,7 +5,7 @@
 //! | `bug` | the bugs of the list, and what counts as found |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
-//! Two are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
+//! A few are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
 //! them may hide them: a bug that was missed is tried once more with nothing beside it, and only that verdict counts.
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
@@ -28,8 +28,8 @@ type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 const FOLDER: &str = "crates/cotter-testkit/planted";
 
-/// While one builds, the test of another mostly sleeps.
-const TREES: usize = 2;
+/// While some build, the tests of the others mostly sleep.
+const TREES: usize = 3;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
