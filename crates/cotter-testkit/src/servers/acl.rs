@@ -3,7 +3,7 @@
 /// The page, which is tested word by word.
 const PAGE: &str = include_str!("../../../../docs/stores.md");
 
-const MODES: [&str; 4] = ["native", "quorum", "plain", "getset"];
+const MODES: [&str; 5] = ["native", "quorum", "plain", "getset", "plain-quorum"];
 
 /// The rule of a mode as the page prints it, word by word: `ACL SETUSER`, the name of the user, and its permissions.
 ///
@@ -25,13 +25,12 @@ fn user(mode: &str) -> String {
 /// has an example; here they are all keys.
 pub(super) fn settings() -> Vec<String> {
     let setting = |mode| {
-        let permission =
-            |word: &&'static str| match word.starts_with('~') && matches!(mode, "plain" | "getset") {
-                true => "~*",
-                false => *word,
-            };
-        let words = acl_rule(mode).iter().skip(2).map(permission).map(str::to_owned).collect::<Vec<_>>();
-        [vec!["--user".to_owned()], words].concat()
+        let mut words = acl_rule(mode).split_off(2);
+        if words.contains(&"~orders:*") {
+            words.retain(|word| !word.starts_with('~'));
+            words.push("~*");
+        }
+        ["--user"].into_iter().chain(words).map(str::to_owned).collect::<Vec<_>>()
     };
     MODES.iter().copied().flat_map(setting).collect()
 }
@@ -39,8 +38,12 @@ pub(super) fn settings() -> Vec<String> {
 /// User name and password for a URL with these options, with the sign behind them.
 pub(super) fn credentials(options: &str) -> String {
     let value = |key| options.split('&').find_map(|option| option.strip_prefix(key));
-    let quorum = value("prefix=").filter(|prefix| *prefix == "cotter:quorum").map(|_| "quorum");
-    let mode = value("mode=").or(quorum).unwrap_or("native");
+    let votes = value("prefix=") == Some("cotter:quorum");
+    let mode = match value("mode=").unwrap_or("native") {
+        "native" if votes => "quorum",
+        "plain" if votes => "plain-quorum",
+        mode => mode,
+    };
     let rule = acl_rule(mode);
     let password = rule.iter().find_map(|word| word.strip_prefix('>')).expect("a password");
     format!("{}:{password}@", rule[2])

@@ -1,7 +1,9 @@
 //! Being a member of a quorum.
 
+use super::Shared;
 use super::acquire::parse;
 use super::backend::Native;
+use super::connection::Link;
 use super::errors::{Sent, explain, unexpected};
 use super::live::Live;
 use super::names::marker;
@@ -23,32 +25,13 @@ impl Native {
         }
     }
 
-    fn longest_lease(&self) -> Duration {
-        self.shared.options.votes.unwrap_or_default()
-    }
-
-    /// Runs a script that votes.
-    async fn vote(
-        &self,
-        live: &Live,
-        script: &Script,
-        keys: &[&str],
-        args: &[&[u8]],
-        at_least: u64,
-    ) -> Result<String> {
-        let (at_least, longest) = (digits::<16>(at_least), micros(self.longest_lease()));
-        let marker = marker(&self.shared.options);
-        let (keys, args) = ([keys, &[&*marker]].concat(), [args, &[&at_least, &longest]].concat());
-        text(script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))?)
-    }
-
     async fn request_vote(&self, live: &Live, claim: &Claim, at_least: u64) -> Result<Vote> {
         let wanted = self.wanted(claim);
         let script = if wanted.share.is_some() { &script::VOTE_SHARE } else { &script::VOTE };
         let (keys, args) = (self.keys.of(&claim.name), wanted.args(claim, &self.retain));
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
-        let answer = self.vote(live, script, &keys.all(), &args, at_least).await;
+        let answer = vote(live, &self.shared, script, &keys.all(), &args, at_least).await;
         let vote = match answer {
             Ok(answer) => parse_vote(claim, self.finish(live, &keys, &answer).await),
             Err(e) => Err(e),
@@ -56,22 +39,43 @@ impl Native {
         if !vote.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();
         }
-        match vote? {
-            Cast::Granted(block) => Ok(Vote::Granted(Self::grant(claim, block, sent))),
-            Cast::Busy => Ok(Vote::Busy),
-            Cast::Abstains(left) => Ok(Vote::Abstains(left)),
-        }
+        Ok(vote?.by(|block| Self::grant(claim, block, sent)))
     }
 }
 
+/// Runs a script that votes.
+pub(super) async fn vote(
+    live: &Live,
+    shared: &Shared,
+    script: &Script,
+    keys: &[&str],
+    args: &[&[u8]],
+    at_least: u64,
+) -> Result<String> {
+    let (at_least, longest) = (digits::<16>(at_least), micros(shared.options.votes.unwrap_or_default()));
+    let marker = marker(&shared.options);
+    let (keys, args) = ([keys, &[&*marker]].concat(), [args, &[&at_least, &longest]].concat());
+    text(script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))?)
+}
+
 /// The answer to a claim of a quorum.
-enum Cast {
+pub(super) enum Cast {
     Granted(Block),
     Busy,
     Abstains(Duration),
 }
 
-fn parse_vote(claim: &Claim, answer: &str) -> Result<Cast> {
+impl Cast {
+    pub(super) fn by(self, grant: impl FnOnce(Block) -> Grant) -> Vote {
+        match self {
+            Self::Granted(block) => Vote::Granted(grant(block)),
+            Self::Busy => Vote::Busy,
+            Self::Abstains(left) => Vote::Abstains(left),
+        }
+    }
+}
+
+pub(super) fn parse_vote(claim: &Claim, answer: &str) -> Result<Cast> {
     if let Some(longest) = answer.strip_prefix('l') {
         let why = format!(
             "a lease of {:?} is longer than {:?}, the longest that the member was set up for; shorten it, or raise \
@@ -84,11 +88,43 @@ fn parse_vote(claim: &Claim, answer: &str) -> Result<Cast> {
     if let Some(left) = answer.strip_prefix('a') {
         return Ok(Cast::Abstains(duration(left)?));
     }
+    if answer == "b" {
+        return Ok(Cast::Busy);
+    }
     match parse(claim, answer)? {
         Answer::Granted(block) => Ok(Cast::Granted(block)),
         Answer::Busy { .. } => Ok(Cast::Busy),
         Answer::Queued { .. } => Err(unexpected("a place in the queue, though none was asked for")),
     }
+}
+
+/// The answer to a request to raise a grant; `None` if the claim holds nothing any more.
+pub(super) fn raised(answer: &str) -> Result<Option<Block>> {
+    match answer.split_at_checked(1) {
+        Some(("g", block)) => Block::parse(block).map(Some),
+        Some(("n" | "a", _)) => Ok(None),
+        _ => Err(unexpected(answer)),
+    }
+}
+
+/// What identifies the run of a server.
+pub(super) async fn identity(link: &Link) -> Result<Option<String>> {
+    let info = text(link.query(redis::cmd("INFO").arg("server")).await?.0)?;
+    let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:"));
+    Ok(run_id.map(|id| id.trim().to_owned()))
+}
+
+/// For how long a server grants nothing.
+pub(super) async fn abstains(live: &Live, shared: &Shared) -> Result<Option<Duration>> {
+    let answer = vote(live, shared, &script::ABSTAINS, &[], &[], 0).await?;
+    answer.strip_prefix('a').map(duration).transpose()
+}
+
+/// Makes a server vote at once.
+pub(super) async fn enlist(live: &Live, shared: &Shared) -> Result<()> {
+    let (marker, longest) = (marker(&shared.options), micros(shared.options.votes.unwrap_or_default()));
+    let answer = script::ENLIST.run(live, &[&marker], &[&longest]).await;
+    answer.map(drop).map_err(|e| explain(e, Sent::Yes))
 }
 
 fn duration(micros: &str) -> Result<Duration> {
@@ -112,13 +148,9 @@ impl Member for Native {
     async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>> {
         let (live, claim) = (self.link.live().await?, &grant.claim);
         let (key, sent) = (self.keys.lock(&claim.name), self.now());
-        let answer = self.vote(&live, &script::RAISE, &[&key], &[&claim.id.hex()], at_least).await;
+        let answer = vote(&live, &self.shared, &script::RAISE, &[&key], &[&claim.id.hex()], at_least).await;
         let answer = answer.map_err(|e| e.with_name(&claim.name))?;
-        match answer.split_at_checked(1) {
-            Some(("g", block)) => Ok(Some(Self::grant(claim, Block::parse(block)?, sent))),
-            Some(("n" | "a", _)) => Ok(None),
-            _ => Err(unexpected(&answer)),
-        }
+        Ok(raised(&answer)?.map(|block| Self::grant(claim, block, sent)))
     }
 
     fn freed(&self, name: &Name) -> Pin<Box<dyn Future<Output = ()> + Send>> {
@@ -145,20 +177,14 @@ impl Member for Native {
     }
 
     async fn identity(&self) -> Result<Option<String>> {
-        let info = self.link.query(redis::cmd("INFO").arg("server")).await?.0;
-        let info = text(info)?;
-        let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:"));
-        Ok(run_id.map(|id| id.trim().to_owned()))
+        identity(&self.link).await
     }
 
     async fn abstains(&self) -> Result<Option<Duration>> {
-        let live = self.link.live().await?;
-        let answer = self.vote(&live, &script::ABSTAINS, &[], &[], 0).await?;
-        answer.strip_prefix('a').map(duration).transpose()
+        abstains(&*self.link.live().await?, &self.shared).await
     }
 
     async fn enlist(&self) -> Result<()> {
-        let marker = marker(&self.shared.options);
-        self.run(&script::ENLIST, &[&marker], &[&micros(self.longest_lease())]).await.map(drop)
+        enlist(&*self.link.live().await?, &self.shared).await
     }
 }

@@ -63,6 +63,11 @@ impl Keys {
         LockKeys::new(&self.lock(name))
     }
 
+    /// The key that counts the grants of a name in a quorum whose members speak the plain protocol.
+    pub(super) fn count(&self, name: &Name) -> String {
+        self.lock(name) + ":count"
+    }
+
     pub(super) fn note(&self, name: &Name, note: &str) -> String {
         let mut key = self.lock(name);
         key.push_str(":note:");

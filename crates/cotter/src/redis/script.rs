@@ -69,6 +69,8 @@ scripts! {
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_MEND: "note_mend", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
+    PLAIN_VOTE: "plain_vote", Memory::Needed;
+    PLAIN_RAISE: "plain_raise", Memory::NotNeeded;
     PLAIN_LOOK: "plain_look", Memory::NotNeeded;
     PLAIN_EVICT: "plain_evict", Memory::NotNeeded;
     PLAIN_EXTEND: "plain_extend", Memory::NotNeeded;
@@ -89,7 +91,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
-    "voting" "reserve_vote" "acquire" "share"
+    "voting" "reserve_vote" "plain_count" "acquire" "share"
 };
 
 impl Script {

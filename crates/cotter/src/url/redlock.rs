@@ -55,10 +55,11 @@ impl Options {
                 "replicas" | "request_id" | "retain" | "retry" => {
                     return Err(config(format!("{key}= is not an option of redlock:")));
                 }
-                "mode" if value != "native" => {
-                    return Err(config(
-                        "the members of redlock: speak cotter's own protocol; leave out mode=",
-                    ));
+                "mode" if value != "native" && value != "plain" => {
+                    return Err(config(format!(
+                        "mode={value} cannot be a member of redlock:; leave it out, or use mode=plain beside other \
+                         Redlock libraries"
+                    )));
                 }
                 _ => {
                     prefix |= key == "prefix";

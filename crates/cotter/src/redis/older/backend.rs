@@ -4,8 +4,8 @@ use crate::backend::pace::{Pauses, Rests};
 pub(super) use crate::backend::retry::Tried;
 use crate::backend::retry::{self, Contend};
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Release,
-    Until,
+    Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Member,
+    Release, Until,
 };
 use crate::redis::batch::{BATCH, all};
 use crate::redis::connection::Link;
@@ -51,6 +51,14 @@ pub(in crate::redis) trait Steps: Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Result<Extension>>>> + Send;
 
     fn release(&self, claim: &Claim, leave: Leave) -> impl Future<Output = Result<Release>> + Send;
+
+    /// The connection as a member of a quorum.
+    fn member(_: &Older<Self>) -> Option<&dyn Member>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// The holder as it can be shown.
     fn inspect(&self, name: &Name) -> impl Future<Output = Result<Option<Holder>>> + Send;
@@ -153,6 +161,10 @@ impl<P: Steps> Backend for Older<P> {
 
     fn admin(&self) -> Option<&dyn Admin> {
         Some(self)
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        self.steps.shared().options.votes.and_then(|_| P::member(self))
     }
 }
 

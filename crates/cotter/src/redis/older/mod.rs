@@ -6,6 +6,7 @@
 //! | `issued` | the tokens and values that this process has issued |
 //! | `plain` | `SET NX PX`, compare-and-delete |
 //! | `getset`, `expiries` | `SETNX` and `GETSET` of an expiry; renewing expiries |
+//! | `member` | being a member of a quorum, in `plain` |
 //! | `admin` | listing and evicting |
 
 mod admin;
@@ -13,6 +14,7 @@ mod backend;
 mod expiries;
 mod getset;
 mod issued;
+mod member;
 mod plain;
 
 pub(super) use backend::Older;

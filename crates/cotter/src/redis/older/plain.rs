@@ -1,8 +1,8 @@
 //! `SET name value NX PX`, compare-and-delete, compare-and-expire.
 
-use super::backend::{Steps, Tried, grant, millis};
+use super::backend::{Older, Steps, Tried, grant, millis};
 use super::issued::Holding;
-use crate::backend::{Claim, ClaimId, Eviction, Extension, Grant, Holder, Leave, Mode, Release};
+use crate::backend::{Claim, ClaimId, Eviction, Extension, Grant, Holder, Leave, Member, Mode, Release};
 use crate::redis::connection::Link;
 use crate::redis::errors::{Sent, explain, unexpected};
 use crate::redis::script::Script;
@@ -252,6 +252,10 @@ impl Steps for Plain {
             (Some((b'n', _)), _) => Ok(Release::NotHeld),
             _ => Err(unexpected(&String::from_utf8_lossy(&answer))),
         }
+    }
+
+    fn member(older: &Older<Self>) -> Option<&dyn Member> {
+        Some(older)
     }
 
     async fn inspect(&self, name: &Name) -> Result<Option<Holder>> {

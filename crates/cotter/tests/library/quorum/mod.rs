@@ -5,7 +5,9 @@
 //! | `setup` | servers behind proxies, and clients that know nothing of each other |
 //! | `silence` | members that are gone or silent |
 //! | `memory` | members that have forgotten what they granted |
+//! | `others` | `mode=plain` beside other Redlock libraries |
 
 mod memory;
+mod others;
 mod setup;
 mod silence;
