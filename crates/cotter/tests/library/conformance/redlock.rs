@@ -3,16 +3,29 @@
 use cotter::conformance::Fixture;
 use cotter::redis::Store;
 use cotter::{Name, quorum};
+use cotter_testkit::bare::enlist;
 use cotter_testkit::servers::Redis;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// Servers that vote at once, whose keys for a name are `key`.
+/// Servers that vote at once, the same for all cases that run at a time: starting three of them keeps a small machine so busy
+/// that others are silent for too long.
+fn servers() -> Arc<Vec<Redis>> {
+    static SERVERS: Mutex<Weak<Vec<Redis>>> = Mutex::new(Weak::new());
+    let mut shared = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let servers: Arc<Vec<_>> = Arc::new((0..3).map(|_| Redis::restricted()).collect());
+        servers.iter().for_each(|server| enlist(server, "cotter:quorum", 3600));
+        *shared = Arc::downgrade(&servers);
+        servers
+    })
+}
+
+/// A quorum whose keys for a name are `key`.
 fn fixture(options: &str, key: fn(&str) -> String) -> Fixture {
-    let servers: Arc<Vec<_>> = Arc::new((0..3).map(|_| Redis::restricted()).collect());
+    let servers = servers();
     let members = servers.iter().map(|server| {
         let store = Store::from_url(server.url(options)).expect("a good URL");
-        cotter_testkit::bare::enlist(server, "cotter:quorum", 3600);
         store.with_votes(Duration::from_secs(3600))
     });
     // Many cases at once on a small machine: a silent member is none of their subjects.

@@ -36,6 +36,8 @@ async function acquired() {
 }
 
 async function count() {
+  // Whoever started it is gone.
+  process.stdin.on("end", () => process.exit(3)).resume();
   for (let i = 0; i < times; i++) {
     const lock = await acquired();
     const number = Number(fs.readFileSync(file));
@@ -46,7 +48,10 @@ async function count() {
 }
 
 (what === "once" ? once() : count()).then(
-  () => servers.forEach((server) => (server.status === "ready" ? server.quit() : server.disconnect())),
+  () => {
+    process.stdin.destroy();
+    servers.forEach((server) => (server.status === "ready" ? server.quit() : server.disconnect()));
+  },
   (error) => {
     if (!(error instanceof ExecutionError)) console.error(error);
     process.exit(error instanceof ExecutionError ? 1 : 2);
