@@ -8,6 +8,7 @@ use crate::notes::{
 use crate::trigger::Kind;
 use crate::{Ending, Error, ErrorKind, Result, Trigger, UnixTime};
 use cotter::Client;
+use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
@@ -341,12 +342,15 @@ fn next_slot(state: &State, now: UnixTime) -> Option<UnixTime> {
     let begin = (state.anchor + state.initial_delay).max(state.since);
     let after = state.last.map_or(now, |last| last.max(now));
     let trigger = Trigger::parse(&state.trigger)?;
-    match trigger.0 {
+    let begin = begin.max(trigger.1.from.unwrap_or(begin));
+    let after = after.max(begin - Duration::from_nanos(1));
+    let next = match trigger.0 {
         Kind::Rate(period) => Some(next_on_grid(state.anchor + state.initial_delay, period, after)),
         Kind::Delay(delay) => match &state.run {
             Some(run) => run.ended.map(|ended| begin.max(ended + delay)),
             None => Some(begin),
         },
         Kind::Cron(..) | Kind::Once(_) | Kind::Demand => trigger.next_after(after),
-    }
+    };
+    next.filter(|at| trigger.1.covers(*at))
 }

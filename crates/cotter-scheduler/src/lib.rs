@@ -22,6 +22,7 @@
 //! [`cron`] parses expressions such as `0 15 10 ? * MON-FRI`, describes them, and computes when they fire in any time zone.
 //! Its types are independent of other crates: instants are [`UnixTime`], time zones are [`Zone`].
 
+mod calendar;
 mod decide;
 mod definition;
 mod error;

@@ -1,5 +1,6 @@
 //! Triggers of jobs.
 
+use crate::calendar::Calendar;
 use crate::hash::Length;
 use crate::{Cron, Error, Result, UnixTime, Zone};
 use std::fmt;
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trigger(pub(crate) Kind);
+pub struct Trigger(pub(crate) Kind, pub(crate) Calendar);
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
@@ -39,13 +40,17 @@ const MIN_PERIOD: Duration = Duration::from_millis(1);
 const MAX_PERIOD: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 impl Trigger {
+    fn new(kind: Kind) -> Self {
+        Self(kind, Calendar::default())
+    }
+
     /// The slots of a cron expression in the Quartz dialect (see [`cron`](crate::cron)), in UTC unless a
     /// [`zone`](Self::zone) is given.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger), with the position of the mistake and what to write instead.
     pub fn cron(expression: &str) -> Result<Self> {
-        Ok(Self(Kind::Cron(Box::new(expression.parse()?), Zone::utc())))
+        Ok(Self::new(Kind::Cron(Box::new(expression.parse()?), Zone::utc())))
     }
 
     /// A slot every `period`. A run that takes longer delays the next ones, which then follow back to back; up to
@@ -54,7 +59,7 @@ impl Trigger {
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
     pub fn fixed_rate(period: Duration) -> Result<Self> {
-        checked("fixed rate", period).map(|d| Self(Kind::Rate(d)))
+        checked("fixed rate", period).map(|d| Self::new(Kind::Rate(d)))
     }
 
     /// A slot `delay` after the end of the last run, on any replica. A crashed run ends when the crash is noticed.
@@ -62,7 +67,7 @@ impl Trigger {
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
     pub fn fixed_delay(delay: Duration) -> Result<Self> {
-        checked("fixed delay", delay).map(|d| Self(Kind::Delay(d)))
+        checked("fixed delay", delay).map(|d| Self::new(Kind::Delay(d)))
     }
 
     /// One slot, at this instant. A job that is first started after it counts as late.
@@ -74,12 +79,12 @@ impl Trigger {
         if instant < UnixTime::EPOCH || instant >= end {
             return Err(Error::trigger(format!("once at {instant} is out of range: 1970 to 2099")));
         }
-        Ok(Self(Kind::Once(instant)))
+        Ok(Self::new(Kind::Once(instant)))
     }
 
     /// No slots at all: the job runs when it is [triggered](crate::Jobs::trigger), and for [one-shot runs](crate::OneShot).
     pub fn on_demand() -> Self {
-        Self(Kind::Demand)
+        Self::new(Kind::Demand)
     }
 
     /// The time zone of a cron expression; without effect on other triggers.
@@ -91,23 +96,72 @@ impl Trigger {
         self
     }
 
+    /// No slots before this instant. Without effect on a job that runs on demand.
+    #[must_use]
+    pub fn starting(mut self, at: UnixTime) -> Self {
+        self.1.from = Some(at);
+        self
+    }
+
+    /// No slots after this instant, and none of those that were not run in time. Without effect on a job that runs on demand.
+    #[must_use]
+    pub fn ending(mut self, at: UnixTime) -> Self {
+        self.1.until = Some(at);
+        self
+    }
+
+    /// No slots on these days of the trigger's time zone: `2031-12-25`, or `2031-12-24/2032-01-01` for several.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for other texts, and for triggers other than cron.
+    pub fn except_days(mut self, days: &str) -> Result<Self> {
+        self.check_exclusion()?;
+        self.1.except_days(days)?;
+        Ok(self)
+    }
+
+    /// No slots at the seconds at which this expression fires, in the time zone of the trigger: `* * 22-5 * * ?` excludes
+    /// nights. If a million slots in a row are excluded, the trigger has ended.
+    ///
+    /// # Errors
+    /// As [`cron`](Self::cron), and for triggers other than cron.
+    pub fn except_cron(mut self, expression: &str) -> Result<Self> {
+        self.check_exclusion()?;
+        self.1.except_times(expression.parse()?);
+        Ok(self)
+    }
+
+    fn check_exclusion(&self) -> Result<()> {
+        match self.0 {
+            Kind::Cron(..) => Ok(()),
+            _ => Err(Error::trigger("only slots of a cron expression can be excluded; use `cron`")),
+        }
+    }
+
     /// The trigger that `Display` wrote.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text.strip_suffix(']').and_then(|text| text.split_once(" [")) {
+            Some((text, calendar)) => Some(Self(Self::parse_kind(text)?, Calendar::parse(calendar)?)),
+            None => Self::parse_kind(text).map(Self::new),
+        }
+    }
+
+    fn parse_kind(text: &str) -> Option<Kind> {
         if let Some(instant) = text.strip_prefix("once at ") {
-            return Some(Self(Kind::Once(instant.parse().ok()?)));
+            return Some(Kind::Once(instant.parse().ok()?));
         }
         if text == "on demand" {
-            return Some(Self::on_demand());
+            return Some(Kind::Demand);
         }
         for (kind, make) in
             [("fixed rate ", Kind::Rate as fn(Duration) -> Kind), ("fixed delay ", Kind::Delay)]
         {
             if let Some(length) = text.strip_prefix(kind) {
-                return Length::parse(length).map(|Length(d)| Self(make(d)));
+                return Length::parse(length).map(|Length(d)| make(d));
             }
         }
         let (cron, zone) = text.strip_prefix("cron ")?.rsplit_once(" in ")?;
-        Some(Self(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?)))
+        Some(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?))
     }
 
     /// Whether its slots are known beforehand: those of cron and `once_at` are, the others depend on earlier runs.
@@ -123,8 +177,8 @@ impl Trigger {
     /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {
-            Kind::Cron(cron, zone) => cron.next(instant, zone),
-            Kind::Once(at) => (*at > instant).then_some(*at),
+            Kind::Cron(cron, zone) => self.1.next(cron, zone, instant),
+            Kind::Once(at) => (*at > instant && self.1.covers(*at)).then_some(*at),
             Kind::Rate(_) | Kind::Delay(_) | Kind::Demand => None,
         }
     }
@@ -145,7 +199,8 @@ impl fmt::Display for Trigger {
             Kind::Delay(d) => write!(f, "fixed delay {}", Length(*d)),
             Kind::Once(at) => write!(f, "once at {at}"),
             Kind::Demand => f.write_str("on demand"),
-        }
+        }?;
+        if self.1 == Calendar::default() { Ok(()) } else { write!(f, " [{}]", self.1) }
     }
 }
 
@@ -160,7 +215,17 @@ mod tests {
         let once = Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap();
         let rate = Trigger::fixed_rate(Duration::from_secs(1)).unwrap();
         let delay = Trigger::fixed_delay(Duration::from_micros(1_234_050)).unwrap();
-        for trigger in [cron, once, rate, delay, Trigger::on_demand()] {
+        let limited =
+            cron.clone().starting(UnixTime::EPOCH).ending("2031-05-02T10:00:00.5Z".parse().unwrap());
+        let limited =
+            limited.except_days("2031-01-01").unwrap().except_days("2030-12-24/2030-12-31").unwrap();
+        let limited = limited.except_cron("* * 22-5 * * ?").unwrap();
+        let text = "cron 0 30 2 ? * MON-FRI in Asia/Shanghai [from 1970-01-01T00:00:00Z; until 2031-05-02T10:00:00.5Z; \
+                    except 2031-01-01; except 2030-12-24/2030-12-31; except cron * * 22-5 * * ?]";
+        assert_eq!(limited.to_string(), text);
+        for trigger in
+            [cron, once, rate.clone().ending(UnixTime::EPOCH), rate, delay, limited, Trigger::on_demand()]
+        {
             assert_eq!(Trigger::parse(&trigger.to_string()), Some(trigger));
         }
         assert_eq!(Trigger::parse("(off) cron 0 30 2 * * ? in UTC"), None);

@@ -32,7 +32,7 @@
 // | `zone`, `local`, `unix_time`, `rfc3339`, `adapters` | time zones; local times; instants; parsing instants; `jiff` and `chrono` |
 
 mod adapters;
-mod civil;
+pub(crate) mod civil;
 mod compile;
 mod cursor;
 mod days;

@@ -270,6 +270,8 @@ impl Decision {
         }
         let planner = Planner::new(definition, &self.state, control, now, followed);
         let Plan { due, last, missed, skipped, merged, next } = planner.plan(&definition.trigger);
+        let calendar = &definition.trigger.1;
+        let (due, next) = (due.filter(|at| calendar.covers(*at)), next.filter(|at| calendar.covers(*at)));
         self.due = due.map(DueRun::first);
         self.state.last = self.state.last.max(last);
         (self.missed, self.skipped, self.merged) = (missed, skipped, merged);
@@ -324,5 +326,5 @@ pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: Unix
         Kind::Delay(delay) => Some(now + *delay),
         Kind::Cron(..) | Kind::Once(_) | Kind::Demand => definition.trigger.next_after(now - shift),
     };
-    next.map(|at| at + shift)
+    next.filter(|at| definition.trigger.1.covers(*at)).map(|at| at + shift)
 }

@@ -2,6 +2,7 @@
 
 use super::Followed;
 use crate::UnixTime;
+use crate::calendar::Calendar;
 use crate::definition::Definition;
 use crate::job::Policy;
 use crate::notes::{JobControl, State};
@@ -14,6 +15,7 @@ pub(super) const TICK: Duration = Duration::from_nanos(1);
 /// The inputs of a decision. All instants are on the time line of slots: the jitter of the job is subtracted.
 pub(super) struct Planner<'a> {
     pub(super) policy: &'a Policy,
+    pub(super) calendar: &'a Calendar,
     pub(super) state: &'a State,
     pub(super) now: UnixTime,
     /// The earliest possible slot.
@@ -55,10 +57,11 @@ impl<'a> Planner<'a> {
         let last_run = over.and_then(|run| Some((run.started - shift, run.ended? - shift)));
         Self {
             policy: &definition.policy,
+            calendar: &definition.trigger.1,
             state,
             now: now - shift,
             resumed,
-            floor: begin.max(state.since).max(resumed),
+            floor: begin.max(state.since).max(resumed).max(definition.trigger.1.from.unwrap_or(begin)),
             followed: followed.earlier_by(shift),
             last_run,
         }

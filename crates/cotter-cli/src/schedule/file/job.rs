@@ -13,6 +13,9 @@ use toml::de::DeValue;
 /// Keys of a job that are also allowed in `[defaults]`.
 pub(super) const SHARED: &[&str] = &[
     "timezone",
+    "starts",
+    "ends",
+    "exclude",
     "ttl",
     "initial_delay",
     "env",
@@ -102,7 +105,7 @@ impl Spec {
     pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Self> {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
-        let trigger = trigger(section, &zone, mistakes);
+        let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
         let words = words(section, mistakes);
         let settings = Settings::read(section, mistakes);
         settings.check(section, mistakes);
@@ -265,6 +268,15 @@ fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> O
         key @ "on_demand" => section.get(key, mistakes, |v| value::yes(v).map(|()| Trigger::on_demand())),
         key => section.get(key, mistakes, |value| Trigger::once_at(value::instant(value)?).map_err(text)),
     }
+}
+
+/// The trigger, with the restrictions of its slots.
+fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Trigger {
+    let (starts, ends) =
+        (section.get("starts", mistakes, value::instant), section.get("ends", mistakes, value::instant));
+    trigger = starts.into_iter().fold(trigger, Trigger::starting);
+    trigger = ends.into_iter().fold(trigger, Trigger::ending);
+    section.get("exclude", mistakes, |value| value::except(trigger.clone(), value)).unwrap_or(trigger)
 }
 
 fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<String>> {

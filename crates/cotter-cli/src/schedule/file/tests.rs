@@ -126,6 +126,37 @@ fn once_at_is_a_string_or_a_time_and_always_has_an_offset() {
 }
 
 #[test]
+fn slots_are_excluded_by_day_and_by_expression() {
+    let job = |lines: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\n{lines}\n");
+    let text = "cron = \"0 0 3 * * ?\"\nstarts = 2031-01-01T00:00:00Z\nends = \"2031-12-31T00:00:00+08:00\"\n\
+                exclude = [\"2031-12-25\", \"* * * ? * SUN\"]";
+    let file = parse(Path::new("jobs.toml"), &job(text)).unwrap();
+    let found = file.jobs[0].trigger.to_string();
+    let wanted = "cron 0 0 3 * * ? in UTC [from 2031-01-01T00:00:00Z; until 2031-12-30T16:00:00Z; except 2031-12-25; \
+                  except cron * * * ? * SUN]";
+    assert_eq!(found, wanted);
+    for (lines, says) in [
+        (
+            "cron = \"0 0 3 * * ?\"\nexclude = \"2031-12-25\"",
+            "5: job \"a\": `exclude`: found a string, write [",
+        ),
+        (
+            "cron = \"0 0 3 * * ?\"\nexclude = [\"2031-12\"]",
+            "5: job \"a\": `exclude`: \"2031-12\" is not a day",
+        ),
+        ("cron = \"0 0 3 * * ?\"\nexclude = [\"* * 25 * * ?\"]", "5: job \"a\": `exclude`: "),
+        (
+            "fixed_rate = \"1s\"\nexclude = [\"2031-12-25\"]",
+            "5: job \"a\": `exclude`: only slots of a cron expression",
+        ),
+        ("fixed_rate = \"1s\"\nstarts = 2031-12-25", "5: job \"a\": `starts`: "),
+    ] {
+        let found = one(&job(lines));
+        assert!(found.starts_with(says), "{lines}: {found}");
+    }
+}
+
+#[test]
 fn on_demand_is_true_or_left_out() {
     let job = |yes: &str| format!("group = \"g\"\n[job.a]\nshell = \"x\"\non_demand = {yes}\n");
     let file = parse(Path::new("jobs.toml"), &job("true")).unwrap();

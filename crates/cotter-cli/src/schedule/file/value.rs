@@ -1,7 +1,7 @@
 //! Parsing of values. Errors say what to write.
 
 use crate::duration;
-use cotter_scheduler::{Scheduler, UnixTime, Zone};
+use cotter_scheduler::{Scheduler, Trigger, UnixTime, Zone};
 use std::path::PathBuf;
 use std::time::Duration;
 use toml::de::DeValue;
@@ -65,6 +65,19 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
         0 => Err("it is zero, write 1 or more".to_owned()),
         number => Ok(number),
     }
+}
+
+/// The trigger, without slots on these days and at these times. An expression is told from a day by its blanks.
+pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
+    let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
+    let DeValue::Array(array) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    array.iter().try_fold(trigger, |trigger, value| {
+        let text = text(value.get_ref()).map_err(|why| format!("{why}; {how}"))?;
+        let text = text.trim();
+        let restricted =
+            if text.contains(' ') { trigger.except_cron(text) } else { trigger.except_days(text) };
+        restricted.map_err(|e| e.to_string())
+    })
 }
 
 /// A number that may be negative.

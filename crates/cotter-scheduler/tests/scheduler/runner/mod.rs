@@ -1,5 +1,6 @@
 //! The runner in virtual time: everything happens in one runtime whose clock jumps to the next timer.
 
+mod calendars;
 mod clocks;
 mod definitions;
 mod ends;
