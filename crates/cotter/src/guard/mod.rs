@@ -208,7 +208,7 @@ pub(crate) async fn until_lost<F: Future>(
 impl Drop for Guard {
     fn drop(&mut self) {
         let Some(hold) = self.hold.take() else { return };
-        if let Returned::Send(parting) = give_back(&hold, self.serial, None) {
+        if let Returned::Send(parting) | Returned::Evicted(parting) = give_back(&hold, self.serial, None) {
             parting.detach();
         }
     }

@@ -103,6 +103,11 @@ impl Guard {
                 Err(Lost::new(hold.name().clone(), token, LossCause::Forked).into())
             }
             Returned::AlreadyLost(_) => Ok(Released::AlreadyLost),
+            // If the store does not answer, the lease ends by itself.
+            Returned::Evicted(parting) => {
+                let _ = parting.await;
+                Ok(Released::AlreadyLost)
+            }
             Returned::Send(parting) => parting.await,
         }
     }

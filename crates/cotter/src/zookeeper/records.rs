@@ -80,8 +80,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn texts(&mut self) -> Option<Vec<String>> {
         let many = usize::try_from(self.int()?).unwrap_or(0);
-        // A number that is too large must not allocate.
-        (0..many.min(self.0.len())).map(|_| self.text()).collect()
+        // A number that is too large must not allocate: each of them takes four bytes at least.
+        if many > self.0.len() / 4 {
+            return None;
+        }
+        (0..many).map(|_| self.text()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use cotter_testkit::sized;
 
 /// Six processes, whose sessions the server ends after two seconds of silence. One of them is stopped every second, for up to
 /// twice that time, now and then one is killed. As long as the server ends no session for another reason, no two hold at once.
-fn processes_in_trouble(mode: &str) {
+fn processes_in_trouble(mode: &str, acquisitions: usize) {
     let server = Postgres::start();
     server.migrate("");
     let options = format!("mode={mode}&session_timeout=2s&timeout=1s&connect_timeout=1s");
@@ -17,7 +17,7 @@ fn processes_in_trouble(mode: &str) {
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
     run.orders.tasks = 16;
-    run.acquisitions = sized(1_600, 50_000);
+    run.acquisitions = sized(acquisitions, 50_000);
     let report = run.go_under(&mut NoTrouble).expect("the run can be made");
     show(&format!("postgres in mode={mode}, processes in trouble"), &report);
     demand(report.contended >= sized(500, 15_000), Kind::Void, "too few had to wait for each other");
@@ -28,11 +28,11 @@ fn processes_in_trouble(mode: &str) {
 #[test]
 #[ignore = "needs postgres"]
 fn rows_of_processes_in_trouble() {
-    processes_in_trouble("row");
+    processes_in_trouble("row", 1_600);
 }
 
 #[test]
 #[ignore = "needs postgres"]
 fn advisory_locks_of_processes_in_trouble() {
-    processes_in_trouble("advisory");
+    processes_in_trouble("advisory", 5_000);
 }

@@ -26,6 +26,8 @@ pub(crate) enum Returned {
     Passed,
     /// The hold was already lost.
     AlreadyLost(LossCause),
+    /// The holder was evicted and is done: the store has kept the lock until now, and must be told.
+    Evicted(ReleaseCall),
     /// The release must be sent to the store.
     Send(ReleaseCall),
 }
@@ -67,12 +69,10 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         }
         if left == 0 && !frees_at_once(cause) {
             state.remove_hold(hold);
-            drop(state);
-            send_in_background(hold);
-        } else {
-            drop(state);
-            hold.core.lines.retire(&hold.line);
+            return Step::Done(Returned::Evicted(ReleaseCall::new(hold, None)));
         }
+        drop(state);
+        hold.core.lines.retire(&hold.line);
         return Step::Done(Returned::AlreadyLost(cause));
     }
     state.remove_hold(hold);
@@ -137,6 +137,7 @@ pub(crate) fn forget(guard: Guard) -> Result<()> {
     match give_back(&hold, guard.into_serial(), Some(Duration::ZERO)) {
         Returned::Send(call) => call.forget(),
         Returned::AlreadyLost(cause) => return Err(Lost::new(hold.name().clone(), token, cause).into()),
+        Returned::Evicted(_) => return Err(Lost::new(hold.name().clone(), token, LossCause::Evicted).into()),
         Returned::StillHeld(_) | Returned::Passed => {}
     }
     Ok(())

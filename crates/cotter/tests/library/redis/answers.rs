@@ -193,6 +193,21 @@ async fn an_evicted_holder_is_told_so_and_writes_no_notes() {
     assert_eq!(next.release().await.unwrap(), Released::Yes);
 }
 
+/// Whoever ends right after its release, as `cotter run` does, has freed the lock by then.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn an_evicted_holder_has_freed_the_lock_when_its_release_returns() {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let (one, other) = (client(&proxy.redis_url(""), TTL).await, client(&server.url(""), TTL).await);
+    let guard = one.mutex("soft").lock().await.unwrap();
+    drop(other.evict("soft").await.unwrap());
+    evicted(&guard).await;
+    proxy.delay_requests(200 * MS);
+    assert_eq!(guard.release().await.unwrap(), Released::AlreadyLost);
+    assert!(other.mutex("soft").try_lock().await.unwrap().is_some(), "the release is still on its way");
+}
+
 /// A release that was sent in time and arrives when the next one holds; the same for a renewal.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]

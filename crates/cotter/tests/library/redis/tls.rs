@@ -3,6 +3,7 @@
 use super::setup::{client, eventually, queued};
 use crate::authority::Authority;
 use cotter::{Client, ErrorKind};
+use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Redis, free_port};
 use std::path::Path;
 use std::time::Duration;
@@ -84,9 +85,18 @@ async fn a_server_may_ask_for_a_certificate() {
 }
 
 /// Which provider its process has is the application's to choose, before the first connection or after it.
-#[tokio::test]
+#[test]
 #[ignore = "needs redis-server"]
-async fn the_provider_of_the_process_is_left_to_the_application() {
+fn the_provider_of_the_process_is_left_to_the_application() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    in_own_process(
+        "redis::tls::the_provider_of_the_process_is_left_to_the_application",
+        |_| (),
+        || runtime().block_on(first_without_a_provider_then_with_one()),
+    );
+}
+
+async fn first_without_a_provider_then_with_one() {
     let authority = Authority::new();
     let secure = serve(&authority, "127.0.0.1", false);
     let address = redis::ConnectionAddr::TcpTls {
