@@ -69,6 +69,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
         }
         if left == 0 && !frees_at_once(cause) {
             state.remove_hold(hold);
+            drop(state);
             return Step::Done(Returned::Evicted(ReleaseCall::new(hold, None)));
         }
         drop(state);
