@@ -7,6 +7,7 @@ use super::connector::Cluster;
 use super::doubts::Doubts;
 use super::errors::{Failure, place_is_gone};
 use super::leases::Leases;
+use super::leftovers::{Leaving, Leftovers};
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
 use super::names::Keys;
 use super::options::{Dialect, Options};
@@ -39,6 +40,7 @@ pub(super) struct Inner {
     pub(super) watches: Arc<Watches>,
     pub(super) seats: Seats,
     pub(super) doubts: Doubts,
+    pub(super) leftovers: Leftovers,
     /// Requests that enter a queue. The requests of one connection are not ordered, so a release first lets them land.
     pub(super) calls: Flights<Standing>,
 }
@@ -72,6 +74,7 @@ impl Etcd {
             watches: Arc::new(Watches::new(link.clone())),
             seats: Seats::default(),
             doubts: Doubts::default(),
+            leftovers: Leftovers::default(),
             calls: Flights::default(),
             keys,
             link,
@@ -100,7 +103,8 @@ impl Inner {
     }
 
     /// Removes the entry of a claim.
-    async fn remove(&self, claim: &Claim) -> Result<Release> {
+    pub(super) async fn remove(self: &Arc<Self>, claim: &Claim) -> Result<Release> {
+        let leaving = Leaving::begin(self, claim);
         let _ = self.calls.land(claim.id).await;
         let mut freed = false;
         while let Some(lease) = self.doubts.of(claim.id) {
@@ -109,6 +113,7 @@ impl Inner {
         }
         let removal = vec![delete(self.keys.entry(claim)), delete(self.keys.evicted(claim.id))];
         let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(removal)).await?;
+        leaving.answered();
         self.seats.leave(claim.id);
         Ok(match (freed || answer.deleted(0) > 0, answer.deleted(1) > 0) {
             (true, _) => Release::Freed,

@@ -17,6 +17,7 @@
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
 //! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
+//! | `leftovers` | claims whose release was given up |
 
 mod acquire;
 mod admin;
@@ -27,6 +28,7 @@ mod doctor;
 mod doubts;
 mod errors;
 mod leases;
+mod leftovers;
 mod live;
 mod messages;
 mod names;

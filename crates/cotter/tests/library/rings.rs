@@ -52,9 +52,10 @@ const TIMED: &[&str] = &[
     "file/flock/backend.rs",
     "file/kernel_queue.rs",
     "file/recheck.rs",
-    // The connection to a cluster, and the stream of its watches.
+    // The connection to a cluster, releases that it has not answered, and the stream of its watches.
     "etcd/connection.rs",
     "etcd/connector.rs",
+    "etcd/leftovers.rs",
     "etcd/live.rs",
     "etcd/watches.rs",
     // Members of a quorum: how long to wait for them, and looking for those that are silent.

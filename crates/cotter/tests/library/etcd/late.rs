@@ -57,3 +57,31 @@ async fn a_put_that_the_server_has_kept_is_undone() {
     }
     kept.finish().await.unwrap();
 }
+
+/// The engine gives a release up when the cluster is away for too long. Its lease may outlast that: other locks keep it alive,
+/// and a new leader sets it anew.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_release_that_was_given_up_is_carried_out_when_the_cluster_is_back() {
+    let server = Etcd::start(1);
+    let proxy = Proxy::start(server.port(0));
+    let url = format!("etcd://127.0.0.1:{}?timeout=300ms", proxy.port());
+    let backend = backend(&url).await;
+    take(&backend, &claim("keeps-the-lease", TTL)).await;
+    let (failed, dropped) = (claim("failed", TTL), claim("dropped", TTL));
+    take(&backend, &failed).await;
+    take(&backend, &dropped).await;
+    proxy.refuse(true);
+    proxy.cut();
+    let poll = tokio::time::timeout(Duration::from_millis(50), backend.release(&dropped, Leave::used(1)));
+    assert!(!matches!(poll.await, Ok(Ok(_))), "nobody answers");
+    backend.release(&failed, Leave::used(1)).await.unwrap_err();
+    assert_eq!(keys(&server, "cotter/lock/").len(), 3);
+    proxy.refuse(false);
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while keys(&server, "cotter/lock/").len() > 1 {
+        let in_time = std::time::Instant::now() < end;
+        demand(in_time, Kind::LeftBehind, "the lease keeps the entry of a released lock");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
