@@ -1,4 +1,4 @@
-//! The program of one replica: a scheduler with one job, whose clock may be wrong.
+//! The program of one replica: a scheduler with a job of each kind, whose clock may be wrong.
 //!
 //! | file | concept |
 //! |---|---|
@@ -22,8 +22,16 @@ use tokio::sync::oneshot;
 
 /// The group of all replicas.
 pub const GROUP: &str = "replicas";
-/// Their job.
-pub const JOB: &str = "tick";
+/// Their jobs: one with a fixed rate, one with a cron expression, one with a fixed delay, one for one-shot runs.
+pub const JOBS: [&str; 4] = [TICK, CRON, DELAY, ORDERS];
+/// The job with a fixed rate.
+pub const TICK: &str = "tick";
+/// The job that is due each second.
+pub const CRON: &str = "cron";
+/// The job with a fixed delay.
+pub const DELAY: &str = "delay";
+/// The job without slots.
+pub const ORDERS: &str = "orders";
 
 /// What one replica is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,7 +44,7 @@ pub struct Orders {
     pub work_log: PathBuf,
     /// How far its time of day is ahead, in milliseconds.
     pub ahead_ms: i64,
-    /// The lease of the job's lock.
+    /// The lease of the jobs' locks.
     pub ttl_ms: u64,
     /// Between two slots.
     pub period_ms: u64,
@@ -64,7 +72,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
 
 async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     let client = connect(&orders).await?;
-    let job = job(&orders)?;
+    let jobs = jobs(&orders)?;
     let (stop, stopped) = oneshot::channel::<()>();
     // The input ends when the harness says so, and also when the harness is gone.
     std::thread::spawn(move || {
@@ -77,7 +85,7 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
             let _ = writeln!(std::io::stderr().lock(), "{process}: {event}");
         }
     };
-    let scheduler = Scheduler::new(&client, GROUP).job(job).observe(told);
+    let scheduler = jobs.into_iter().fold(Scheduler::new(&client, GROUP), Scheduler::job).observe(told);
     scheduler.run_until(stopped, Duration::from_secs(5)).await?;
     client.close(Duration::from_secs(5)).await?;
     Ok(())
@@ -97,19 +105,28 @@ async fn connect(orders: &Orders) -> cotter::Result<Client> {
     builder.connect().await
 }
 
-fn job(orders: &Orders) -> Result<Job, Box<dyn Error>> {
+fn jobs(orders: &Orders) -> Result<Vec<Job>, Box<dyn Error>> {
     let work_log = Arc::new(WorkLog::open(&orders.work_log, orders.process)?);
-    let trigger = Trigger::fixed_rate(Duration::from_millis(orders.period_ms))?;
+    let period = Duration::from_millis(orders.period_ms);
+    let triggers = [
+        Trigger::fixed_rate(period)?,
+        Trigger::cron("* * * * * ?")?,
+        Trigger::fixed_delay(period * 2)?,
+        Trigger::on_demand(),
+    ];
     let takes = Duration::from_millis(orders.work_ms);
-    let job = Job::new(JOB, trigger, move |run: Run| {
+    let jobs = JOBS.into_iter().zip(triggers).map(|(name, trigger)| {
         let work_log = work_log.clone();
-        async move {
-            run.check().map_err(|lost| lost.to_string())?;
-            work_log.write(&run, "started").map_err(|e| e.to_string())?;
-            tokio::time::sleep(takes).await;
-            run.check().map_err(|lost| lost.to_string())?;
-            work_log.write(&run, "ended").map_err(|e| e.to_string())
-        }
+        let job = Job::new(name, trigger, move |run: Run| work(name, run, work_log.clone(), takes));
+        job.misfire(Misfire::All).max_backlog(u32::MAX)
     });
-    Ok(job.misfire(Misfire::All).max_backlog(u32::MAX))
+    Ok(jobs.collect())
+}
+
+async fn work(job: &'static str, run: Run, log: Arc<WorkLog>, takes: Duration) -> Result<(), String> {
+    run.check().map_err(|lost| lost.to_string())?;
+    log.write(job, &run, "started").map_err(|e| e.to_string())?;
+    tokio::time::sleep(takes).await;
+    run.check().map_err(|lost| lost.to_string())?;
+    log.write(job, &run, "ended").map_err(|e| e.to_string())
 }

@@ -18,6 +18,10 @@ pub struct WorkLog {
 pub struct Line {
     /// `started` or `ended`.
     pub what: String,
+    /// Of which job.
+    pub job: String,
+    /// The id, if it was a one-shot run.
+    pub one_shot: Option<String>,
     /// By which replica.
     pub process: u32,
     /// For which slot.
@@ -37,9 +41,10 @@ impl WorkLog {
         Ok(Self { file: File::options().append(true).create(true).open(path)?, process })
     }
 
-    pub(super) fn write(&self, run: &Run, what: &str) -> io::Result<()> {
+    pub(super) fn write(&self, job: &str, run: &Run, what: &str) -> io::Result<()> {
         let (slot, token, at) = (run.slot().to_string(), run.token().get(), crate::now());
-        let line = Line { what: what.to_owned(), process: self.process, slot, token, at };
+        let (what, job, one_shot) = (what.to_owned(), job.to_owned(), run.one_shot().map(str::to_owned));
+        let line = Line { what, job, one_shot, process: self.process, slot, token, at };
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         (&self.file).write_all(&text)

@@ -1,12 +1,12 @@
 //! The replicas that are alive, and what is done to them.
 
 use cotter::Client;
-use cotter_scheduler::{Entry, Jobs};
-use cotter_testkit::replica::{GROUP, JOB, Orders, Store, WorkLog};
+use cotter_scheduler::{Entry, Jobs, OneShot};
+use cotter_testkit::replica::{GROUP, JOBS, ORDERS, Orders, Store, TICK, WorkLog};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// What is done.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// So many slots have to be done with.
+    /// So many slots of the job with the fixed rate have to be done with.
     pub(crate) slots: u64,
     /// So many kills and stops are planned.
     pub(crate) least: u64,
@@ -37,15 +37,31 @@ pub(crate) struct Done {
     pub(crate) seed: u64,
     pub(crate) kills: u64,
     pub(crate) stops: u64,
+    /// How often the store was killed and started again.
+    pub(crate) restarts: u64,
     pub(crate) period_ms: u64,
     pub(crate) slots: u64,
     /// Processes with a clock that is so far off that they must not start anything.
     pub(crate) barred: Vec<u32>,
-    /// The token of a run that has never ended, and that nobody has looked at since.
-    pub(crate) open: Option<u64>,
-    /// The history, gathered before it was cut; by token and slot.
-    pub(crate) history: BTreeMap<(u64, String), Entry>,
+    /// By job, the token of a run that has never ended, and that nobody has looked at since.
+    pub(crate) open: BTreeMap<String, u64>,
+    /// The history, gathered before it was cut; by job, token and slot.
+    pub(crate) history: BTreeMap<(String, u64, String), Entry>,
+    /// The one-shot runs that were added.
+    pub(crate) added: BTreeSet<String>,
+    /// Those that still wait in the end.
+    pub(crate) pending: BTreeSet<String>,
 }
+
+impl Done {
+    pub(crate) fn history_of(&self, job: &str) -> impl Iterator<Item = (&(String, u64, String), &Entry)> {
+        self.history.iter().filter(move |((of, ..), _)| of == job)
+    }
+}
+
+const LOOK_PERIOD: Duration = Duration::from_millis(500);
+/// This part of the faults hits the store.
+const RESTARTS: f64 = 0.1;
 
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -67,9 +83,13 @@ impl Drop for Member {
     }
 }
 
+/// Kills the store and starts it again, where it is a process of its own.
+pub(crate) type Restart<'a> = Option<Box<dyn FnMut() + 'a>>;
+
 struct Fleet<'a> {
     plan: &'a Plan,
     store: &'a Store,
+    restart: Restart<'a>,
     work_log: &'a Path,
     members: Vec<Member>,
     started: u32,
@@ -77,10 +97,10 @@ struct Fleet<'a> {
 }
 
 impl Plan {
-    pub(crate) fn run(&self, store: &Store, work_log: &Path) -> Done {
+    pub(crate) fn run<'a>(&'a self, store: &'a Store, work_log: &'a Path, restart: Restart<'a>) -> Done {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let done = Done { seed: self.seed, period_ms: self.period_ms, slots: self.slots, ..Done::default() };
-        let mut fleet = Fleet { plan: self, store, work_log, members: Vec::new(), started: 0, done };
+        let mut fleet = Fleet { plan: self, store, restart, work_log, members: Vec::new(), started: 0, done };
         (0..self.ahead_ms.len()).for_each(|place| fleet.start(place));
         runtime.block_on(fleet.play());
         fleet.end();
@@ -127,19 +147,25 @@ impl Fleet<'_> {
             }
             if next_look <= Instant::now() {
                 self.look().await;
-                next_look = Instant::now() + Duration::from_millis(500);
+                self.add_one_shots(&mut rng).await;
+                next_look = Instant::now() + LOOK_PERIOD;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// How many slots the history knows of.
+    /// How many slots of the job with the fixed rate the history knows of.
     fn slots(&self) -> u64 {
-        self.done.history.len() as u64
+        self.done.history_of(TICK).count() as u64
     }
 
-    /// Half of all faults hit the one that has run last.
+    /// Half of all faults of replicas hit the one that has run last.
     fn fault(&mut self, rng: &mut StdRng) {
+        if let Some(restart) = self.restart.as_mut().filter(|_| rng.random_bool(RESTARTS)) {
+            restart();
+            self.done.restarts += 1;
+            return;
+        }
         let last = WorkLog::read(self.work_log).ok().and_then(|lines| lines.last().map(|line| line.process));
         let busy = self.members.iter().position(|m| Some(m.process) == last);
         let any = rng.random_range(0..self.members.len());
@@ -192,11 +218,29 @@ impl Fleet<'_> {
     async fn look(&mut self) {
         let Ok(client) = self.client().await else { return };
         let jobs = Jobs::new(&client, GROUP);
-        let history = jobs.history(JOB).await.unwrap_or_default();
-        let status = jobs.list().await.unwrap_or_default().into_iter().next();
-        self.done.open = status.filter(|s| s.ended.is_none()).and_then(|s| s.token);
-        let keyed = history.into_iter().map(|entry| ((entry.token, entry.slot.to_string()), entry));
-        self.done.history.extend(keyed);
+        for job in JOBS {
+            let history = jobs.history(job).await.unwrap_or_default();
+            let keyed = |entry: Entry| ((job.to_owned(), entry.token, entry.slot.to_string()), entry);
+            self.done.history.extend(history.into_iter().map(keyed));
+        }
+        let open = jobs.list().await.unwrap_or_default().into_iter().filter(|s| s.ended.is_none());
+        self.done.open = open.filter_map(|s| Some((s.name, s.token?))).collect();
+        let pending = jobs.pending().await.unwrap_or_default();
+        self.done.pending = pending.into_iter().map(|one_shot| one_shot.id).collect();
+        let _ = client.close(Duration::ZERO).await;
+    }
+
+    /// An addition that fails is not counted, though it may have been made.
+    async fn add_one_shots(&mut self, rng: &mut StdRng) {
+        let Ok(client) = self.client().await else { return };
+        let jobs = Jobs::new(&client, GROUP);
+        for _ in 0..2 {
+            let id = format!("order {}", self.done.added.len());
+            let delay = Duration::from_millis(rng.random_range(0..2000));
+            if jobs.add(ORDERS, OneShot::after(delay).id(&id)).await.is_ok() {
+                self.done.added.insert(id);
+            }
+        }
         let _ = client.close(Duration::ZERO).await;
     }
 

@@ -1,4 +1,5 @@
-//! Five replicas of a scheduler, killed and stopped at random, their clocks wrong: every slot once.
+//! Five replicas of a scheduler with jobs of all kinds, killed and stopped at random, their clocks wrong, their store restarted:
+//! every slot once, and every one-shot run.
 
 mod audit;
 mod fleet;
@@ -7,17 +8,17 @@ use crate::setup::private_folder;
 use audit::Audit;
 use cotter_testkit::replica::Store;
 use cotter_testkit::{servers, sized};
-use fleet::Plan;
+use fleet::{Plan, Restart};
 use std::sync::{Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// One of these at a time; how long things took does not matter to them.
 static ONE_RUN: Mutex<()> = Mutex::new(());
 
-fn play(store: Store, folder: TempDir, plan: &Plan) {
+fn play(store: Store, folder: TempDir, plan: &Plan, restart: Restart<'_>) {
     let (_alone, work_log) =
         (ONE_RUN.lock().unwrap_or_else(PoisonError::into_inner), folder.path().join("work_log"));
-    let run = plan.run(&store, &work_log);
+    let run = plan.run(&store, &work_log, restart);
     let audit = Audit::new(&work_log, &run);
     if !audit.violations().is_empty() {
         let kept = folder.keep();
@@ -39,12 +40,13 @@ fn plan() -> Plan {
 #[test]
 fn every_slot_once_on_files() {
     let folder = private_folder();
-    play(Store::Directory(folder.path().join("store")), folder, &plan());
+    play(Store::Directory(folder.path().join("store")), folder, &plan(), None);
 }
 
 #[test]
 #[ignore = "needs redis-server"]
 fn every_slot_once_on_redis() {
-    let server = servers::Redis::start();
-    play(Store::Server(server.url("")), private_folder(), &plan());
+    let mut server = servers::Redis::builder().with("appendonly", "yes").start();
+    let url = server.url("");
+    play(Store::Server(url), private_folder(), &plan(), Some(Box::new(|| server.restart())));
 }
