@@ -49,6 +49,14 @@ fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     }))
 }
 
+fn by_readers(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
+    let client = client.clone();
+    runtime.block_on(thousands(tasks, move || {
+        let lock = client.rwlock(fresh());
+        async move { _ = lock.read().await.unwrap().release().await.unwrap() }
+    }))
+}
+
 fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
     let manager = manager.clone();
     runtime.block_on(thousands(tasks, move || {
@@ -96,6 +104,7 @@ fn run(server: &Redis, runtime: &Runtime) {
             &mut [
                 ("raw: the two scripts", &mut || bare(Pair::Native)),
                 ("native", &mut || by_cotter(runtime, &native, tasks)),
+                ("native, a reader of each name", &mut || by_readers(runtime, &native, tasks)),
                 ("raw: SET NX PX, compare-and-delete", &mut || bare(Pair::Plain)),
                 ("plain", &mut || by_cotter(runtime, &plain, tasks)),
                 ("rslock", &mut || by_rslock(runtime, &manager, tasks)),
