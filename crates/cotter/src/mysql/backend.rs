@@ -3,7 +3,7 @@
 use super::bells::Bells;
 use super::connector::Link;
 use super::live::Live;
-use super::pool::Pool;
+use super::connector::Pool;
 use super::rows::{self, Changed};
 use super::state::{self, Lock};
 use super::waiting::QueueEntry;

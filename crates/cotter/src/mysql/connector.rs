@@ -7,7 +7,7 @@ use super::errors::unreachable;
 use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
-use crate::net::{self, Open, timed_out};
+use crate::net::{self, Load, Open, Pooled, timed_out};
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts};
@@ -32,6 +32,9 @@ pub(super) struct Connector {
 /// The current connection, and what it takes to make the next one.
 pub(super) type Link = net::Link<Connector>;
 
+/// The connections of one runtime.
+pub(super) type Pool = net::Pool<Connector>;
+
 impl Open for Connector {
     type Live = Live;
 
@@ -47,15 +50,20 @@ impl Open for Connector {
     }
 }
 
+impl Pooled for Connector {
+    fn connections(&self) -> usize {
+        self.servers.options.connections
+    }
+
+    fn load(live: &Live) -> &Load {
+        live.load()
+    }
+}
+
 impl Connector {
     /// For requests that are timed by this clock.
     pub(super) fn new(servers: &Arc<Servers>, clock: &Arc<dyn Clock>) -> Self {
         Self { servers: servers.clone(), clock: clock.clone() }
-    }
-
-    /// The most connections that one runtime has for requests.
-    pub(super) fn connections(&self) -> usize {
-        self.servers.options.connections
     }
 }
 

@@ -3,13 +3,13 @@
 use super::errors::{ended, no_answer};
 use super::fate::Caller;
 use super::session::{Session, Signs};
-use crate::net::{self, Idle, next_number};
+use crate::net::{self, Idle, Load, next_number};
 use crate::{Clock, Moment, Result};
 use mysql_async::Conn;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{Ordering};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -29,8 +29,7 @@ pub(super) struct Live {
     pub(super) number: u64,
     timeout: Duration,
     idle: Idle,
-    /// The number of requests that wait for their answers.
-    pending: AtomicUsize,
+    load: Load,
 }
 
 impl Live {
@@ -40,13 +39,13 @@ impl Live {
         let (signs, stop) = (Arc::<Signs>::default(), Arc::<Notify>::default());
         let session = Session::new(conn, clock, signs.clone());
         tokio::spawn(work(session, queue, stop.clone()));
-        let (idle, pending) = (Idle::new(), AtomicUsize::new(0));
-        Self { jobs, signs, stop, number: next_number(), timeout, idle, pending }
+        let (idle, load) = (Idle::new(), Load::default());
+        Self { jobs, signs, stop, number: next_number(), timeout, idle, load }
     }
 
-    /// Whether a request would have to wait for others.
-    pub(super) fn is_busy(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) > 0
+    /// The requests that were not answered yet.
+    pub(super) fn load(&self) -> &Load {
+        &self.load
     }
 
     /// Runs a job and waits for its answer. If the future is dropped, the statement that is under way runs to its end, and no
@@ -66,7 +65,7 @@ impl Live {
                 }
             })
         });
-        let _pending = Pending::new(&self.pending);
+        let _pending = self.load.enter();
         let before = self.signs.answers.load(Ordering::Relaxed);
         if self.jobs.send(job).is_err() {
             return Err(ended(false));
@@ -100,22 +99,6 @@ async fn work(mut session: Session, mut jobs: mpsc::UnboundedReceiver<Job>, stop
     // Whoever waits for a job that was not begun is told so before the farewell.
     drop(jobs);
     session.close().await;
-}
-
-/// A request that is counted until this is dropped.
-struct Pending<'a>(&'a AtomicUsize);
-
-impl<'a> Pending<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl net::Live for Live {

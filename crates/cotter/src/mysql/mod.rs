@@ -12,7 +12,6 @@
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `connector`, `checks` | opening a connection; refusing servers that cannot be worked with |
 //! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job still waits |
-//! | `pool` | the connections of one runtime |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema` | the tables, and the statements on them |
 //! | `state` | the waiters in a row |
@@ -36,7 +35,6 @@ mod fate;
 mod live;
 mod notes;
 mod options;
-mod pool;
 mod renewal;
 mod rows;
 mod schema;
@@ -50,9 +48,8 @@ use crate::backend::inflight::InFlight;
 use crate::backend::{Backend, Connect, Host};
 use address::Place;
 use async_trait::async_trait;
-use connector::{Connector, Servers};
+use connector::{Connector, Pool, Servers};
 use options::Options;
-use pool::Pool;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;

@@ -7,6 +7,8 @@
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
+//! | `load` | how many requests wait for their answers |
+//! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
 //! | `tcp` | connecting to a host |
 //! | `tls` | TLS configuration |
@@ -18,7 +20,11 @@ mod idle;
 mod link;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod listeners;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod load;
 mod options;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod pool;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 mod tcp;
 #[cfg(feature = "server")]
@@ -35,7 +41,11 @@ pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 pub(crate) use listeners::{Listener, Listeners};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use options::clamp;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use load::Load;
 pub(crate) use options::{duration, pairs};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use pool::{Pool, Pooled};
 #[cfg(feature = "server")]
 pub(crate) use options::{read, read_password, word};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]

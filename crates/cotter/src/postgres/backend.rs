@@ -3,7 +3,7 @@
 use super::connector::Link;
 use super::errors::unexpected;
 use super::live::{Bound, Live};
-use super::pool::Pool;
+use super::connector::Pool;
 use super::waiting::QueueEntry;
 use super::wake::Subscription;
 use super::{SCHEME, Shared, doctor};

@@ -7,7 +7,7 @@ use super::listening::Listening;
 use super::live::{Bound, Driving, Live};
 use super::options::{Mode, Options};
 use super::socket;
-use crate::net::{self, Open, Stream, timed_out};
+use crate::net::{self, Load, Open, Pooled, Stream, timed_out};
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ pub(super) struct Connector {
 
 /// The current connection, and what it takes to make the next one.
 pub(super) type Link = net::Link<Connector>;
+
+/// The connections of one runtime.
+pub(super) type Pool = net::Pool<Connector>;
 
 /// A driver that was not started yet.
 pub(super) type Driver = Connection<Box<dyn Stream>, NoTlsStream>;
@@ -49,6 +52,16 @@ impl Open for Connector {
     }
 }
 
+impl Pooled for Connector {
+    fn connections(&self) -> usize {
+        self.options.connections
+    }
+
+    fn load(live: &Live) -> &Load {
+        live.load()
+    }
+}
+
 /// Shows no password.
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,11 +72,6 @@ impl fmt::Debug for Connector {
 impl Connector {
     pub(super) fn new(place: Place, options: &Options) -> Self {
         Self { place, options: Arc::new(options.clone()) }
-    }
-
-    /// The most connections that one runtime has for requests.
-    pub(super) fn connections(&self) -> usize {
-        self.options.connections
     }
 
     /// Opens a connection to create tables with.

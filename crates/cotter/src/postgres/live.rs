@@ -3,10 +3,10 @@
 use super::SCHEME;
 use super::address::Endpoint;
 use super::errors::{explain, is_end_of_session};
-use crate::net::{self, Idle, next_number};
+use crate::net::{self, Idle, Load, next_number};
 use crate::{Error, ErrorKind, Moment, Result};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -26,8 +26,7 @@ pub(super) struct Live {
     idle: Idle,
     answers: AtomicU64,
     broken: AtomicBool,
-    /// The number of requests that wait for their answers.
-    pending: AtomicUsize,
+    load: Load,
 }
 
 /// The task that drives a connection.
@@ -42,19 +41,19 @@ pub(super) struct Driving {
 impl Live {
     pub(super) fn new(client: Client, timeout: Duration, driver: Driving) -> Self {
         let (answers, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        let pending = AtomicUsize::new(0);
-        Self { client, number: next_number(), timeout, driver, idle: Idle::new(), answers, broken, pending }
+        let (idle, load) = (Idle::new(), Load::default());
+        Self { client, number: next_number(), timeout, driver, idle, answers, broken, load }
     }
 
-    /// Whether a request would have to wait for others.
-    pub(super) fn is_busy(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) > 0
+    /// The requests that were not answered yet.
+    pub(super) fn load(&self) -> &Load {
+        &self.load
     }
 
     /// Runs one statement and waits for its answer. It is not prepared under a name, so that a pooler may give each statement
     /// to another session. A statement whose future is dropped runs all the same.
     pub(super) async fn rows(&self, statement: &str, bound: &[Bound<'_>]) -> Result<Vec<Row>> {
-        let _pending = Pending::new(&self.pending);
+        let _pending = self.load.enter();
         let before = self.answers.load(Ordering::Relaxed);
         match tokio::time::timeout(self.timeout, self.client.query_typed(statement, bound)).await {
             Ok(Ok(rows)) => {
@@ -107,22 +106,6 @@ impl Live {
     /// Runs statements without values, and without a time limit.
     pub(super) async fn run(&self, statements: &str) -> Result<()> {
         self.client.batch_execute(statements).await.map_err(|e| explain(e, true))
-    }
-}
-
-/// A request that is counted until this is dropped.
-struct Pending<'a>(&'a AtomicUsize);
-
-impl<'a> Pending<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Pending<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -9,7 +9,6 @@
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `socket`, `connector`, `live` | the socket to the server, and TLS; opening a connection; one connection |
-//! | `pool` | the connections of one runtime |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema`, `functions/` | creating the tables and the functions, and their sources |
 //! | `statements` | the statements that call them |
@@ -35,7 +34,6 @@ mod live;
 mod lock_in;
 mod notes;
 mod options;
-mod pool;
 mod renewal;
 mod schema;
 mod sessions;
@@ -53,9 +51,8 @@ use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
 use address::Place;
 use async_trait::async_trait;
-use connector::Connector;
+use connector::{Connector, Pool};
 use options::{Mode, Options};
-use pool::Pool;
 use shedlock::ShedLock;
 use statements::Statements;
 use std::fmt;

@@ -12,7 +12,7 @@ use crate::backend::{
 use crate::postgres::connector::Link;
 use crate::postgres::doctor;
 use crate::postgres::options::Options;
-use crate::postgres::pool::Pool;
+use crate::postgres::connector::Pool;
 use crate::postgres::statements::Statements;
 use crate::postgres::{SCHEME, Shared};
 use crate::{Error, ErrorKind, Moment, Result};

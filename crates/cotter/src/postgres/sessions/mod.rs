@@ -30,7 +30,7 @@ pub(super) use row::in_transaction;
 
 use super::Shared;
 use super::options::Mode;
-use super::pool::Pool;
+use super::connector::Pool;
 use crate::Result;
 use crate::backend::{Backend, Host};
 use advisory::Advisory;

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use crate::backend::Host;
-use crate::net::Live;
+use crate::net::{Live, Pooled};
 use crate::postgres::connector::Connector;
 use crate::sync::lock;
 use crate::{Moment, Result};

@@ -12,7 +12,7 @@ use crate::postgres::connector::Link;
 use crate::postgres::doctor;
 use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
-use crate::postgres::pool::Pool;
+use crate::postgres::connector::Pool;
 use crate::postgres::{SCHEME, Shared};
 use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
 use async_trait::async_trait;
