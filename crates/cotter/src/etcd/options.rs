@@ -3,7 +3,7 @@
 use super::connector::Cluster;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, duration, pairs, read, read_password, word};
+use crate::net::{Certificates, Url, duration, pairs, read_password, readable, split, word, yes_or_no};
 use rustls::ClientConfig;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,16 +38,13 @@ const NAMES: &str = "dialect, prefix, connect_timeout, timeout, tls, ca, cert, k
 
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config("the store URL has no scheme"));
-    };
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest, query) = split(url)?;
     let Url { user, password, hosts, path } = Url::parse(scheme, rest, PORT)?;
     if !path.is_empty() {
         return Err(config("an etcd URL ends with its hosts; a prefix of the keys is the option prefix="));
     }
     let mut options = Options {
-        instance: instance(&hosts),
+        instance: readable(&hosts),
         prefix: "cotter".into(),
         dialect: Dialect::Own,
         connect_timeout: Duration::from_secs(2),
@@ -59,9 +56,7 @@ pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
         let (key, value) = pair?;
         match key {
             "tls" => tls = Some(yes_or_no(key, &value)?),
-            "ca" => certificates.ca = Some(read(key, &value)?),
-            "cert" => certificates.cert = Some(read(key, &value)?),
-            "key" => certificates.key = Some(read(key, &value)?),
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => cluster.password = Some(read_password(&value)?),
             _ => options.set(key, value)?,
         }
@@ -103,21 +98,4 @@ fn dialect(value: &str) -> Result<Dialect> {
         "concurrency" => Ok(Dialect::Concurrency),
         _ => Err(config(format!("unknown dialect={value}; the dialects are own and concurrency"))),
     }
-}
-
-fn yes_or_no(key: &str, value: &str) -> Result<bool> {
-    match value {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err(config(format!("{key}= must be yes or no"))),
-    }
-}
-
-/// The hosts in readable form, without credentials.
-fn instance(hosts: &[(String, u16)]) -> String {
-    let host = |(host, port): &(String, u16)| match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
-    };
-    hosts.iter().map(host).collect::<Vec<_>>().join(",")
 }

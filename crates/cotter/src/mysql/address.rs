@@ -3,10 +3,9 @@
 use super::options::Options;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode};
+use crate::net::{Certificates, Url, decode, is_local, readable};
 use mysql_async::{ClientIdentity, Opts, OptsBuilder, SslOpts};
 use rustls::crypto::{CryptoProvider, ring};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// The parts of a URL, without the options that are not about the address.
@@ -17,7 +16,7 @@ pub(super) struct Address {
     pub(super) password: Option<String>,
     database: String,
     /// What `sslmode=` says.
-    tls: Option<bool>,
+    pub(super) tls: Option<bool>,
 }
 
 /// The servers of a store, of which one takes writes, and how to log in there.
@@ -56,20 +55,6 @@ impl Address {
         Ok(())
     }
 
-    pub(super) fn set_tls(&mut self, mode: &str) -> Result<()> {
-        self.tls = Some(match mode {
-            "verify-full" => true,
-            "disable" => false,
-            _ => {
-                let why = format!(
-                    "sslmode={mode} does not verify the server; use verify-full, or disable to go without TLS"
-                );
-                return Err(config(why));
-            }
-        });
-        Ok(())
-    }
-
     /// The servers and the credentials. Nothing is sent.
     pub(super) fn place(&self, certificates: Certificates, options: &Options) -> Result<Place> {
         let is_local = self.socket.is_some() || self.hosts.iter().all(|(host, _)| is_local(host));
@@ -99,18 +84,9 @@ impl Address {
 
     /// The address in readable form, without credentials.
     pub(super) fn instance(&self) -> String {
-        let host = |(host, port): &(String, u16)| match host {
-            host if host.contains(':') => format!("[{host}]:{port}"),
-            host => format!("{host}:{port}"),
-        };
-        let hosts = || self.hosts.iter().map(host).collect::<Vec<_>>().join(",");
-        format!("{}/{}", self.socket.clone().unwrap_or_else(hosts), self.database)
+        let socket = self.socket.clone();
+        format!("{}/{}", socket.unwrap_or_else(|| readable(&self.hosts)), self.database)
     }
-}
-
-/// Whether nobody can listen on the way to this host.
-fn is_local(host: &str) -> bool {
-    host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// The certificates as the driver takes them. It uses the crypto provider of the process, and would panic without one where

@@ -2,8 +2,8 @@
 
 use super::bells::Bells;
 use super::connector::Link;
-use super::live::Live;
 use super::connector::Pool;
+use super::live::Live;
 use super::rows::{self, Changed};
 use super::state::{self, Lock};
 use super::waiting::QueueEntry;

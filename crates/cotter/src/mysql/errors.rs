@@ -1,6 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
+use crate::sql;
 use crate::{Error, ErrorKind};
 use mysql_async::{DriverError, Error as Failure, ServerError};
 use std::time::Duration;
@@ -99,10 +100,7 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
 
 /// The error for tables that are not there.
 pub(super) fn missing(what: &str) -> Error {
-    let why = format!(
-        "{what}; run `cotter migrate` as a user who may create tables, or what `cotter migrate --print` shows"
-    );
-    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+    sql::missing(what).with_backend(SCHEME)
 }
 
 /// Turns an error of a connection that was to be opened into one of this crate.

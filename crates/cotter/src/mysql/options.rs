@@ -3,7 +3,7 @@
 use super::address::{Address, Place};
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, duration, pairs, read, read_password, word};
+use crate::net::{Certificates, connections, duration, pairs, read_password, split, verifies, word};
 use crate::sql::identifier;
 use std::time::Duration;
 
@@ -34,10 +34,7 @@ impl Options {
 
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config("the store URL has no scheme"));
-    };
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest, query) = split(url)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new();
@@ -45,10 +42,8 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
         let (key, value) = pair?;
         match key {
             "socket" => address.set_socket(value)?,
-            "sslmode" => address.set_tls(&value)?,
-            "ca" => certificates.ca = Some(read(key, &value)?),
-            "cert" => certificates.cert = Some(read(key, &value)?),
-            "key" => certificates.key = Some(read(key, &value)?),
+            "sslmode" => address.tls = Some(verifies(key, &value)?),
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(read_password(&value)?),
             _ => options.set(key, value)?,
         }
@@ -65,17 +60,12 @@ impl Options {
             "prefix" => self.prefix = identifier(key, value)?,
             "connect_timeout" => self.connect_timeout = duration(key, &value)?,
             "timeout" => self.timeout = duration(key, &value)?,
-            "connections" => self.connections = connections(&value)?,
+            "connections" => self.connections = connections(key, &value)?,
             "client_name" => self.client_name = word(key, value)?,
             _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
         }
         Ok(())
     }
-}
-
-fn connections(value: &str) -> Result<usize> {
-    let count = value.parse().ok().filter(|count| (1..=64).contains(count));
-    count.ok_or_else(|| config("connections= must be a number from 1 to 64"))
 }
 
 const NAMES: &str = "mode, prefix, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";

@@ -39,18 +39,28 @@ pub(crate) use idle::Idle;
 pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use listeners::{Listener, Listeners};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use load::Load;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use load::Load;
+pub(crate) use options::connections;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) use options::yes_or_no;
 pub(crate) use options::{duration, pairs};
+#[cfg(feature = "server")]
+pub(crate) use options::{read_password, word};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
-#[cfg(feature = "server")]
-pub(crate) use options::{read, read_password, word};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{Stream, connect};
 #[cfg(feature = "server")]
 pub(crate) use tls::Certificates;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use tls::verifies;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use url::is_local;
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
+pub(crate) use url::readable;
 #[cfg(feature = "server")]
-pub(crate) use url::Url;
+pub(crate) use url::{Url, split};

@@ -66,3 +66,20 @@ pub(crate) fn read_password(path: &str) -> Result<String> {
     let text = String::from_utf8(bytes).map_err(|_| config("the file of password_file= is not UTF-8"))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
+
+/// Parses the value of an option that is on or off.
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) fn yes_or_no(key: &str, value: &str) -> Result<bool> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(config(format!("{key}= must be yes or no"))),
+    }
+}
+
+/// Parses a number of connections.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) fn connections(key: &str, value: &str) -> Result<usize> {
+    let count = value.parse().ok().filter(|count| (1..=64).contains(count));
+    count.ok_or_else(|| config(format!("{key}= must be a number from 1 to 64")))
+}

@@ -1,5 +1,6 @@
 //! TLS configuration.
 
+use super::options::read;
 use crate::error::config;
 use crate::{Error, Result};
 use rustls::crypto::{CryptoProvider, ring};
@@ -18,6 +19,17 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
+    /// Reads the file of `ca=`, `cert=` or `key=`.
+    pub(crate) fn read(&mut self, key: &str, path: &str) -> Result<()> {
+        let bytes = Some(read(key, path)?);
+        match key {
+            "ca" => self.ca = bytes,
+            "cert" => self.cert = bytes,
+            _ => self.key = bytes,
+        }
+        Ok(())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.ca.is_none() && self.cert.is_none() && self.key.is_none()
     }
@@ -60,6 +72,19 @@ impl Certificates {
             return Err(config("the file of ca= contains no certificate"));
         }
         Ok(store)
+    }
+}
+
+/// Whether this value of `sslmode=` asks for TLS. There is none that does not verify the server.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) fn verifies(key: &str, mode: &str) -> Result<bool> {
+    match mode {
+        "verify-full" => Ok(true),
+        "disable" => Ok(false),
+        _ => {
+            let why = "does not verify the server; use verify-full, or disable to go without TLS";
+            Err(config(format!("{key}={mode} {why}")))
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use super::decode;
 use crate::Result;
 use crate::error::config;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use std::net::IpAddr;
 
 /// Credentials, hosts and path.
 #[derive(Default)]
@@ -36,6 +38,29 @@ impl<'a> Url<'a> {
         }
         Ok(url)
     }
+}
+
+/// The scheme of a URL, what follows it, and its query.
+pub(crate) fn split(url: &str) -> Result<(&str, &str, &str)> {
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| config("the store URL has no scheme"))?;
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    Ok((scheme, rest, query))
+}
+
+/// Hosts in readable form, without credentials.
+#[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
+pub(crate) fn readable(hosts: &[(String, u16)]) -> String {
+    let host = |(host, port): &(String, u16)| match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    };
+    hosts.iter().map(host).collect::<Vec<_>>().join(",")
+}
+
+/// Whether nobody can listen on the way to this host, or to the socket in this folder.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) fn is_local(host: &str) -> bool {
+    host.starts_with('/') || host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 fn host_and_port(text: &str, default: u16) -> Result<(String, u16)> {

@@ -3,9 +3,8 @@
 use super::options::Options;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode};
+use crate::net::{Certificates, Url, decode, is_local, readable};
 use rustls::ClientConfig;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_postgres::Config;
@@ -18,7 +17,7 @@ pub(super) struct Address {
     pub(super) password: Option<String>,
     database: String,
     /// What `sslmode=` says.
-    tls: Option<bool>,
+    pub(super) tls: Option<bool>,
 }
 
 /// The servers of a store, of which one takes writes, and how to log in there.
@@ -65,20 +64,6 @@ impl Address {
         Ok(())
     }
 
-    pub(super) fn set_tls(&mut self, mode: &str) -> Result<()> {
-        self.tls = Some(match mode {
-            "verify-full" => true,
-            "disable" => false,
-            _ => {
-                let why = format!(
-                    "sslmode={mode} does not verify the server; use verify-full, or disable to go without TLS"
-                );
-                return Err(config(why));
-            }
-        });
-        Ok(())
-    }
-
     /// The endpoints and the credentials. Nothing is sent.
     pub(super) fn place(&self, certificates: &Certificates, options: &Options) -> Result<Place> {
         let endpoint = |(host, port): &(String, u16)| match host.starts_with('/') {
@@ -102,21 +87,14 @@ impl Address {
 
     /// The address in readable form, without credentials.
     pub(super) fn instance(&self) -> String {
-        let host = |(host, port): &(String, u16)| match host {
-            host if host.starts_with('/') => socket(host, *port).display().to_string(),
-            host if host.contains(':') => format!("[{host}]:{port}"),
-            host => format!("{host}:{port}"),
+        let hosts = match &*self.hosts {
+            [(host, port)] if host.starts_with('/') => socket(host, *port).display().to_string(),
+            hosts => readable(hosts),
         };
-        let hosts: Vec<_> = self.hosts.iter().map(host).collect();
-        format!("{}/{}", hosts.join(","), self.database)
+        format!("{hosts}/{}", self.database)
     }
 }
 
 fn socket(folder: &str, port: u16) -> PathBuf {
     PathBuf::from(folder).join(format!(".s.PGSQL.{port}"))
-}
-
-/// Whether nobody can listen on the way to this host.
-fn is_local(host: &str) -> bool {
-    host.starts_with('/') || host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }

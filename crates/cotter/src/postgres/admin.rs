@@ -2,7 +2,7 @@
 
 use super::backend::{Lease, duration, token, value};
 use super::errors::unexpected;
-use super::live::Bound;
+use super::live::{Bound, Live};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
@@ -12,29 +12,15 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 /// The number of names on a page.
-pub(super) const PAGE: usize = 500;
+const PAGE: i64 = 500;
 /// The number of holders of one name that are listed.
 const LISTED_HOLDERS: usize = 256;
 
 #[async_trait]
 impl Admin for Lease {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let live = self.link.live().await?;
-        let (from, page) = (from.map_or("", Cursor::as_str), PAGE as i64);
-        // No name stands between one and itself with a character behind it.
-        let (after, prefix) = match &filter.exact {
-            Some(name) => (String::new(), &**name),
-            None => (from.to_owned(), &*filter.prefix),
-        };
-        let bound: [Bound<'_>; 4] = [
-            (&after, Type::TEXT),
-            (&prefix, Type::TEXT),
-            (&filter.free_too, Type::BOOL),
-            (&page, Type::INT8),
-        ];
-        let rows = live.rows(&self.shared.statements.list, &bound).await?;
-        let next = (rows.len() == PAGE && filter.exact.is_none()).then(|| rows.last()).flatten();
-        let next = next.map(|row| value::<String>(row, 0).map(Cursor::new)).transpose()?;
+        let statement = &self.shared.statements.list;
+        let (rows, next) = page(&*self.link.live().await?, statement, None, filter, from).await?;
         let mut records = Vec::new();
         let mut crowds = Vec::new();
         for row in &rows {
@@ -67,6 +53,34 @@ impl Admin for Lease {
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         self.findings().await
     }
+}
+
+/// The rows of a page of names, and where the next one begins. The statement takes the place if there is one, the name after
+/// which the page begins, the prefix of the names, whether free names are listed too, and the number of rows. A row begins with
+/// the name.
+pub(super) async fn page(
+    live: &Live,
+    statement: &str,
+    place: Option<&str>,
+    filter: &Filter,
+    from: Option<&Cursor>,
+) -> Result<(Vec<Row>, Option<Cursor>)> {
+    // Of all names with a prefix, the prefix itself comes first.
+    let (after, prefix) = match &filter.exact {
+        Some(name) => ("", &**name),
+        None => (from.map_or("", Cursor::as_str), &*filter.prefix),
+    };
+    let mut bound: Vec<Bound<'_>> = Vec::with_capacity(5);
+    bound.extend(place.as_ref().map(|place| -> Bound<'_> { (place, Type::TEXT) }));
+    bound.push((&after, Type::TEXT));
+    bound.push((&prefix, Type::TEXT));
+    bound.push((&filter.free_too, Type::BOOL));
+    bound.push((&PAGE, Type::INT8));
+    let rows = live.rows(statement, &bound).await?;
+    let is_full = rows.len() as i64 == PAGE && filter.exact.is_none();
+    let last = rows.last().filter(|_| is_full);
+    let next = last.map(|row| value::<String>(row, 0).map(Cursor::new)).transpose()?;
+    Ok((rows, next))
 }
 
 impl Lease {

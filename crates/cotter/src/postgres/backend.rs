@@ -1,9 +1,9 @@
 //! The contract.
 
 use super::connector::Link;
+use super::connector::Pool;
 use super::errors::unexpected;
 use super::live::{Bound, Live};
-use super::connector::Pool;
 use super::waiting::QueueEntry;
 use super::wake::Subscription;
 use super::{SCHEME, Shared, doctor};

@@ -1,6 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
+use crate::sql;
 use crate::{Error, ErrorKind};
 use std::io;
 use tokio_postgres::error::DbError;
@@ -82,10 +83,7 @@ fn by_code(said: &DbError) -> Error {
 
 /// The error for tables or functions that are not there.
 pub(super) fn missing(what: &str) -> Error {
-    let why = format!(
-        "{what}; run `cotter migrate` as a user who may create tables, or what `cotter migrate --print` shows"
-    );
-    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+    sql::missing(what).with_backend(SCHEME)
 }
 
 /// Turns an error of a socket that was to be opened into one of this crate.

@@ -4,7 +4,7 @@ use super::address::{Address, database};
 use super::socket::Server;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, duration, pairs, read, read_password, word};
+use crate::net::{Certificates, duration, pairs, read_password, split, word};
 use std::time::Duration;
 
 /// The protocol of a store; the option `mode=` of its URL.
@@ -69,19 +69,14 @@ impl Options {
 
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config("the store URL has no scheme"));
-    };
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest, query) = split(url)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
     let mut options = Options::new(String::new());
     for pair in pairs(query) {
         let (key, value) = pair?;
         match key {
-            "ca" => certificates.ca = Some(read(key, &value)?),
-            "cert" => certificates.cert = Some(read(key, &value)?),
-            "key" => certificates.key = Some(read(key, &value)?),
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(read_password(&value)?),
             "db" if scheme == "unix" => address.db = database(&value)?,
             _ => options.set(key, value)?,

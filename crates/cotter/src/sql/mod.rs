@@ -3,11 +3,14 @@
 //! | file | concept |
 //! |---|---|
 //! | `identifier` | names of schemas and tables |
+//! | `missing` | the error for tables that are not there |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod missing;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod row;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
@@ -15,6 +18,8 @@ mod text;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use missing::missing;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]

@@ -5,7 +5,9 @@ use super::layout::Layout;
 use super::messages::Acl;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode, duration, pairs, read, read_password, word};
+use crate::net::{
+    Certificates, Url, decode, duration, pairs, read_password, readable, split, word, yes_or_no,
+};
 use std::time::Duration;
 
 /// The options of a store.
@@ -29,14 +31,11 @@ const LONGEST_SESSION: Duration = Duration::from_secs(24 * 3600);
 
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(config("the store URL has no scheme"));
-    };
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest, query) = split(url)?;
     let Url { user, password, hosts, path } = Url::parse(scheme, rest, PORT)?;
     let acl = if user.is_some() { Acl::Creator } else { Acl::Open };
     let mut options = Options {
-        instance: instance(&hosts),
+        instance: readable(&hosts),
         chroot: chroot(&decode("path", path)?)?,
         prefix: "cotter".into(),
         session: Duration::from_secs(10),
@@ -53,9 +52,7 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
             "dialect" => dialect = Some(value),
             "recipe" => recipe = Some(value),
             "tls" => tls = Some(yes_or_no(key, &value)?),
-            "ca" => certificates.ca = Some(read(key, &value)?),
-            "cert" => certificates.cert = Some(read(key, &value)?),
-            "key" => certificates.key = Some(read(key, &value)?),
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => ensemble.password = Some(read_password(&value)?),
             _ => options.set(key, value)?,
         }
@@ -152,21 +149,4 @@ fn chroot(path: &str) -> Result<String> {
         return Err(config("the path in the URL cannot be one of nodes: it has an empty or reserved part"));
     }
     Ok(format!("/{path}"))
-}
-
-fn yes_or_no(key: &str, value: &str) -> Result<bool> {
-    match value {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err(config(format!("{key}= must be yes or no"))),
-    }
-}
-
-/// The hosts in readable form, without credentials.
-fn instance(hosts: &[(String, u16)]) -> String {
-    let host = |(host, port): &(String, u16)| match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
-    };
-    hosts.iter().map(host).collect::<Vec<_>>().join(",")
 }

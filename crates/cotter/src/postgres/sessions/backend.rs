@@ -10,9 +10,9 @@ use crate::backend::{
     Release, Session, Until,
 };
 use crate::postgres::connector::Link;
+use crate::postgres::connector::Pool;
 use crate::postgres::doctor;
 use crate::postgres::options::Options;
-use crate::postgres::connector::Pool;
 use crate::postgres::statements::Statements;
 use crate::postgres::{SCHEME, Shared};
 use crate::{Error, ErrorKind, Moment, Result};

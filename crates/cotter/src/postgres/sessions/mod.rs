@@ -29,8 +29,8 @@ mod spare;
 pub(super) use row::in_transaction;
 
 use super::Shared;
-use super::options::Mode;
 use super::connector::Pool;
+use super::options::Mode;
 use crate::Result;
 use crate::backend::{Backend, Host};
 use advisory::Advisory;

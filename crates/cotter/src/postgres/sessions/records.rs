@@ -6,7 +6,7 @@ use crate::backend::{
     Admin, Claim, Cursor, EvictOrder, Extension, Filter, Finding, Grant, Holder, Mode, NoteAt, Notes, Page,
     Record, Session, Until,
 };
-use crate::postgres::admin::{PAGE, time};
+use crate::postgres::admin::{page, time};
 use crate::postgres::backend::{hex, one, token, value};
 use crate::postgres::live::Bound;
 use crate::postgres::notes;
@@ -159,23 +159,8 @@ impl<S: Steps> Notes for Inner<S> {
 #[async_trait]
 impl<S: Steps> Admin for Inner<S> {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (from, page) = (from.map_or("", Cursor::as_str), PAGE as i64);
-        // No name stands between one and itself with a character behind it.
-        let (after, prefix) = match &filter.exact {
-            Some(name) => ("", &**name),
-            None => (from, &*filter.prefix),
-        };
-        let place = self.steps.place();
-        let bound: [Bound<'_>; 5] = [
-            (&place, Type::TEXT),
-            (&after, Type::TEXT),
-            (&prefix, Type::TEXT),
-            (&filter.free_too, Type::BOOL),
-            (&page, Type::INT8),
-        ];
-        let rows = self.link.live().await?.rows(&self.records.list, &bound).await?;
-        let next = (rows.len() == PAGE && filter.exact.is_none()).then(|| rows.last()).flatten();
-        let next = next.map(|row| value::<String>(row, 0).map(Cursor::new)).transpose()?;
+        let (live, place) = (self.link.live().await?, self.steps.place());
+        let (rows, next) = page(&live, &self.records.list, Some(&*place), filter, from).await?;
         let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
         records.retain(|record| filter.admits(&record.name));
         Ok(Page::new(records, next))

@@ -3,7 +3,7 @@
 use super::backend::ShedLock;
 use super::holder;
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
-use crate::postgres::admin::{PAGE, time};
+use crate::postgres::admin::{page, time};
 use crate::postgres::backend::{duration, value};
 use crate::postgres::doctor;
 use crate::postgres::live::Bound;
@@ -15,21 +15,8 @@ use tokio_postgres::types::Type;
 #[async_trait]
 impl Admin for ShedLock {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (from, page) = (from.map_or("", Cursor::as_str), PAGE as i64);
-        // No name stands between one and itself with a character behind it.
-        let (after, prefix) = match &filter.exact {
-            Some(name) => ("", &**name),
-            None => (from, &*filter.prefix),
-        };
-        let bound: [Bound<'_>; 4] = [
-            (&after, Type::TEXT),
-            (&prefix, Type::TEXT),
-            (&filter.free_too, Type::BOOL),
-            (&page, Type::INT8),
-        ];
-        let rows = self.link.live().await?.rows(&self.statements.list, &bound).await?;
-        let next = (rows.len() == PAGE && filter.exact.is_none()).then(|| rows.last()).flatten();
-        let next = next.map(|row| value::<String>(row, 0).map(Cursor::new)).transpose()?;
+        let live = self.link.live().await?;
+        let (rows, next) = page(&live, &self.statements.list, None, filter, from).await?;
         let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
         records.retain(|record| filter.admits(&record.name));
         Ok(Page::new(records, next))

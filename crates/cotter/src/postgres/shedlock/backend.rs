@@ -9,10 +9,10 @@ use crate::backend::{
 };
 use crate::postgres::backend::{duration, micros, one, value};
 use crate::postgres::connector::Link;
+use crate::postgres::connector::Pool;
 use crate::postgres::doctor;
 use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
-use crate::postgres::connector::Pool;
 use crate::postgres::{SCHEME, Shared};
 use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
 use async_trait::async_trait;

@@ -1,0 +1,11 @@
+//! What a store has not been given yet.
+
+use crate::Error;
+use crate::error::config;
+
+/// The error for tables or functions that are not there.
+pub(crate) fn missing(what: &str) -> Error {
+    config(format!(
+        "{what}; run `cotter migrate` as a user who may create tables, or what `cotter migrate --print` shows"
+    ))
+}
