@@ -1,14 +1,14 @@
 //! A real MariaDB server.
 
 use super::cluster::{self, Recipe};
+use super::database::{self, Database, Shared};
 use super::free_port;
-use cotter::backend::Connect;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -133,15 +133,12 @@ impl Mariadb {
     /// # Panics
     /// As [`MariadbBuilder::start`].
     pub fn migrated() -> Arc<Self> {
-        static SHARED: Mutex<Weak<Mariadb>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = shared.upgrade() {
-            return server;
-        }
-        let server = Arc::new(Self::start());
-        server.migrate("");
-        *shared = Arc::downgrade(&server);
-        server
+        static SHARED: Shared<Mariadb> = Shared::new();
+        SHARED.get(|| {
+            let server = Self::start();
+            server.migrate("");
+            server
+        })
     }
 
     /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
@@ -150,13 +147,7 @@ impl Mariadb {
     /// When the server refuses.
     pub fn migrate(&self, options: &str) {
         let store = cotter::mysql::Store::from_url(self.url_of("owner", options)).expect("a good URL");
-        // In a thread of its own, because the caller may be in a runtime already.
-        let migrate = || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(store.migrate()).expect("the owner may create tables");
-        };
-        std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
+        database::migrate(&store);
         self.sql(grants());
     }
 
@@ -213,15 +204,6 @@ impl Mariadb {
         }
     }
 
-    /// Starts it again, in the same folder, on the same port.
-    ///
-    /// # Panics
-    /// When it does not start.
-    pub fn restart(&mut self) {
-        self.kill();
-        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
-    }
-
     /// Has it stand still: connections stay open, and nothing is answered.
     ///
     /// # Panics
@@ -240,28 +222,6 @@ impl Mariadb {
         self.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'")
             .parse()
             .expect("a number")
-    }
-
-    /// Ends every session of the user `app`, and says how many there were.
-    ///
-    /// # Panics
-    /// When the server does not answer.
-    pub fn end_sessions(&self) -> usize {
-        let there = self.sessions();
-        self.sql("KILL USER app");
-        there
-    }
-
-    /// Ends a session of the user `app`, any of them; false if there is none.
-    ///
-    /// # Panics
-    /// When the server does not answer.
-    pub fn end_one_session(&self) -> bool {
-        let one = "SELECT id FROM information_schema.processlist WHERE user = 'app' ORDER BY RAND() LIMIT 1";
-        let id = self.sql(one);
-        // It may have ended by itself in the meantime.
-        let kill = format!("KILL {id}");
-        !id.is_empty() && self.client("cotter").args(["-e", &kill]).output().is_ok_and(|o| o.status.success())
     }
 
     /// Teaches it a time zone of the system.
@@ -314,6 +274,27 @@ impl Mariadb {
         let mut client = Command::new(cluster::find("mariadb").expect("mariadb is in PATH"));
         client.args(["--no-defaults", "-N", "-B", "-u", "root", "-D", database, "-S"]).arg(self.socket());
         client
+    }
+}
+
+impl Database for Mariadb {
+    fn restart(&mut self) {
+        self.kill();
+        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+    }
+
+    fn end_sessions(&self) -> usize {
+        let there = self.sessions();
+        self.sql("KILL USER app");
+        there
+    }
+
+    fn end_one_session(&self) -> bool {
+        let one = "SELECT id FROM information_schema.processlist WHERE user = 'app' ORDER BY RAND() LIMIT 1";
+        let id = self.sql(one);
+        // It may have ended by itself in the meantime.
+        let kill = format!("KILL {id}");
+        !id.is_empty() && self.client("cotter").args(["-e", &kill]).output().is_ok_and(|o| o.status.success())
     }
 }
 

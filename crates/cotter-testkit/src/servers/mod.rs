@@ -7,6 +7,7 @@
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
 //! | `mariadb` | a MariaDB server |
+//! | `database` | what the two have in common |
 //! | `cluster` | the folder of a database server, and the user that it runs as |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
@@ -20,6 +21,7 @@
 
 mod acl;
 mod cluster;
+mod database;
 mod etcd;
 mod fault_rates;
 mod kept;
@@ -34,6 +36,7 @@ mod znodes;
 mod zookeeper;
 
 pub use acl::acl_rule;
+pub use database::Database;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
 pub use kept::Kept;

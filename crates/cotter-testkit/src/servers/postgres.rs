@@ -1,14 +1,14 @@
 //! A real PostgreSQL server.
 
 use super::cluster::{self, Recipe};
+use super::database::{self, Database, Shared};
 use super::free_port;
-use cotter::backend::Connect;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -136,17 +136,14 @@ impl Postgres {
     /// # Panics
     /// As [`PostgresBuilder::start`].
     pub fn migrated() -> Arc<Self> {
-        static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = shared.upgrade() {
-            return server;
-        }
-        let server = Arc::new(Self::start());
-        server.migrate("");
-        server.migrate("mode=shedlock");
-        server.sql("grant select, insert, update on shedlock to app");
-        *shared = Arc::downgrade(&server);
-        server
+        static SHARED: Shared<Postgres> = Shared::new();
+        SHARED.get(|| {
+            let server = Self::start();
+            server.migrate("");
+            server.migrate("mode=shedlock");
+            server.sql("grant select, insert, update on shedlock to app");
+            server
+        })
     }
 
     /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
@@ -155,13 +152,7 @@ impl Postgres {
     /// When the server refuses.
     pub fn migrate(&self, options: &str) {
         let store = cotter::postgres::Store::from_url(self.url_of("owner", options)).expect("a good URL");
-        // In a thread of its own, because the caller may be in a runtime already.
-        let migrate = || {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(store.migrate()).expect("the owner may create tables");
-        };
-        std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
+        database::migrate(&store);
         if !options.contains("mode=shedlock") {
             self.sql(grants());
         }
@@ -223,15 +214,6 @@ impl Postgres {
         }
     }
 
-    /// Starts it again, in the same folder, on the same port.
-    ///
-    /// # Panics
-    /// When it does not start.
-    pub fn restart(&mut self) {
-        self.kill();
-        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
-    }
-
     /// Starts it again as a replica that follows nobody: it takes no writes.
     ///
     /// # Panics
@@ -248,24 +230,6 @@ impl Postgres {
     /// When the server does not answer.
     pub fn sessions(&self) -> usize {
         self.sql("select count(*) from pg_stat_activity where usename = 'app'").parse().expect("a number")
-    }
-
-    /// Ends every session of the user `app`, and says how many there were.
-    ///
-    /// # Panics
-    /// When the server does not answer.
-    pub fn end_sessions(&self) -> usize {
-        let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'app'";
-        self.sql(end).parse().expect("a number")
-    }
-
-    /// Ends a session of the user `app`, any of them; false if there is none.
-    ///
-    /// # Panics
-    /// When the server does not answer.
-    pub fn end_one_session(&self) -> bool {
-        let one = "select pid from pg_stat_activity where usename = 'app' order by random() limit 1";
-        self.sql(&format!("select pg_terminate_backend(pid) from ({one}) as any_of_them")) == "t"
     }
 
     /// Its port on 127.0.0.1.
@@ -333,6 +297,23 @@ impl Postgres {
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
         psql.arg("-h").arg(self.dir.path()).arg("-p").arg(self.port.to_string()).current_dir("/");
         psql
+    }
+}
+
+impl Database for Postgres {
+    fn restart(&mut self) {
+        self.kill();
+        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+    }
+
+    fn end_sessions(&self) -> usize {
+        let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'app'";
+        self.sql(end).parse().expect("a number")
+    }
+
+    fn end_one_session(&self) -> bool {
+        let one = "select pid from pg_stat_activity where usename = 'app' order by random() limit 1";
+        self.sql(&format!("select pg_terminate_backend(pid) from ({one}) as any_of_them")) == "t"
     }
 }
 

@@ -1,33 +1,19 @@
 //! A database whose sessions are ended, one or all at a time, and which crashes and comes back.
 
 use crate::processes::{Outcome, Trouble};
-use crate::servers::{Mariadb, Postgres};
+use crate::servers::{Database, Mariadb, Postgres};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
-
-/// A server whose sessions can be ended.
-trait Database: Debug {
-    /// The URL of the server.
-    fn url(&self, options: &str) -> String;
-
-    /// Has it crash, and starts it again.
-    fn restart(&mut self);
-
-    /// Ends all sessions of the processes, and says how many there were.
-    fn end_sessions(&self) -> usize;
-
-    /// Ends one of them; false if there was none.
-    fn end_one_session(&self) -> bool;
-}
 
 /// The plan, and how much of it came true.
 #[derive(Debug)]
 pub struct Sessions {
     server: Box<dyn Database>,
+    /// Its URL, to which options are added.
+    url: String,
     rng: StdRng,
     next: Instant,
     planned: usize,
@@ -48,7 +34,7 @@ impl Sessions {
     pub fn on_postgres(seed: u64) -> Self {
         let server = Postgres::start();
         server.migrate("");
-        Self::begin(server, seed)
+        Self::begin(server.url(""), server, seed)
     }
 
     /// Begins, on a new MariaDB server.
@@ -58,18 +44,18 @@ impl Sessions {
     pub fn on_mariadb(seed: u64) -> Self {
         let server = Mariadb::start();
         server.migrate("");
-        Self::begin(server, seed)
+        Self::begin(server.url(""), server, seed)
     }
 
-    fn begin(server: impl Database + 'static, seed: u64) -> Self {
+    fn begin(url: String, server: impl Database + 'static, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let next = Instant::now() + pause(&mut rng);
-        Self { server: Box::new(server), rng, next, planned: 0, confirmed: 0 }
+        Self { server: Box::new(server), url, rng, next, planned: 0, confirmed: 0 }
     }
 
     /// The URL of the server.
     pub fn url(&self, options: &str) -> String {
-        self.server.url(options)
+        format!("{}{options}", self.url)
     }
 }
 
@@ -98,40 +84,4 @@ impl Trouble for Sessions {
 
 fn pause(rng: &mut StdRng) -> Duration {
     Duration::from_millis(rng.random_range(EVERY))
-}
-
-impl Database for Postgres {
-    fn url(&self, options: &str) -> String {
-        self.url(options)
-    }
-
-    fn restart(&mut self) {
-        self.restart();
-    }
-
-    fn end_sessions(&self) -> usize {
-        self.end_sessions()
-    }
-
-    fn end_one_session(&self) -> bool {
-        self.end_one_session()
-    }
-}
-
-impl Database for Mariadb {
-    fn url(&self, options: &str) -> String {
-        self.url(options)
-    }
-
-    fn restart(&mut self) {
-        self.restart();
-    }
-
-    fn end_sessions(&self) -> usize {
-        self.end_sessions()
-    }
-
-    fn end_one_session(&self) -> bool {
-        self.end_one_session()
-    }
 }

@@ -3,7 +3,7 @@
 use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease, LossCause};
-use cotter_testkit::servers::{Loss, Mariadb, Proxy};
+use cotter_testkit::servers::{Database, Loss, Mariadb, Proxy};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use super::setup::{backend, claim, client, eventually, queued, released, server, take};
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, Lease, LossCause};
-use cotter_testkit::servers::{Loss, Postgres, Proxy};
+use cotter_testkit::servers::{Database, Loss, Postgres, Proxy};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 

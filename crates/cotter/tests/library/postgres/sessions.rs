@@ -5,7 +5,7 @@ use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
-use cotter_testkit::servers::{Pooler, Postgres, Proxy};
+use cotter_testkit::servers::{Database, Pooler, Postgres, Proxy};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
