@@ -46,7 +46,7 @@ impl<T> Shared<T> {
 }
 
 /// Creates the tables of a store.
-pub(super) fn migrate(store: &(impl Connect + Sync)) {
+pub(super) fn migrate(store: &impl Connect) {
     // In a thread of its own, because the caller may be in a runtime already.
     let migrate = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

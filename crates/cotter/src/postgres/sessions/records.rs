@@ -160,7 +160,7 @@ impl<S: Steps> Notes for Inner<S> {
 impl<S: Steps> Admin for Inner<S> {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
         let (live, place) = (self.link.live().await?, self.steps.place());
-        let (rows, next) = page(&live, &self.records.list, Some(&*place), filter, from).await?;
+        let (rows, next) = page(&live, &self.records.list, Some(place), filter, from).await?;
         let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
         records.retain(|record| filter.admits(&record.name));
         Ok(Page::new(records, next))
