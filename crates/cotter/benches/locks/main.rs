@@ -4,13 +4,14 @@
 mod file;
 mod handover;
 mod pair;
+mod quorum;
 mod redis;
 mod renewal;
 mod rounds;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 12] = [
+const PARTS: [(&str, fn()); 15] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -23,6 +24,9 @@ const PARTS: [(&str, fn()); 12] = [
     ("redis-handover", redis::handover),
     ("redis-contended", redis::contended),
     ("redis-renewal", redis::renewal),
+    ("quorum-latency", quorum::latency),
+    ("quorum-pairs", quorum::pairs),
+    ("quorum-contended", quorum::contended),
 ];
 
 fn main() {

@@ -1,7 +1,7 @@
 //! Interleaved rounds, so that a machine whose speed drifts is fair to all.
 
 /// At least five, as min, median and max are quoted.
-const ROUNDS: usize = 7;
+pub(crate) const ROUNDS: usize = 7;
 
 pub(crate) struct Series {
     name: &'static str,

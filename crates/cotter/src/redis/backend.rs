@@ -108,13 +108,11 @@ impl Native {
         let mut args: Vec<&[u8]> = vec![&id, &used, self.retain.as_bytes(), self.handed_over_px.as_bytes()];
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
         let keys = self.keys.of(&claim.name);
-        let answer = script::RELEASE.run(live, &keys.all(), &args).await;
+        let script = if self.shared.voting.is_some() { &script::RELEASE_VOTE } else { &script::RELEASE };
+        let answer = script.run(live, &keys.all(), &args).await;
         let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
         match self.finish(live, &keys, &answer.map_err(|e| e.with_name(&claim.name))?).await {
-            "f" => {
-                self.tell_freed(live, &claim.name).await;
-                Ok(Release::Freed)
-            }
+            "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
             "e" => Ok(Release::Evicted),
             other => Err(unexpected(other)),

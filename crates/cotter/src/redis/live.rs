@@ -9,6 +9,7 @@ use redis::{Cmd, RedisError, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 
 /// One connection.
@@ -18,6 +19,8 @@ pub(super) struct Live {
     pub(super) number: u64,
     /// The server is too old for script flags.
     pub(super) legacy: bool,
+    /// What identifies the run of the server, once it was asked.
+    pub(super) run: OnceCell<String>,
     socket: Arc<SocketState>,
     /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.
     driver: Option<AbortHandle>,
@@ -37,6 +40,7 @@ impl Live {
             wire,
             number: next_number(),
             legacy,
+            run: OnceCell::new(),
             socket,
             driver,
             idle: Idle::new(),

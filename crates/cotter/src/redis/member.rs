@@ -6,10 +6,10 @@ use super::backend::Native;
 use super::connection::Link;
 use super::errors::{Sent, explain, unexpected};
 use super::live::Live;
-use super::names::marker;
 use super::notes::dated;
-use super::script::{self, Script};
-use super::state::{Answer, Block, digits, micros, text};
+use super::script;
+use super::state::{Answer, Block, digits};
+use super::voting::{Voting, run, vote};
 use crate::backend::{Claim, Grant, Member, Vote};
 use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
@@ -18,13 +18,6 @@ use std::pin::Pin;
 use std::time::Duration;
 
 impl Native {
-    /// Tells the waiters of a quorum that the name may be free here. Those of this server alone have a queue.
-    pub(super) async fn tell_freed(&self, live: &Live, name: &Name) {
-        if self.shared.options.votes.is_some() {
-            live.send(redis::cmd("PUBLISH").arg(self.keys.lock(name)).arg("")).await;
-        }
-    }
-
     async fn request_vote(&self, live: &Live, claim: &Claim, at_least: u64) -> Result<Vote> {
         let wanted = self.wanted(claim);
         let script = if wanted.share.is_some() { &script::VOTE_SHARE } else { &script::VOTE };
@@ -41,21 +34,6 @@ impl Native {
         }
         Ok(vote?.by(|block| Self::grant(claim, block, sent)))
     }
-}
-
-/// Runs a script that votes.
-pub(super) async fn vote(
-    live: &Live,
-    shared: &Shared,
-    script: &Script,
-    keys: &[&str],
-    args: &[&[u8]],
-    at_least: u64,
-) -> Result<String> {
-    let (at_least, longest) = (digits::<16>(at_least), micros(shared.options.votes.unwrap_or_default()));
-    let marker = marker(&shared.options);
-    let (keys, args) = ([keys, &[&*marker]].concat(), [args, &[&at_least, &longest]].concat());
-    text(script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))?)
 }
 
 /// The answer to a claim of a quorum.
@@ -109,9 +87,7 @@ pub(super) fn raised(answer: &str) -> Result<Option<Block>> {
 
 /// What identifies the run of a server.
 pub(super) async fn identity(link: &Link) -> Result<Option<String>> {
-    let info = text(link.query(redis::cmd("INFO").arg("server")).await?.0)?;
-    let run_id = info.lines().find_map(|line| line.strip_prefix("run_id:"));
-    Ok(run_id.map(|id| id.trim().to_owned()))
+    run(&*link.live().await?).await.map(|run| Some(run.to_owned()))
 }
 
 /// For how long a server grants nothing.
@@ -122,8 +98,8 @@ pub(super) async fn abstains(live: &Live, shared: &Shared) -> Result<Option<Dura
 
 /// Makes a server vote at once.
 pub(super) async fn enlist(live: &Live, shared: &Shared) -> Result<()> {
-    let (marker, longest) = (marker(&shared.options), micros(shared.options.votes.unwrap_or_default()));
-    let answer = script::ENLIST.run(live, &[&marker], &[&longest]).await;
+    let Voting { marker, longest, .. } = shared.voting();
+    let answer = script::ENLIST.run(live, &[marker], &[longest]).await;
     answer.map(drop).map_err(|e| explain(e, Sent::Yes))
 }
 

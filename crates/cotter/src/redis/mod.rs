@@ -19,7 +19,7 @@
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
 //! | `adopt` | passing a grant from one claim to another |
 //! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; asking for it |
-//! | `member` | being a member of a quorum |
+//! | `member`, `voting` | being a member of a quorum; what each request to a member carries |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
@@ -48,6 +48,7 @@ mod settings;
 mod sharers;
 mod socket;
 mod state;
+mod voting;
 mod waiters;
 mod waiting;
 mod wake;
@@ -81,6 +82,8 @@ struct Shared {
     in_flight: InFlight,
     waiters: Arc<waiters::Waiters>,
     issued: Issued,
+    /// `None` if the server is used alone.
+    voting: Option<voting::Voting>,
 }
 
 impl Store {
@@ -126,7 +129,8 @@ impl Store {
 
     fn new(server: socket::Server, options: Options) -> Self {
         let (in_flight, waiters, issued) = (InFlight::default(), Arc::default(), Issued::default());
-        Self(Arc::new(Shared { server, options, in_flight, waiters, issued }))
+        let voting = voting::Voting::of(&options);
+        Self(Arc::new(Shared { server, options, in_flight, waiters, issued, voting }))
     }
 }
 

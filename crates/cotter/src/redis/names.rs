@@ -98,11 +98,6 @@ impl Keys {
     }
 }
 
-/// The key in which a member of a quorum keeps which run of the server it has voted in.
-pub(super) fn marker(options: &Options) -> String {
-    format!("{}:member", options.prefix)
-}
-
 /// Percent-encodes braces, which would change the hash tag, and control characters. The percent sign itself is encoded so
 /// that decoding is unambiguous.
 fn encode(text: &str, key: &mut String) {

@@ -63,6 +63,7 @@ scripts! {
     DOWNGRADE: "downgrade", Memory::NotNeeded;
     HOLDERS: "holders", Memory::NotNeeded;
     RELEASE: "release", Memory::NotNeeded;
+    RELEASE_VOTE: "release_vote", Memory::NotNeeded;
     EXTEND: "extend", Memory::NotNeeded;
     EVICT: "evict", Memory::NotNeeded;
     ADOPT: "adopt", Memory::NotNeeded;
@@ -91,7 +92,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
-    "voting" "reserve_vote" "plain_count" "acquire" "share"
+    "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
 };
 
 impl Script {

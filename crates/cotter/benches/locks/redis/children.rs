@@ -21,7 +21,7 @@ pub(crate) fn child() {
 }
 
 /// One of them.
-pub(super) struct Other {
+pub(crate) struct Other {
     child: Child,
     orders: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
@@ -29,10 +29,15 @@ pub(super) struct Other {
 
 impl Other {
     /// Back when it is ready.
-    pub(super) fn start(role: &str, rest: &str) -> Self {
+    pub(crate) fn start(role: &str, rest: &str) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.env(CHILD, format!("{role} {rest}")).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.env(CHILD, format!("{role} {rest}"));
+        Self::run(command)
+    }
+
+    /// Another program that says the same.
+    pub(crate) fn run(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (orders, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut other = Self { child, orders, answers: BufReader::new(answers).lines() };
         assert_eq!(other.answer(), "ready");

@@ -2,7 +2,7 @@
 
 use super::children::Other;
 use super::raw::wire;
-use super::{boot_nanos, runtime, server_anywhere};
+use super::{nanos, runtime, server_anywhere};
 use crate::rounds::spread;
 use cotter::{Client, Mutex};
 use cotter_testkit::servers::Redis;
@@ -87,7 +87,7 @@ async fn times(kind: &mut Kind) -> Vec<f64> {
                 kind.other.tell();
                 kind.other.answer();
                 tokio::time::sleep(QUEUE).await;
-                let before = boot_nanos();
+                let before = nanos();
                 let () = redis::cmd("PUBLISH").arg("c").arg("m").query_async(wire).await.unwrap();
                 before
             }
@@ -96,7 +96,7 @@ async fn times(kind: &mut Kind) -> Vec<f64> {
                 kind.other.tell();
                 kind.other.answer();
                 tokio::time::sleep(QUEUE).await;
-                let before = boot_nanos();
+                let before = nanos();
                 guard.finish().await.unwrap();
                 before
             }
@@ -125,7 +125,7 @@ pub(super) fn child(said: &str) {
         println!("asking");
         runtime.block_on(async {
             let guard = mutex.lock().await.unwrap();
-            let since = boot_nanos();
+            let since = nanos();
             guard.finish().await.unwrap();
             println!("{since}");
         });
@@ -141,6 +141,6 @@ async fn hear(url: &str) {
         order.unwrap();
         println!("asking");
         poll_fn(|cx| Pin::new(&mut messages).poll_next(cx)).await.unwrap();
-        println!("{}", boot_nanos());
+        println!("{}", nanos());
     }
 }

@@ -1,12 +1,12 @@
 //! `redis:` beside bare commands through the same driver.
 
-mod children;
+pub(crate) mod children;
 mod contended;
 mod handover;
-mod others;
-mod pairs;
-mod race;
-mod raw;
+pub(crate) mod others;
+pub(crate) mod pairs;
+pub(crate) mod race;
+pub(crate) mod raw;
 mod renewal;
 mod server_time;
 mod shares;
@@ -22,6 +22,7 @@ pub(crate) use shares::run as shares;
 use cotter_testkit::servers::Redis;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// A server of its own; it and its clients may use all cores.
@@ -53,6 +54,12 @@ fn field(server: &Redis, section: &str, key: &str) -> String {
     line.expect("the server says so").to_owned()
 }
 
+/// The processor time that it has used.
+pub(crate) fn server_cpu(server: &Redis) -> Duration {
+    let part = |key| Duration::from_secs_f64(field(server, "cpu", key).parse().unwrap());
+    part("used_cpu_user:") + part("used_cpu_sys:")
+}
+
 /// What the server has counted for a command since its statistics were reset.
 fn cost(server: &Redis, command: &str, figure: &str) -> f64 {
     let line = field(server, "commandstats", &format!("cmdstat_{command}:"));
@@ -60,17 +67,17 @@ fn cost(server: &Redis, command: &str, figure: &str) -> f64 {
     figures.into_iter().find(|(name, _)| *name == figure).unwrap().1.parse().unwrap()
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// What `#[tokio::main]` makes on a machine with two cores.
-fn two_workers() -> Runtime {
+pub(crate) fn two_workers() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
 /// Nanoseconds on a clock that all processes share.
-fn boot_nanos() -> u64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+fn nanos() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

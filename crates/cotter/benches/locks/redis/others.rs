@@ -9,12 +9,13 @@ use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 
-pub(super) fn rslock(url: &str) -> LockManager {
-    LockManager::new(vec![url.to_owned()])
+/// On one server or several, separated by commas.
+pub(crate) fn rslock(urls: &str) -> LockManager {
+    LockManager::new(urls.split(',').map(str::to_owned).collect())
 }
 
 /// A name of its own.
-pub(super) async fn pair(manager: &LockManager) {
+pub(crate) async fn pair(manager: &LockManager) {
     let lock = manager.lock(&*fresh(), TTL).await.unwrap();
     manager.unlock(&lock).await;
 }

@@ -21,7 +21,7 @@ enum Pair {
 }
 
 /// So many tasks, each doing pair after pair.
-async fn thousands<F: Future<Output = ()> + Send>(
+pub(crate) async fn thousands<F: Future<Output = ()> + Send>(
     tasks: usize,
     pair: impl Fn() -> F + Send + Sync + 'static,
 ) -> f64 {
@@ -41,7 +41,7 @@ async fn thousands<F: Future<Output = ()> + Send>(
     done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64() / 1e3
 }
 
-fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
+pub(crate) fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     let client = client.clone();
     runtime.block_on(thousands(tasks, move || {
         let mutex = client.mutex(fresh());
@@ -57,7 +57,7 @@ fn by_readers(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     }))
 }
 
-fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
+pub(crate) fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
     let manager = manager.clone();
     runtime.block_on(thousands(tasks, move || {
         let manager = manager.clone();

@@ -5,14 +5,14 @@
 //! in order, show the rest.
 
 use super::children::Other;
-use super::{boot_nanos, others, two_workers};
+use super::{nanos, others, two_workers};
 use cotter::{Client, Mutex};
 use std::io::BufRead;
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-pub(super) const ROUND: Duration = Duration::from_secs(2);
+pub(crate) const ROUND: Duration = Duration::from_secs(2);
 /// A round trip to the server and another process take longer.
 const BETWEEN: u64 = 30_000;
 
@@ -41,31 +41,37 @@ impl Log {
         match self.runs.last_mut().filter(|run| since.saturating_sub(run.end) < BETWEEN) {
             Some(run) => {
                 self.handovers += u64::from(run.last != task);
-                (run.end, run.last) = (boot_nanos(), task);
+                (run.end, run.last) = (nanos(), task);
             }
-            None => {
-                self.runs.push(Run { start: since, end: boot_nanos(), process: 0, first: task, last: task })
-            }
+            None => self.runs.push(Run { start: since, end: nanos(), process: 0, first: task, last: task }),
         }
     }
 }
 
 /// What became of one round.
-pub(super) struct Outcome {
-    pub(super) per_second: f64,
+pub(crate) struct Outcome {
+    pub(crate) per_second: f64,
     /// To another task, wherever it is.
-    pub(super) handovers: f64,
+    pub(crate) handovers: f64,
     /// To another process.
-    pub(super) between: f64,
-    pub(super) worst_ms: f64,
+    pub(crate) between: f64,
+    pub(crate) worst_ms: f64,
     /// In percent of the time.
-    pub(super) free: f64,
+    pub(crate) free: f64,
 }
 
 /// One round: so many processes with so many tasks each.
 pub(super) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Outcome {
-    let mut children: Vec<Other> =
-        (0..processes).map(|_| Other::start("race", &format!("{kind} {tasks} {url}"))).collect();
+    among((0..processes).map(|_| start(kind, url, tasks)).collect())
+}
+
+/// A process with so many tasks.
+pub(crate) fn start(kind: &str, url: &str, tasks: usize) -> Other {
+    Other::start("race", &format!("{kind} {tasks} {url}"))
+}
+
+/// One round of these processes.
+pub(crate) fn among(mut children: Vec<Other>) -> Outcome {
     children.iter_mut().for_each(Other::tell);
     let (mut holds, mut handovers, mut worst, mut runs) = (0, 0, 0, Vec::new());
     for (process, child) in children.into_iter().enumerate() {
@@ -112,7 +118,7 @@ pub(super) fn child(said: &str) {
         go();
         runtime.block_on(race(tasks, move |task, log| {
             let manager = manager.clone();
-            async move { others::take(&manager, "one", || log.lock().unwrap().hold(task, boot_nanos())).await }
+            async move { others::take(&manager, "one", || log.lock().unwrap().hold(task, nanos())).await }
         }))
     } else {
         let client = Client::builder().url(url).local_turns(kind != "one-by-one").connect().wait().unwrap();
@@ -134,7 +140,7 @@ fn go() {
 
 async fn by_cotter(mutex: Mutex, task: usize, log: Arc<StdMutex<Log>>) {
     let guard = mutex.lock().await.unwrap();
-    log.lock().unwrap().hold(task, boot_nanos());
+    log.lock().unwrap().hold(task, nanos());
     drop(guard);
 }
 

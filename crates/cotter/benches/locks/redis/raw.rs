@@ -9,7 +9,7 @@ use std::time::Duration;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A name that was never used.
-pub(super) fn fresh() -> String {
+pub(crate) fn fresh() -> String {
     format!("name {}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
@@ -18,7 +18,7 @@ fn id() -> String {
 }
 
 /// Set up as the backend does it.
-pub(super) async fn wire(server: &Redis) -> MultiplexedConnection {
+pub(crate) async fn wire(server: &Redis) -> MultiplexedConnection {
     let config = AsyncConnectionConfig::new()
         .set_response_timeout(Some(Duration::from_secs(2)))
         .set_pipeline_buffer_size(32);
@@ -44,7 +44,7 @@ fn script(name: &str) -> String {
 }
 
 /// The scripts of one server, loaded.
-pub(super) struct Scripts {
+pub(crate) struct Scripts {
     acquire: String,
     release: String,
     delete: String,
@@ -52,7 +52,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    pub(super) fn load(server: &Redis) -> Self {
+    pub(crate) fn load(server: &Redis) -> Self {
         let load = |text: &str| server.command(&["SCRIPT", "LOAD", text]);
         let delete =
             "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
@@ -72,16 +72,21 @@ impl Scripts {
 
     /// The two scripts of the native lock.
     pub(super) async fn native(&self, wire: &mut MultiplexedConnection) {
-        let (key, id) = (format!("cotter:{{{}}}", fresh()), id());
+        let [acquire, release] = self.pair(&fresh());
+        assert!(acquire.query_async::<String>(wire).await.unwrap().starts_with('g'));
+        assert_eq!(release.query_async::<String>(wire).await.unwrap(), "f");
+    }
+
+    /// The requests that acquire and release a name.
+    pub(crate) fn pair(&self, name: &str) -> [Cmd; 2] {
+        let (key, id) = (format!("cotter:{{{name}}}"), id());
         let (queue, waiters) = (format!("{key}:q"), format!("{key}:w"));
         let keys = [&*key, &queue, &waiters];
         let mut acquire = Self::call(&self.acquire, &keys, &id);
         acquire.arg("00000030000000").arg("00001").arg("host/1").arg("3690000").arg("60000");
-        let answer: String = acquire.query_async(wire).await.unwrap();
-        assert!(answer.starts_with('g'));
         let mut release = Self::call(&self.release, &keys, &id);
         release.arg("00001").arg("60000").arg("3662000");
-        assert_eq!(release.query_async::<String>(wire).await.unwrap(), "f");
+        [acquire, release]
     }
 
     /// `SET NX PX` and compare-and-delete.

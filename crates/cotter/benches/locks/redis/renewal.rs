@@ -1,9 +1,8 @@
 //! Many guards that are renewed: what it costs here and in the server, and whether any is late.
 
-use super::{field, runtime, server};
+use super::{runtime, server, server_cpu};
 use crate::renewal::cpu;
 use cotter::{Client, Lease};
-use cotter_testkit::servers::Redis;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
@@ -38,9 +37,4 @@ pub(crate) fn run() {
     let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
     println!("{GUARDS} guards, ttl {TTL:?}, over {:?}: {lost} lost, least time left {least:?}", TTL * 2);
     println!("client {ours:.1} % of a core, server {theirs:.1} %");
-}
-
-fn server_cpu(server: &Redis) -> Duration {
-    let part = |key| Duration::from_secs_f64(field(server, "cpu", key).parse().unwrap());
-    part("used_cpu_user:") + part("used_cpu_sys:")
 }

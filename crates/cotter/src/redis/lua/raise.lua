@@ -1,7 +1,7 @@
 -- Raises the first token of what a claim holds, and the counter with it.
 --
 -- KEYS  1 the lock   2 the marker, see `voting`
--- ARGV  1 claim id   2, 3 see `voting`
+-- ARGV  1 claim id   2 to 4 see `voting`
 -- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a left(14) as `vote`
 --@include now
 --@include voting

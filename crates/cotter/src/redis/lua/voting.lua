@@ -1,11 +1,12 @@
 -- Included: whether this member of a quorum votes. Takes off the marker, the last of KEYS, and off ARGV
+--   the run id of the server(40), as the connection had it from INFO
 --   the token to begin at, at least (16 digits)   the longest lease of the quorum (14 digits, us)
 --
 -- The marker is  run id of the server(40) longest lease(14) end of the abstinence(16)
 -- A server that was restarted, or has lost the marker, may have forgotten what it granted, so it abstains until every lease
 -- that it may have granted is over. Its counters may have gone back too: from then on they begin at that moment, at least.
 local LONGEST, AT_LEAST, MARKER = table.remove(ARGV), tonumber(table.remove(ARGV)), table.remove(KEYS)
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local run = table.remove(ARGV)
 local marker = redis.call('GET', MARKER) or ''
 local known, longest, over = string.sub(marker, 1, 40), string.sub(marker, 42, 55), tonumber(string.sub(marker, 57, 72))
 local changed = true

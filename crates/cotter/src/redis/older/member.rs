@@ -4,10 +4,10 @@ use super::backend::{Older, Steps, grant};
 use super::plain::Plain;
 use crate::backend::{Claim, Grant, Member, Vote};
 use crate::redis::live::Live;
-use crate::redis::member::{abstains, enlist, identity, parse_vote, raised, vote};
-use crate::redis::names::Keys;
+use crate::redis::member::{abstains, enlist, identity, parse_vote, raised};
 use crate::redis::script::{self, Script};
 use crate::redis::state::{Block, micros, turns};
+use crate::redis::voting::{Voting, vote};
 use crate::{Error, Moment, Name, Note, Result};
 use async_trait::async_trait;
 use std::time::Duration;
@@ -16,10 +16,9 @@ impl Older<Plain> {
     /// Runs a script with the claim's value, and the count of its name beside the key of the lock.
     async fn vote(&self, live: &Live, script: &Script, claim: &Claim, at_least: u64) -> Result<String> {
         let shared = self.steps.shared();
-        let (value, ttl, turns) = (claim.id.to_string(), micros(claim.ttl), turns(claim.turns.max(1)));
-        let retain = shared.options.retain.as_millis().to_string();
-        let args = [value.as_bytes(), &ttl, &turns, retain.as_bytes()];
-        let count = Keys::new(&shared.options).count(&claim.name);
+        let Voting { keys, retain, .. } = shared.voting();
+        let (value, ttl, turns) = (claim.id.hex(), micros(claim.ttl), turns(claim.turns.max(1)));
+        let (args, count) = ([&value[..], &ttl, &turns, retain.as_bytes()], keys.count(&claim.name));
         let answer = vote(live, shared, script, &[&claim.name, &count], &args, at_least).await;
         answer.map_err(|e| e.with_name(&claim.name))
     }

@@ -1,7 +1,9 @@
-// A user of node-redlock, for others.rs: node node_redlock.js PORTS NAME once | count FILE TIMES
+// A user of node-redlock, for others.rs and benchmarks:
+// node node_redlock.js PORTS NAME once | count FILE TIMES | pairs SECONDS | race SECONDS
 //
 // `once` asks once: it prints "taken" and holds the lock until its input ends, or ends with 1. `count` adds 1 to the number
-// in a file so many times, each under the lock.
+// in a file so many times, each under the lock. `pairs` prints how often a second it has acquired and released names of its
+// own. `race` takes the lock again and again, once it is told to, and prints what the benchmark `race` of cotter prints.
 const fs = require("fs");
 const Redis = require("ioredis");
 const { default: Redlock, ExecutionError } = require("redlock");
@@ -15,6 +17,8 @@ servers.forEach((server) => server.on("error", () => {}));
 const ttl = 5000;
 
 const redlock = new Redlock(servers, { retryCount: 0 });
+// As it comes, but that it goes on trying.
+const patient = new Redlock(servers, { retryCount: -1 });
 
 async function once() {
   const lock = await redlock.acquire([name], ttl);
@@ -47,7 +51,43 @@ async function count() {
   }
 }
 
-(what === "once" ? once() : count()).then(
+async function pairs() {
+  const length = Number(file) * 1e3;
+  await (await patient.acquire([`${name} warm`], ttl)).release();
+  const begin = performance.now();
+  let done = 0;
+  while (performance.now() - begin < length) {
+    const lock = await patient.acquire([`${name} ${done++}`], ttl);
+    await lock.release();
+  }
+  fs.writeSync(1, `${(done / (performance.now() - begin)) * 1e3}\n`);
+}
+
+async function race() {
+  const length = Number(file) * 1e3;
+  const between = 30_000n;
+  const runs = [];
+  let held = 0;
+  let worst = 0;
+  fs.writeSync(1, "ready\n");
+  await new Promise((told) => process.stdin.once("data", told));
+  const begin = performance.now();
+  while (performance.now() - begin < length) {
+    const asked = performance.now();
+    const lock = await patient.acquire([name], ttl);
+    const since = process.hrtime.bigint();
+    const last = runs.at(-1);
+    held++;
+    if (last && since - last[1] < between) last[1] = process.hrtime.bigint();
+    else runs.push([since, process.hrtime.bigint()]);
+    await lock.release();
+    worst = Math.max(worst, performance.now() - asked);
+  }
+  const lines = runs.map(([start, end]) => `${start} ${end} 0 0\n`);
+  fs.writeSync(1, `${held} 0 ${Math.round(worst * 1e3)}\n${lines.join("")}`);
+}
+
+({ once, count, pairs, race })[what]().then(
   () => {
     process.stdin.destroy();
     servers.forEach((server) => (server.status === "ready" ? server.quit() : server.disconnect()));

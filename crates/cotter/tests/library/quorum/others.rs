@@ -1,4 +1,4 @@
-//! `mode=plain` beside another Redlock library on the same servers: node-redlock.
+//! `mode=plain` beside other Redlock libraries on the same servers: node-redlock, and redsync for Go.
 
 use super::setup::{Members, TTL};
 use cotter::{Client, Lease};
@@ -29,19 +29,34 @@ impl Members {
     }
 }
 
-/// Another library, at work on these servers.
-fn theirs(members: &Members, args: &[&str]) -> Command {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut node = Command::new("node");
-    node.env("NODE_PATH", here.join("../../target/servers/node/node_modules"));
-    node.arg(here.join("tests/library/quorum/node_redlock.js")).arg(members.ports()).args(args);
-    node.stdin(Stdio::piped()).stdout(Stdio::piped());
-    node
+/// Another library.
+#[derive(Clone, Copy)]
+enum Library {
+    NodeRedlock,
+    Redsync,
+}
+
+impl Library {
+    /// A program that uses it on these servers.
+    fn program(self, members: &Members, args: &[&str]) -> Command {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let installed = here.join("../../target/servers");
+        let mut program = match self {
+            Self::NodeRedlock => Command::new("node"),
+            Self::Redsync => Command::new(installed.join("go/redsync")),
+        };
+        if let Self::NodeRedlock = self {
+            program.env("NODE_PATH", installed.join("node/node_modules"));
+            program.arg(here.join("tests/library/quorum/node_redlock.js"));
+        }
+        program.arg(members.ports()).args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        program
+    }
 }
 
 /// A process of theirs that holds the lock, until its input is closed. `None`: it was busy.
-fn they_take(members: &Members, name: &str) -> Option<Child> {
-    let mut process = theirs(members, &[name, "once"]).spawn().expect("scripts/servers installs node");
+fn they_take(library: Library, members: &Members, name: &str) -> Option<Child> {
+    let mut process = library.program(members, &[name, "once"]).spawn().expect("scripts/servers installs it");
     let mut line = String::new();
     BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     if line == "taken\n" {
@@ -54,12 +69,22 @@ fn they_take(members: &Members, name: &str) -> Option<Child> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server and node-redlock"]
 async fn each_waits_for_the_other() {
+    each_waits(Library::NodeRedlock).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and redsync"]
+async fn redsync_and_cotter_wait_for_each_other() {
+    each_waits(Library::Redsync).await;
+}
+
+async fn each_waits(library: Library) {
     let members = members();
     let client = members.beside_others().await;
     let guard = client.mutex("orders").lock().await.unwrap();
-    assert!(they_take(&members, "orders").is_none(), "it is held here");
+    assert!(they_take(library, &members, "orders").is_none(), "it is held here");
     guard.finish().await.unwrap();
-    let mut process = they_take(&members, "orders").expect("it was given back");
+    let mut process = they_take(library, &members, "orders").expect("it was given back");
     assert!(client.mutex("orders").try_lock().await.unwrap().is_none(), "it is held there");
     let waiting = tokio::spawn(client.mutex("orders").lock());
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -72,10 +97,20 @@ async fn each_waits_for_the_other() {
     eventually("nothing is left on any server", none_left).await;
 }
 
-/// Two of theirs and two of cotter's count in a file, each under the lock; one server of five is down.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server and node-redlock"]
 async fn they_never_work_at_the_same_time() {
+    never_at_the_same_time(Library::NodeRedlock).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server and redsync"]
+async fn redsync_and_cotter_never_work_at_the_same_time() {
+    never_at_the_same_time(Library::Redsync).await;
+}
+
+/// Two of theirs and two of cotter's count in a file, each under the lock; one server of five is down.
+async fn never_at_the_same_time(library: Library) {
     const TIMES: usize = 20;
     let mut members = members();
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +119,7 @@ async fn they_never_work_at_the_same_time() {
     let client = members.beside_others().await;
     let (path, times) = (file.to_str().unwrap(), TIMES.to_string());
     let arguments = ["counter", "count", path, &times];
-    let processes: Vec<_> = (0..2).map(|_| theirs(&members, &arguments).spawn().unwrap()).collect();
+    let processes: Vec<_> = (0..2).map(|_| library.program(&members, &arguments).spawn().unwrap()).collect();
     members.servers.pop();
     let count = async |mut last: u64| {
         for _ in 0..TIMES {
