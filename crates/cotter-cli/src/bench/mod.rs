@@ -5,13 +5,15 @@
 //! | `scratch` | unique names, and their clean-up |
 //! | `measure` | the measurements |
 //! | `race` | several tasks and one name |
-//! | `raw` | the same without cotter |
+//! | `raw`, `mysql` | the same without cotter |
 //! | `partner` | the other processes |
 //! | `rounds` | minimum, median and maximum of several rounds |
 //! | `figure` | a figure and its output |
 
 mod figure;
 mod measure;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod partner;
 mod race;
 mod raw;
@@ -37,7 +39,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 ///
 /// Locks and releases on the chosen store: one task and many, on one thread and on two, with a name per task and with one
 /// name for all, and between processes. Where there is a fair comparison, each figure is shown next to that of the same
-/// work without cotter: flock on a file, SET NX PX and compare-and-delete on Redis, an in-process mutex for memory:.
+/// work without cotter: flock on a file, SET NX PX and compare-and-delete on Redis, two statements on
+/// a row on MySQL and MariaDB, an in-process mutex for memory:.
 ///
 /// Each figure is the median of three rounds, with their minimum and maximum. With one name for all it also shows the
 /// share of acquisitions that went to another task than the one before, and the longest wait.

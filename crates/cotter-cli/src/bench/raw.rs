@@ -1,6 +1,8 @@
 //! The same work without cotter: the upper limit of the store, and what people would use instead.
 
 use super::measure::rate;
+#[cfg(feature = "mysql")]
+use super::mysql;
 use super::scratch::Scratch;
 use crate::bare_redis;
 use crate::exit::Exit;
@@ -28,6 +30,9 @@ pub(super) enum Raw {
     File(PathBuf),
     /// `SET NX PX` and compare-and-delete.
     Redis { connection: MultiplexedConnection, name: String },
+    /// Taking and freeing a row.
+    #[cfg(feature = "mysql")]
+    Mysql { statements: mysql::Statements, name: String },
     /// No fair comparison.
     None,
 }
@@ -43,6 +48,10 @@ impl Raw {
         }
         // The connection's driver runs in the current runtime.
         let _there = on.enter();
+        #[cfg(feature = "mysql")]
+        if let Some(statements) = mysql::Statements::of(store).await? {
+            return Ok(Self::Mysql { statements, name: scratch.name(0) });
+        }
         let connection = bare_redis::connect(store).await?;
         Ok(connection.map_or(Self::None, |connection| Self::Redis { connection, name: scratch.name(0) }))
     }
@@ -53,6 +62,8 @@ impl Raw {
             Self::Memory => Some("an in-process mutex"),
             Self::File(_) => Some("open, flock, write and close"),
             Self::Redis { .. } => Some("SET NX PX and compare-and-delete"),
+            #[cfg(feature = "mysql")]
+            Self::Mysql { .. } => Some("two statements on a row"),
             Self::None => None,
         }
     }
@@ -63,6 +74,8 @@ impl Raw {
             Self::Memory => by_mutex(tasks, false, time, on).await,
             Self::File(path) => by_flock(path, time, on).await,
             Self::Redis { connection, name } => by_redis(connection, name, tasks, time, on).await,
+            #[cfg(feature = "mysql")]
+            Self::Mysql { statements, name } => statements.pairs(name, tasks, time, on).await,
             Self::None => Ok(0.0),
         }
     }

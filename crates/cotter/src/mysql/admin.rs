@@ -39,7 +39,7 @@ impl Admin for Lease {
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let token = order.token.map(FencingToken::get);
         let evict = move |lock: &mut Lock, now| Ok(lock.evict(token, order.now, now));
-        let evicted = self.change(name, None, evict).await?.done;
+        let evicted = self.change(name, evict).await?.done;
         Ok(evicted.map_or(Eviction::NotHeld, |token| Eviction::Evicted { token: token.into() }))
     }
 

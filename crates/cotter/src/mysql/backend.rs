@@ -83,27 +83,57 @@ impl Lease {
         }
     }
 
-    /// Changes a lock in one step. `taker`: the claim that may hold it then.
+    /// Makes a request after which this claim may hold something.
+    pub(super) async fn for_claim<T, F: Future<Output = Result<T>>>(
+        &self,
+        id: ClaimId,
+        ask: impl Fn(Arc<Live>) -> F,
+    ) -> Result<T> {
+        let ask = &ask;
+        let answer = self.attempt(self.pool.of(id), |live| async move {
+            let arrives_by = self.link.arrives_by(self.now());
+            let request = self.shared.in_flight.send(id, live.number, arrives_by);
+            let answer = ask(live).await;
+            if !answer.as_ref().is_err_and(Error::outcome_unknown) {
+                request.answered();
+            }
+            answer
+        });
+        answer.await
+    }
+
+    /// Changes a lock in one step, after which no other claim holds it than before.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         name: &Name,
-        taker: Option<ClaimId>,
         work: impl FnMut(&mut Lock, Now) -> Result<T> + Clone + Send + 'static,
     ) -> Result<Changed<T>> {
-        let link = taker.map_or(&*self.link, |id| self.pool.of(id));
-        let answer = self.attempt(link, |live| {
+        let answer = self.attempt(&self.link, |live| {
             let work = work.clone();
-            async move {
-                let arrives_by = self.link.arrives_by(self.now());
-                let request = taker.map(|id| self.shared.in_flight.send(id, live.number, arrives_by));
-                let answer = self.change_on(&live, name, work).await;
-                if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-                    request.into_iter().for_each(|request| request.answered());
-                }
-                answer
-            }
+            async move { self.change_on(&live, name, work).await }
         });
         answer.await.map_err(|e| e.with_name(name))
+    }
+
+    /// A step after which this claim may hold the name.
+    pub(super) async fn take<T: Send + 'static>(
+        &self,
+        claim: &Claim,
+        mut work: impl FnMut(&mut Lock, Now) -> Result<(Option<Held>, T)> + Clone + Send + 'static,
+    ) -> Result<Changed<(Option<Held>, T)>> {
+        let work = move |lock: &mut Lock, now| {
+            let done = work(lock, now)?;
+            let is_alone = lock.holders.len() == 1 && lock.queue.is_empty() && lock.evicted.is_empty();
+            Ok((done, is_alone))
+        };
+        let answer = self.for_claim(claim.id, |live| {
+            let work = work.clone();
+            async move { self.change_on(&live, &claim.name, work).await }
+        });
+        let Changed { done: (done, is_alone), now, as_of } =
+            answer.await.map_err(|e| e.with_name(&claim.name))?;
+        done.0.iter().filter(|_| is_alone).for_each(|held| self.shared.recent.held(held));
+        Ok(Changed { done, now, as_of })
     }
 
     async fn change_on<T: Send + 'static>(
@@ -126,10 +156,9 @@ impl Lease {
         work: impl Fn(&mut Lock, &Claim, Now) -> Result<Option<Held>> + Clone + Send + 'static,
     ) -> Result<Option<Grant>> {
         let owned = claim.clone();
-        let changed =
-            self.change(&claim.name, Some(claim.id), move |lock, now| work(lock, &owned, now)).await?;
-        let Changed { done, now, as_of } = changed;
-        Ok(done.map(|held| grant(held, now, as_of)))
+        let taken = self.take(claim, move |lock, now| Ok((work(lock, &owned, now)?, ()))).await?;
+        let Changed { done: (held, ()), now, as_of } = taken;
+        Ok(held.map(|held| grant(held, now, as_of)))
     }
 
     /// Deletes rows of unused names now and then.
@@ -155,7 +184,10 @@ impl Backend for Lease {
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         claim.mode.check()?;
         match until {
-            Until::Now | Until::InLine => self.request(claim, Lock::take).await.map(Acquired::from),
+            Until::Now | Until::InLine => match self.take_free(claim).await? {
+                Some(grant) => Ok(Acquired::from(Some(grant))),
+                None => self.request(claim, Lock::take).await.map(Acquired::from),
+            },
             // Boxed, or the future of every acquisition would have room for it.
             _ => {
                 let entry = QueueEntry::new(self, claim);
@@ -170,20 +202,28 @@ impl Backend for Lease {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, in_flight) = (claim.id, &self.shared.in_flight);
+        let known = &self.shared.recent.take_held(claim);
         let released = self.attempt(self.pool.of(id), |live| async move {
             // A request never arrives behind its release on the connection that carried it. One that may still be under way on
             // another one finds another token than it has read, and changes nothing.
             let fence = in_flight.is_elsewhere(id, live.number);
+            if let Some(held) = known.clone().filter(|_| !fence && leave.keep_for.is_none())
+                && self.free_alone(&live, claim, held, leave).await?
+            {
+                return Ok(Release::Freed);
+            }
             let release = move |lock: &mut Lock, now| {
                 let released = lock.release(id, leave, now);
                 if fence {
                     lock.fence(now);
                 }
-                Ok(released)
+                Ok((released, lock.is_unused().then_some(lock.last)))
             };
-            self.change_on(&live, &claim.name, release).await
+            let (released, free) = self.change_on(&live, &claim.name, release).await?.done;
+            free.into_iter().for_each(|last| self.shared.recent.freed(&claim.name, last));
+            Ok(released)
         });
-        let released = released.await.map_err(|e| e.with_name(&claim.name))?.done;
+        let released = released.await.map_err(|e| e.with_name(&claim.name))?;
         in_flight.settled(id);
         // Now that the row is free, the next waiter may come.
         self.shared.kept.let_go(id);
@@ -207,7 +247,7 @@ impl Backend for Lease {
             lock.set_limit(of, now);
             Ok(())
         };
-        self.change(name, None, set).await.map(drop)
+        self.change(name, set).await.map(drop)
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -16,6 +16,7 @@
 //! | `schema` | the tables, and the statements on them |
 //! | `state` | the waiters in a row |
 //! | `rows` | reading and replacing rows |
+//! | `direct`, `recent` | names that nobody else uses: steps without reading first; what is known of their rows |
 //! | `backend`, `renewal` | the contract; extending grants |
 //! | `waiting` | waiting in the queue of a name |
 //! | `bells`, `bell` | what wakes those who wait; the session that stands in the server's queue for one of them |
@@ -29,12 +30,14 @@ mod bell;
 mod bells;
 mod checks;
 mod connector;
+mod direct;
 mod doctor;
 mod errors;
 mod fate;
 mod live;
 mod notes;
 mod options;
+mod recent;
 mod renewal;
 mod rows;
 mod schema;
@@ -50,6 +53,7 @@ use address::Place;
 use async_trait::async_trait;
 use connector::{Connector, Pool, Servers};
 use options::Options;
+use recent::Recent;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -70,6 +74,7 @@ struct Shared {
     options: Options,
     in_flight: InFlight,
     kept: bells::Kept,
+    recent: Recent,
     releases: AtomicU32,
 }
 
@@ -108,7 +113,7 @@ impl Store {
     fn new(place: Place, options: Options) -> Self {
         let servers = Arc::new(Servers::new(place, &options));
         let (in_flight, kept, releases) = (InFlight::default(), bells::Kept::default(), AtomicU32::new(0));
-        Self(Arc::new(Shared { servers, options, in_flight, kept, releases }))
+        Self(Arc::new(Shared { servers, options, in_flight, kept, recent: Recent::default(), releases }))
     }
 
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {

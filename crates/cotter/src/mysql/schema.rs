@@ -1,6 +1,7 @@
 //! The tables, and the statements on them.
 
 use super::options::Options;
+use crate::sql::ALONE;
 
 /// Names are bytes: no two of them are equal by a collation.
 const TABLES: &str = "\
@@ -45,6 +46,10 @@ pub(super) struct Tables {
     /// Followed by names in parentheses.
     pub(super) read_many: String,
     pub(super) insert: String,
+    /// Takes a free name whose last token is known.
+    pub(super) take_free: String,
+    /// Frees a name whose row is known.
+    pub(super) free: String,
     pub(super) update: String,
     pub(super) unused: String,
     pub(super) raise_floor: String,
@@ -63,6 +68,7 @@ impl Tables {
             ["locks", "notes", "floor"].map(|table| format!("`{}_{table}`", options.prefix));
         // What a later writer stores stays. The assignments run from left to right, and see the new values.
         let newer = "(VALUES(token) > token OR VALUES(token) = token AND VALUES(sequence) > sequence)";
+        let [token, tokens, since, ends, end] = ALONE;
         Self {
             check: format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0"),
             clock: format!("SELECT {CLOCK}"),
@@ -82,6 +88,14 @@ impl Tables {
                 "INSERT INTO {floor} (id, token) VALUES (1, ?) ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))"
             ),
             forget: format!("DELETE FROM {locks} WHERE state = '' AND last_token < ? AND name IN "),
+            take_free: format!(
+                "UPDATE {locks} SET last_token = LAST_INSERT_ID({CLOCK}) + ?, \
+                 state = CONCAT(?, '{token}', {CLOCK}, '{tokens}', ?, '{since}', {CLOCK} * 1000, '{ends}', {CLOCK} * 1000 + ?, '{end}') \
+                 WHERE name = ? AND last_token = ? AND state = '' AND {CLOCK} >= ?"
+            ),
+            free: format!(
+                "UPDATE {locks} SET last_token = ?, state = '' WHERE name = ? AND last_token = ? AND state = ? AND {CLOCK} < ?"
+            ),
             list: format!(
                 "SELECT {CLOCK}, name, last_token, state FROM {locks} \
                  WHERE name > ? AND name >= ? AND LEFT(name, LENGTH(?)) = ? AND (? OR state <> '') ORDER BY name LIMIT ?"

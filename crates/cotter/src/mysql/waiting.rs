@@ -91,16 +91,18 @@ impl Attempt for QueueEntry<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
+        if self.queued.is_none()
+            && let Some(grant) = self.lease.take_free(self.claim).await?
+        {
+            return Ok(Some(grant));
+        }
         let claim = self.claim.clone();
-        let asked = self
-            .lease
-            .change(&self.claim.name, Some(self.claim.id), move |lock, now| {
-                let held = lock.take_or_queue(&claim, &Asking::at(now.at), now)?;
-                let position = lock.queue.iter().position(|queued| queued.claim.id == claim.id);
-                Ok((held, position.unwrap_or(0), lock.next_end()))
-            })
-            .await;
-        let Changed { done: (held, position, next_end), now, as_of } = match asked {
+        let asked = self.lease.take(self.claim, move |lock, now| {
+            let held = lock.take_or_queue(&claim, &Asking::at(now.at), now)?;
+            let position = lock.queue.iter().position(|queued| queued.claim.id == claim.id);
+            Ok((held, (position.unwrap_or(0), lock.next_end())))
+        });
+        let Changed { done: (held, (position, next_end)), now, as_of } = match asked.await {
             Ok(changed) => changed,
             Err(e) => return self.failed(e),
         };

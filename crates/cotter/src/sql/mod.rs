@@ -22,5 +22,7 @@ pub(crate) use identifier::identifier;
 pub(crate) use missing::missing;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
+#[cfg(feature = "mysql")]
+pub(crate) use text::{ALONE, alone, write};
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use text::{AskText, Asks, keeps_place};

@@ -83,6 +83,26 @@ pub(crate) struct AskText {
     pub(crate) pid_namespace: Option<u64>,
 }
 
+/// The text of a lock that one claim holds alone, up to the numbers that follow from the time: `ALONE` says how it goes on. `None`:
+/// the text would be another one.
+#[cfg(feature = "mysql")]
+pub(crate) fn alone(claim: &Claim, turns: u16) -> Option<String> {
+    let (ends, since) = (Moment::ZERO, Moment::ZERO);
+    let held = Held { claim: claim.clone(), number: 0, turns, ends, since, evicted: false };
+    let text =
+        Text { boot: String::new(), holders: vec![HolderText::of(&held)], queue: vec![], evicted: vec![] };
+    let mut text = serde_json::to_string(&text).ok()?;
+    let [token, tokens, since, ends, end] = ALONE;
+    let zeros = format!("{token}0{tokens}{turns}{since}0{ends}0{end}");
+    let head = text.strip_suffix(&zeros)?.len();
+    text.truncate(head);
+    Some(text)
+}
+
+/// What stands there before the token, the number of tokens, the beginning and the end of the lease, and at the end.
+#[cfg(feature = "mysql")]
+pub(crate) const ALONE: [&str; 5] = ["\"token\":", ",\"tokens\":", ",\"since\":", ",\"ends\":", "}]}"];
+
 /// Writes a lock, without its last token.
 pub(crate) fn write<W: Asks>(lock: &Lock<W>, boot: &str) -> String {
     if lock.is_unused() {

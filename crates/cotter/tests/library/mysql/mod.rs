@@ -13,6 +13,7 @@
 //! | `tls` | `sslmode=verify-full` |
 
 mod connections;
+mod direct;
 mod dropped;
 mod faults;
 mod places;
