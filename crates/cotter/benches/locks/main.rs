@@ -4,6 +4,7 @@
 mod file;
 mod handover;
 mod pair;
+mod postgres;
 mod quorum;
 mod redis;
 mod renewal;
@@ -11,7 +12,7 @@ mod rounds;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 15] = [
+const PARTS: [(&str, fn()); 19] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -24,6 +25,10 @@ const PARTS: [(&str, fn()); 15] = [
     ("redis-handover", redis::handover),
     ("redis-contended", redis::contended),
     ("redis-renewal", redis::renewal),
+    ("postgres-pairs", postgres::pairs),
+    ("postgres-handover", postgres::handover),
+    ("postgres-contended", postgres::contended),
+    ("postgres-renewal", postgres::renewal),
     ("quorum-latency", quorum::latency),
     ("quorum-pairs", quorum::pairs),
     ("quorum-contended", quorum::contended),

@@ -168,6 +168,7 @@ impl<C: Open> Link<C> {
             let live = connector.open().await.map(Arc::new);
             shared.replace(live.as_ref().ok());
             sender.send_replace(Some(live));
+            shared.forget_if_closed();
         });
         state.attempt = Some(Attempt { outcome: outcome.clone(), began: now });
         Ok(outcome)
@@ -215,6 +216,7 @@ impl<C: Open> Link<C> {
     pub(crate) fn close(&self) {
         self.shared.closed.store(true, Ordering::Release);
         lock(&self.shared.state).current = None;
+        self.shared.forget_if_closed();
     }
 }
 
@@ -222,6 +224,14 @@ impl<L: Live> Shared<L> {
     fn replace(&self, live: Option<&Arc<L>>) {
         if let Some(live) = live.filter(|_| !self.closed.load(Ordering::Acquire)) {
             lock(&self.state).current = Some(live.clone());
+        }
+    }
+
+    /// The last attempt has the connection that it has opened.
+    fn forget_if_closed(&self) {
+        if self.closed.load(Ordering::Acquire) {
+            let attempt = lock(&self.state).attempt.take();
+            drop(attempt);
         }
     }
 }

@@ -11,8 +11,9 @@ use tokio::task::JoinSet;
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// The time after which the kernel gives up a connection whose data is not acknowledged. Longer than the usual timeout of
-/// a request.
+/// The time after which the kernel gives up a connection whose data is not acknowledged, or whose peer has vanished: whoever waits
+/// for a message, or for the answer to a statement that waits in the server, hears nothing of that otherwise. Longer than the usual
+/// timeout of a request.
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects to all addresses of a host at once; the first connection that succeeds is used.

@@ -12,11 +12,12 @@ use crate::{Error, ErrorKind, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Connection, NoTls};
+use tokio_postgres::{CancelToken, Client, Connection, NoTls};
 
 /// Opens connections to the server that takes writes, with the same settings.
 #[derive(Clone)]
@@ -36,7 +37,8 @@ pub(super) type Driver = Connection<Box<dyn Stream>, NoTlsStream>;
 
 /// Asked once on each connection.
 const CHECK: &str = "select pg_is_in_recovery(), current_setting('transaction_isolation'), \
-    current_setting('transaction_read_only') = 'on', to_regclass($1) is not null, to_regnamespace($2) is not null";
+    current_setting('transaction_read_only') = 'on', to_regclass($1) is not null, to_regnamespace($2) is not null, \
+    pg_backend_pid()";
 
 impl Open for Connector {
     type Live = Live;
@@ -143,6 +145,9 @@ impl Connector {
         if row.get::<_, &str>(1) != "read committed" {
             live.run("set session characteristics as transaction isolation level read committed").await?;
         }
+        if process_id(live.cancel_token().1).await == Some(row.get(5)) {
+            live.set_direct();
+        }
         match (has_tables, row.get(3), row.get(4)) {
             (true, false, false) if *mode != Mode::ShedLock => {
                 Err(missing(&format!("there is no schema {schema}")))
@@ -170,4 +175,13 @@ impl Connector {
         }
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
+}
+
+/// The process id in the message that cancels a statement: the server's own, unless something else has made it.
+async fn process_id(token: CancelToken) -> Option<i32> {
+    let (ours, mut theirs) = tokio::io::duplex(64);
+    token.cancel_query_raw(ours, NoTls).await.ok()?;
+    let mut message = [0; 16];
+    theirs.read_exact(&mut message).await.ok()?;
+    message[8..12].try_into().ok().map(i32::from_be_bytes)
 }

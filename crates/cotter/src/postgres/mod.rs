@@ -2,8 +2,8 @@
 //!
 //! A name is a row with the holder, its token, and the end of its lease by the clock of the database. Each step is one call of a
 //! function that `cotter migrate` has created: it locks the row of the name, so that it sees what others have committed, and
-//! commits before it answers. No transaction stays open, no session keeps anything, and nothing is prepared, so a pooler may
-//! stand in between.
+//! commits before it answers. No transaction stays open, and no session keeps anything but prepared statements. Where a pooler
+//! stands in between, nothing is prepared either.
 //!
 //! | file | concept |
 //! |---|---|

@@ -8,8 +8,9 @@ const TABLES: &str = include_str!("functions/tables.sql");
 
 /// The functions, in the order in which they need each other. Those that clients call wait for a row for a second at most: whoever
 /// keeps one locked by hand would otherwise hold up a session for each request.
-const FUNCTIONS: [&str; 16] = [
+const FUNCTIONS: [&str; 17] = [
     include_str!("functions/wake.sql"),
+    include_str!("functions/sweep.sql"),
     include_str!("functions/acquire.sql"),
     include_str!("functions/release.sql"),
     include_str!("functions/extend.sql"),

@@ -38,12 +38,18 @@ pub(crate) async fn unix_socket(path: &Path) -> io::Result<UnixSocket> {
     ));
 }
 
-/// Closes a connection whose peer has not acknowledged what was sent for this long. Elsewhere than on Linux the limit
-/// is that of the system.
+/// Closes a connection whose peer has not acknowledged what was sent for this long, or does not answer at all: after a few
+/// seconds of silence it is asked. Elsewhere than on Linux the limits are those of the system.
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) fn limit_unacknowledged(stream: &tokio::net::TcpStream, limit: Duration) -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    rustix::net::sockopt::set_tcp_user_timeout(stream, limit.as_millis() as u32)?;
+    {
+        use rustix::net::sockopt;
+        sockopt::set_tcp_user_timeout(stream, limit.as_millis() as u32)?;
+        sockopt::set_tcp_keepidle(stream, limit / 2)?;
+        sockopt::set_tcp_keepintvl(stream, limit / 5)?;
+        sockopt::set_socket_keepalive(stream, true)?;
+    }
     #[cfg(not(target_os = "linux"))]
     let _ = (stream, limit);
     Ok(())

@@ -16,6 +16,7 @@ pub(crate) fn child() {
     match role {
         "race" => race::child(rest),
         "handover" => handover::child(rest),
+        "postgres-handover" => crate::postgres::handover_child(rest),
         other => panic!("no such role: {other}"),
     }
 }
@@ -44,16 +45,16 @@ impl Other {
         other
     }
 
-    pub(super) fn tell(&mut self) {
+    pub(crate) fn tell(&mut self) {
         writeln!(self.orders).unwrap();
     }
 
-    pub(super) fn answer(&mut self) -> String {
+    pub(crate) fn answer(&mut self) -> String {
         self.answers.next().unwrap().unwrap()
     }
 
     /// All that it still has to say.
-    pub(super) fn end(self) -> Vec<String> {
+    pub(crate) fn end(self) -> Vec<String> {
         let Self { mut child, orders, answers } = self;
         drop(orders);
         let said = answers.map(Result::unwrap).collect();

@@ -77,7 +77,7 @@ pub(crate) fn two_workers() -> Runtime {
 }
 
 /// Nanoseconds on a clock that all processes share.
-fn nanos() -> u64 {
+pub(crate) fn nanos() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }

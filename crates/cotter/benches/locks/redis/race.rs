@@ -61,7 +61,7 @@ pub(crate) struct Outcome {
 }
 
 /// One round: so many processes with so many tasks each.
-pub(super) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Outcome {
+pub(crate) fn round(kind: &str, url: &str, processes: usize, tasks: usize) -> Outcome {
     among((0..processes).map(|_| start(kind, url, tasks)).collect())
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn among(mut children: Vec<Other>) -> Outcome {
 }
 
 /// In each of the processes.
-pub(super) fn child(said: &str) {
+pub(crate) fn child(said: &str) {
     let mut words = said.splitn(3, ' ');
     let mut word = || words.next().unwrap();
     let (kind, tasks, url) = (word(), word().parse().unwrap(), word());

@@ -37,7 +37,11 @@ begin
   loop
     select * into l from {cotter}_lock where name = p_name for update;
     exit when found;
-    insert into {cotter}_lock (name) values (p_name) on conflict do nothing;
+    -- Names that were deleted had smaller tokens than all that come now.
+    insert into {cotter}_lock (name, last)
+      values (p_name, coalesce((select last from {cotter}_lock where name = ''), 0)) on conflict do nothing;
+    -- Names that are used once make room for each other. Nobody waits for a row that this transaction has inserted.
+    if found and random() < 0.02 then perform {cotter}_sweep_v1(); end if;
   end loop;
   -- Read when the row is locked, and once.
   t := clock_timestamp();

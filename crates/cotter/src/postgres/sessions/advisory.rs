@@ -22,8 +22,6 @@ pub(super) struct Advisory {
 }
 
 const PLACE: &str = "advisory";
-/// What a crash of the server forgets, its clock stands in for.
-const QUICKLY: &str = "set_config('synchronous_commit', 'off', true)";
 
 impl Advisory {
     async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked> {
@@ -33,8 +31,8 @@ impl Advisory {
             Ok(rows) => one(rows)?,
             Err(refused) => return refused.map(Asked::from),
         };
-        let block = block(&row, 1)?;
-        Ok(block.map_or(Asked::Busy, |block| {
+        let block = block(&row, 0)?;
+        Ok(block.map_or(Asked::Busy { failed: false }, |block| {
             Asked::Held(Held { as_of, waited: false, xid: None, block: Some(block) })
         }))
     }
@@ -71,7 +69,7 @@ impl<'a> Values<'a> {
 impl From<Refusal> for Asked {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Busy => Self::Busy,
+            Refusal::Busy => Self::Busy { failed: true },
             Refusal::Cancelled => Self::Cancelled,
         }
     }
@@ -86,9 +84,9 @@ impl Steps for Advisory {
         let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema, options.prefix);
         let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
         Self {
-            attempt: format!("select {QUICKLY}, case when pg_try_advisory_lock({key}) then {hold} end"),
+            attempt: format!("select case when pg_try_advisory_lock({key}) then {hold} end"),
             wait: format!("select set_config('lock_timeout', $2, true), pg_advisory_lock({key})"),
-            tokens: format!("select {QUICKLY}, {hold}"),
+            tokens: format!("select {hold}"),
             unlock: format!("select pg_advisory_unlock({key})"),
         }
     }
@@ -132,7 +130,7 @@ impl Steps for Advisory {
         // The lock may have been granted long ago, to a process that stood still. This is answered by a session that holds it.
         let as_of = inner.now();
         let rows = session.live.rows(&self.tokens, &Values::of(claim).bound()).await?;
-        Ok(Tokens { block: block(&one(rows)?, 1)?, as_of })
+        Ok(Tokens { block: block(&one(rows)?, 0)?, as_of })
     }
 
     async fn beat(&self, session: &Connection, _: &Held) -> Result<bool> {

@@ -91,7 +91,10 @@ impl Wait {
 #[derive(Debug)]
 pub(super) enum Asked {
     Held(Held),
-    Busy,
+    /// Held by another. `failed`: it was said by an error, after which the session has to be made ready for the next claim.
+    Busy {
+        failed: bool,
+    },
     /// Cancelled from another session.
     Cancelled,
 }

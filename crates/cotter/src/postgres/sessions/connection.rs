@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
-use tokio_postgres::{CancelToken, NoTls};
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// A session, and what it takes to end it from another one.
 #[derive(Debug)]
@@ -32,12 +32,15 @@ pub(super) struct SessionId {
     began: i64,
 }
 
-/// Set once in each session. The server looks whether the client of a session that waits is still there.
+/// Set once in each session. The server looks whether the client of a session that waits is still there, and asks its host.
+/// Nothing that a session commits has to survive a crash: what that forgets, the server's clock stands in for.
 const SETTINGS: &str = "select pg_backend_pid(), current_setting('server_version_num')::integer, \
     (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()), \
     set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false), \
     set_config('client_connection_check_interval', '1s', false), set_config('statement_timeout', '0', false), \
-    set_config('lock_timeout', '0', false)";
+    set_config('lock_timeout', '0', false), set_config('synchronous_commit', 'off', false), \
+    set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), \
+    set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false)";
 /// Since this version the length of a transaction can be limited.
 const HAS_TRANSACTION_TIMEOUT: i32 = 170_000;
 /// Ends a session, if it is still there.
@@ -48,12 +51,12 @@ impl Connection {
     /// Opens a session that the server ends when its client is silent for this long.
     pub(super) async fn open(connector: &Connector, silence: Duration) -> Result<Self> {
         let live = connector.open_session().await?;
+        if !live.is_direct() {
+            return Err(pooled());
+        }
         let silence = format!("{}ms", silence.as_millis());
         let settings = live.rows(SETTINGS, &[(&silence, Type::TEXT)]).await.and_then(one)?;
         let session = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
-        if process_id(live.cancel_token().1).await != Some(session.pid) {
-            return Err(pooled());
-        }
         if value::<i32>(&settings, 1)? >= HAS_TRANSACTION_TIMEOUT {
             live.run("set transaction_timeout = 0").await?;
         }
@@ -81,9 +84,22 @@ impl Connection {
 
     /// Waits for the answer to a statement of a lock that is held or left, for as long as any request may take.
     pub(super) async fn run(&self, statement: &str) -> Result<()> {
+        self.limited(self.live.run(statement)).await
+    }
+
+    /// The same for statements in one message; the first column of the first row, as text.
+    pub(super) async fn text(&self, statements: &str) -> Result<String> {
+        let answers = self.limited(self.live.texts(statements)).await?;
+        let first = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        first.map(str::to_owned).ok_or_else(|| unexpected("no row"))
+    }
+
+    async fn limited<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = self.connector.timeout();
-        let done = timeout(limit, self.live.run(statement)).await;
-        done.unwrap_or_else(|_| {
+        timeout(limit, answer).await.unwrap_or_else(|_| {
             Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())
         })
     }
@@ -109,15 +125,6 @@ impl SessionId {
         let why = format!("the server has not ended the session of process {} yet", self.pid);
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown())
     }
-}
-
-/// The process id in the message that cancels a statement: the server's own, unless something else has made it.
-async fn process_id(token: CancelToken) -> Option<i32> {
-    let (ours, mut theirs) = tokio::io::duplex(64);
-    token.cancel_query_raw(ours, NoTls).await.ok()?;
-    let mut message = [0; 16];
-    theirs.read_exact(&mut message).await.ok()?;
-    message[8..12].try_into().ok().map(i32::from_be_bytes)
 }
 
 fn pooled() -> Error {

@@ -105,7 +105,7 @@ impl<S: Steps> Keeper<S> {
         };
         let held = match asked {
             Asked::Held(held) => held,
-            Asked::Busy => return Ok((End::Nothing, reuse)),
+            Asked::Busy { .. } => return Ok((End::Nothing, reuse)),
             Asked::Cancelled => return Ok((self.cancelled().await, reuse)),
         };
         let Tokens { block, as_of } =
@@ -226,8 +226,8 @@ impl<S: Steps> Keeper<S> {
 
 fn reuse_after(asked: &Asked) -> Reuse {
     match asked {
-        Asked::Held(_) => Reuse::Yes,
-        Asked::Busy | Asked::Cancelled => Reuse::Reset,
+        Asked::Held(_) | Asked::Busy { failed: false } => Reuse::Yes,
+        Asked::Busy { failed: true } | Asked::Cancelled => Reuse::Reset,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::backend::Claim;
 use crate::postgres::SCHEME;
 use crate::postgres::backend::{hex, one, value};
 use crate::postgres::connector::Link;
+use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
 use crate::postgres::options::{Options, Table};
 use crate::{Error, ErrorKind, Result};
@@ -159,7 +160,7 @@ impl Steps for Row {
                 let why = "the row of this name was deleted as soon as it was there";
                 Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
             }
-            Err(Refusal::Busy) => Ok(Asked::Busy),
+            Err(Refusal::Busy) => Ok(Asked::Busy { failed: true }),
             Err(Refusal::Cancelled) => Ok(Asked::Cancelled),
         }
     }
@@ -198,9 +199,10 @@ impl Steps for Row {
     }
 
     async fn unlock(&self, session: &Connection, _: &Claim, held: &Held) -> Result<bool> {
-        let (open, ended) = tokio::join!(self.is_open(session, held), session.run("rollback"));
-        ended.map_err(Error::with_outcome_unknown)?;
-        Ok(open.unwrap_or(false))
+        let ours = held.xid.as_deref().filter(|xid| xid.bytes().all(|digit| digit.is_ascii_digit()));
+        let ours = ours.ok_or_else(|| unexpected("a transaction whose number is none"))?;
+        let asked = format!("{}; rollback", IN_PROGRESS.replace("$1", &format!("'{ours}'")));
+        session.text(&asked).await.map(|open| open == "t").map_err(Error::with_outcome_unknown)
     }
 
     async fn reset(&self, session: &Connection) -> Result<()> {

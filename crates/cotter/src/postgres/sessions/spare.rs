@@ -9,7 +9,8 @@ use crate::{Moment, Result};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Idle sessions, the one that was used last at the end.
+/// Idle sessions, the one that was used last at the end. Those that were in use at once a moment ago will be so again, and a
+/// new one costs many times what a lock costs.
 #[derive(Debug)]
 pub(super) struct Spares {
     connector: Connector,
@@ -18,6 +19,9 @@ pub(super) struct Spares {
     pub(super) silence: Duration,
     idle: Mutex<Idle>,
 }
+
+/// For so long all of them are kept; after that, as many as there may be connections for requests.
+const RECENT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct Idle {
@@ -50,8 +54,7 @@ impl Spares {
     pub(super) fn put(self: &Arc<Self>, mut session: Connection) {
         session.is_idle = true;
         let mut idle = lock(&self.idle);
-        if idle.is_closed || idle.sessions.len() >= self.connector.connections() || !session.live.is_usable()
-        {
+        if idle.is_closed || !session.live.is_usable() {
             return;
         }
         idle.sessions.push((self.host.clock().now(), session));
@@ -77,10 +80,17 @@ impl Spares {
     /// Closes those that were idle for too long. When to do so again; `None` when there are none.
     fn sweep(&self) -> Option<Moment> {
         let (now, mut idle) = (self.host.clock().now(), lock(&self.idle));
-        let oldest = now - self.keep_for();
-        idle.sessions.retain(|(since, session)| *since > oldest && session.live.is_usable());
+        idle.sessions.retain(|(since, session)| *since + self.keep_for() > now && session.live.is_usable());
+        let mut surplus = idle.sessions.len().saturating_sub(self.connector.connections());
+        let recent = self.keep_for().min(RECENT);
+        idle.sessions.retain(|(since, _)| {
+            let goes = surplus > 0 && *since + recent <= now;
+            surplus -= usize::from(goes);
+            !goes
+        });
         idle.is_swept = !idle.sessions.is_empty();
-        idle.sessions.first().map(|(since, _)| *since + self.keep_for())
+        let patience = if surplus > 0 { recent } else { self.keep_for() };
+        idle.sessions.first().map(|(since, _)| *since + patience)
     }
 
     /// Long before the server ends it.

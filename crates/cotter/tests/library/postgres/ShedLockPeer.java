@@ -1,5 +1,5 @@
 // A program that locks with ShedLock, told by its input what to do: `lock NAME MOST LEAST`, `extend NAME MOST`, `unlock NAME`, times
-// in milliseconds. It answers each line with `yes` or `no`.
+// in milliseconds. It answers each line with `yes` or `no`. The clock is that of the database, or its own.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -18,7 +18,8 @@ public class ShedLockPeer {
     public static void main(String[] args) throws Exception {
         var database = new JdbcTemplate(new DriverManagerDataSource(args[0], args[1], args[2]));
         var builder = JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(database);
-        var provider = new JdbcTemplateLockProvider(builder.usingDbTime().build());
+        boolean own = args[3].equals("own");
+        var provider = new JdbcTemplateLockProvider((own ? builder.forceUtcTimeZone() : builder.usingDbTime()).build());
         Map<String, SimpleLock> held = new HashMap<>();
         var input = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");

@@ -58,11 +58,14 @@ async fn a_lost_answer_leaves_nothing() {
     let other = client(&server.url(""), TTL).await;
     for loss in [Loss::Cut, Loss::Silence] {
         let one = client(&proxy.postgres_url("timeout=500ms"), TTL).await;
-        // The answer names its columns.
-        proxy.lose_reply(b"out_answer", loss);
+        // The length of the first column, and what it says: granted.
+        proxy.lose_reply(b"\0\0\0\x01g", loss);
         let answer = one.mutex("lost-answer").try_lock().await;
         assert!(proxy.has_lost() && answer.is_err(), "{loss:?}: {answer:?}");
         assert!(answer.unwrap_err().outcome_unknown(), "{loss:?}");
+        let taken = server
+            .sql("select claim is not null or since > 'epoch' from cotter_lock where name = 'lost-answer'");
+        assert_eq!(taken, "t", "{loss:?}: it was granted");
         let start = Instant::now();
         let guard = other.mutex("lost-answer").try_lock_for(Duration::from_secs(10)).await.unwrap();
         guard.expect("it was undone").finish().await.unwrap();

@@ -11,5 +11,6 @@ mod session_rules;
 mod sessions;
 mod setup;
 mod shedlock;
+mod silence;
 mod tls;
 mod waiting;

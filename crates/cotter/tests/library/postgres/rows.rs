@@ -138,6 +138,49 @@ async fn a_transaction_of_the_users_own_holds_the_lock() {
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
 }
 
+/// Two transactions of the user's own that lock two names in opposite orders: the server ends one of them, which may try again, and
+/// nothing of it stays locked.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_deadlock_between_transactions_ends() {
+    let server = Postgres::builder().with("deadlock_timeout", "50ms").start();
+    server.migrate("");
+    let lock = Store::from_url(server.url("mode=row")).unwrap().lock_statement().unwrap();
+    let client = client(&server.url("mode=row"), TTL).await;
+    let (mut one, mut other) = (driver(&server).await, driver(&server).await);
+    let (one, other) = (one.transaction().await.unwrap(), other.transaction().await.unwrap());
+    let token = |row: Result<tokio_postgres::Row, tokio_postgres::Error>| row.map(|row| row.get::<_, i64>(0));
+    let a = token(one.query_one(&lock, &[&"a"]).await).unwrap();
+    let b = token(other.query_one(&lock, &[&"b"]).await).unwrap();
+    // Somebody who waits behind them gets both in the end.
+    let third = tokio::spawn(async move {
+        let guards = (client.mutex("a").lock().await.unwrap(), client.mutex("b").lock().await.unwrap());
+        (guards, client)
+    });
+    eventually("it waits", || server.sql("select count(*) from pg_locks where not granted") != "0").await;
+    let start = Instant::now();
+    // Whoever is ended gives way at once, as a caller does that rolls back.
+    let then = async |transaction: tokio_postgres::Transaction<'_>, name: &str| {
+        let answer = token(transaction.query_one(&lock, &[&name]).await);
+        transaction.rollback().await.unwrap();
+        answer
+    };
+    let answers = tokio::join!(then(one, "b"), then(other, "a"));
+    let (error, token) = match answers {
+        (Err(error), Ok(token)) => (error, token),
+        (Ok(token), Err(error)) => (error, token),
+        both => panic!("one of them is ended: {both:?}"),
+    };
+    assert_eq!(error.code().map(|code| code.code()), Some("40P01"), "{error:?}");
+    assert!(token > a.max(b) && start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let ((a, b), client) =
+        tokio::time::timeout(Duration::from_secs(5), third).await.expect("both are free").unwrap();
+    a.finish().await.unwrap();
+    b.finish().await.unwrap();
+    client.close(Duration::from_secs(5)).await.unwrap();
+    assert_eq!(server.sql("select count(*) from pg_locks where not granted"), "0");
+}
+
 /// Waiters are served in order of arrival, unless somebody comes at the very moment.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]

@@ -1,6 +1,7 @@
 //! The rules that a run may break unnoticed, each provoked.
 
-use super::setup::{backend, claim, client, eventually, queued, released, take};
+use super::setup::{backend, claim, client, eventually, queued, released, server, take};
+use cotter::Filter;
 use cotter::backend::{Backend, Extension, Grant, Leave, Release, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Postgres, Proxy};
@@ -26,6 +27,44 @@ async fn tokens_rise_over_a_lost_row() {
     }
 }
 
+/// Names that are new make room for each other: those that nobody has used for a day are deleted, and the tokens that they had are
+/// the floor for all that come, whatever the clock says.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn tokens_rise_over_a_swept_row() {
+    let server = server();
+    let one = backend(&server.url("")).await;
+    let pair = async |name: &str| {
+        let claim = claim(name, TTL);
+        let grant = take(&one, &claim).await;
+        one.release(&claim, Leave::used(1)).await.unwrap();
+        grant.number
+    };
+    pair("swept").await;
+    pair("recent").await;
+    let held = claim("held", TTL);
+    take(&one, &held).await;
+    // As if the clock had been an hour ahead when they were used.
+    server.sql(
+        "update cotter_lock set last = last + 3600000000, since = now() - interval '2 days' where name in ('swept', 'held')",
+    );
+    let last: u64 = server.sql("select last from cotter_lock where name = 'swept'").parse().unwrap();
+    let mut others = 0;
+    while server.sql("select count(*) from cotter_lock where name = 'swept'") == "1" {
+        for _ in 0..25 {
+            pair(&format!("other {others}")).await;
+            others += 1;
+        }
+        assert!(others < 2_500, "nothing was swept while {others} names were new");
+    }
+    let number = pair("swept").await;
+    demand(number > last, Kind::TokenOrder, format!("{number} after {last}, which was swept"));
+    assert_eq!(server.sql("select count(*) from cotter_lock where name in ('recent', 'held')"), "2");
+    let mut listed = client(&server.url(""), TTL).await.list(Filter::held());
+    assert_eq!(&*listed.next().await.unwrap().expect("it is held").name, "held");
+    assert!(listed.next().await.unwrap().is_none());
+}
+
 /// A request that is still on its way when its claim is released takes the lock for nobody.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
@@ -33,8 +72,12 @@ async fn a_request_that_arrives_after_its_release_is_undone() {
     let server = Postgres::migrated();
     let proxy = Proxy::start(server.port());
     let one = backend(&proxy.postgres_url("timeout=300ms")).await;
+    // Its statements are prepared by now, so the next message is the request.
+    let before = claim("before", TTL);
+    take(&one, &before).await;
+    released(&one, &before).await;
     let late = claim("late", TTL);
-    let kept = proxy.keep_request(b"_acquire_v1");
+    let kept = proxy.keep_request(late.id.to_string().as_bytes());
     let error = one.acquire(&late, Until::Now).await.unwrap_err();
     assert!(kept.is_caught() && error.outcome_unknown(), "{error}");
     let answer = released(&one, &late).await;

@@ -2,7 +2,7 @@
 
 use super::setup::{backend, claim, eventually, server, take};
 use cotter::ErrorKind;
-use cotter::backend::{Backend, Leave, Until};
+use cotter::backend::{Backend, Claim, Leave, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
 use std::sync::Arc;
@@ -12,12 +12,19 @@ const TTL: Duration = Duration::from_secs(30);
 
 fn asking(
     backend: &Arc<dyn Backend>,
-    name: &str,
+    claim: &Claim,
 ) -> tokio::task::JoinHandle<cotter::Result<Option<cotter::backend::Grant>>> {
-    let (backend, claim) = (backend.clone(), claim(name, TTL));
+    let (backend, claim) = (backend.clone(), claim.clone());
     tokio::spawn(
         async move { backend.acquire(&claim, Until::Forever).await.map(|acquired| acquired.granted()) },
     )
+}
+
+/// Has the statements of a session, and of the connection for requests, prepared: the next messages are the requests themselves.
+async fn warm_up(backend: &Arc<dyn Backend>) {
+    let claim = claim("before", TTL);
+    asking(backend, &claim).await.unwrap().unwrap();
+    backend.release(&claim, Leave::used(1)).await.unwrap();
 }
 
 /// A token that is asked for while its holder dies is smaller than that of the next holder, or is not given.
@@ -28,8 +35,11 @@ async fn no_token_is_reserved_for_a_transaction_that_has_ended() {
     let proxy = Proxy::start(server.port());
     let one = backend(&proxy.postgres_url("mode=row")).await;
     let other = backend(&server.url("mode=row")).await;
-    let kept = proxy.keep_request(b"_hold_v1");
-    let late = asking(&one, "late");
+    warm_up(&one).await;
+    let late = claim("late", TTL);
+    // Only the request for a token contains it.
+    let kept = proxy.keep_request(late.id.to_string().as_bytes());
+    let late = asking(&one, &late);
     eventually("it holds the row and asks for a token", || kept.is_caught()).await;
     let holder = "select pid from pg_stat_activity where state = 'idle in transaction'";
     assert_eq!(server.sql(&format!("select pg_terminate_backend(({holder}), 5000)")), "t");
@@ -57,13 +67,14 @@ async fn no_token_is_reserved_for_a_transaction_that_has_ended() {
 #[ignore = "needs postgres"]
 async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_again() {
     let server = server();
-    for (mode, statement) in [("row", &b"_row_v1"[..]), ("advisory", &b"pg_advisory_lock("[..])] {
+    for mode in ["row", "advisory"] {
         let proxy = Proxy::start(server.port());
         let holder = backend(&server.url(&format!("mode={mode}"))).await;
         let first = claim("cancelled", TTL);
         take(&holder, &first).await;
         let one = backend(&proxy.postgres_url(&format!("mode={mode}&timeout=3s"))).await;
-        let kept = proxy.keep_request(statement);
+        warm_up(&one).await;
+        let kept = proxy.keep_request(b"cancelled");
         let second = claim("cancelled", TTL);
         let asking = {
             let (one, second) = (one.clone(), second.clone());

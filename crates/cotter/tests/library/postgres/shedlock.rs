@@ -18,13 +18,14 @@ struct Peer {
 }
 
 impl Peer {
-    /// Starts it.
-    fn start(server: &Postgres) -> Self {
+    /// Starts it, with this clock: `db` or `own`.
+    fn start(server: &Postgres, clock: &str) -> Self {
         let jars = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers/java/*");
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/postgres/ShedLockPeer.java");
         let mut java = Command::new("java");
         java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]).arg(jars).arg(program);
-        java.arg(format!("jdbc:postgresql://127.0.0.1:{}/cotter", server.port())).args(["app", "secret"]);
+        java.arg(format!("jdbc:postgresql://127.0.0.1:{}/cotter", server.port()))
+            .args(["app", "secret", clock]);
         // The zone of a process, and with it that of its sessions, does not matter.
         java.env("TZ", "Asia/Tokyo").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = java.spawn().expect("scripts/servers installs java");
@@ -72,8 +73,19 @@ fn shed() -> Postgres {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres and java"]
 async fn shedlock_and_cotter_exclude_each_other() {
+    exclude_each_other("db").await;
+}
+
+/// So they do where Java writes times of its own clock.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres and java"]
+async fn shedlock_with_a_clock_of_its_own_and_cotter_exclude_each_other() {
+    exclude_each_other("own").await;
+}
+
+async fn exclude_each_other(clock: &str) {
     let server = shed();
-    let mut peer = Peer::start(&server);
+    let mut peer = Peer::start(&server, clock);
     let ours = client(&server.url("mode=shedlock"), TTL).await;
     for name in ["first-java", "first-cotter"] {
         for round in 0..2 {
