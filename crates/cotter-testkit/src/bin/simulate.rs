@@ -35,6 +35,7 @@ fn history(seed: u64) -> Result<String, String> {
 
 fn many(from: u64, to: u64) -> Result<String, String> {
     let (began, mut locks, mut simulated, mut faults) = (Instant::now(), 0, Duration::ZERO, 0);
+    let mut restarts = 0;
     for seed in from..to {
         let outcome = simulate(seed);
         if let Some(violation) = outcome.violations.first() {
@@ -42,12 +43,14 @@ fn many(from: u64, to: u64) -> Result<String, String> {
         }
         locks += outcome.cycles;
         simulated += outcome.simulated;
+        restarts += outcome.restarts;
         let counts = outcome.counts;
-        faults += outcome.cuts + counts.lost_replies + counts.late_requests + counts.refused;
+        faults +=
+            outcome.cuts + outcome.restarts + counts.lost_replies + counts.late_requests + counts.refused;
     }
     let seeds = to.saturating_sub(from);
     Ok(format!(
-        "{seeds} seeds, {locks} locks, {faults} faults, {simulated:.0?} simulated in {:.1?}",
+        "{seeds} seeds, {locks} locks, {faults} faults, {restarts} of them restarts, {simulated:.0?} simulated in {:.1?}",
         began.elapsed()
     ))
 }

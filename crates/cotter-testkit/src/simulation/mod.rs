@@ -8,14 +8,16 @@
 //! |---|---|
 //! | `plan` | what a seed decides |
 //! | `world` | members, their clocks, and the links to them |
+//! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
 
 mod ledger;
+mod member;
 mod plan;
 mod run;
 mod world;
 
 pub use ledger::Ledger;
-pub use plan::Plan;
+pub use plan::{Plan, Trouble, What};
 pub use run::{Outcome, simulate};

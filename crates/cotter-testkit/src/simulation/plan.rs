@@ -20,17 +20,29 @@ pub struct Plan {
     pub ahead: Vec<Duration>,
 }
 
-/// A link that carries nothing for a while, after a pause.
+/// What goes wrong with a member, after a pause.
 #[derive(Debug, Clone, Copy)]
 pub struct Trouble {
     /// The pause before it.
     pub after: Duration,
-    /// How long it lasts.
-    pub lasts: Duration,
-    /// The member that is cut off.
+    /// The member.
     pub member: usize,
-    /// From this process, or from all.
-    pub process: Option<usize>,
+    /// What goes wrong.
+    pub what: What,
+}
+
+/// What goes wrong with a member.
+#[derive(Debug, Clone, Copy)]
+pub enum What {
+    /// It is cut off for a while, from this process or from all.
+    Cut {
+        /// From this one alone.
+        from: Option<usize>,
+        /// For so long.
+        lasts: Duration,
+    },
+    /// It is restarted, and has forgotten everything.
+    Restart,
 }
 
 /// Processes that have nothing in common but the members.
@@ -54,11 +66,16 @@ impl Plan {
             refused: rng.random_range(0.0..0.02),
             ..faulty::Plan::default()
         };
-        let trouble = (0..TROUBLE).map(|_| Trouble {
-            after: millis(&mut rng, 10..250),
-            lasts: millis(&mut rng, 20..900),
-            member: rng.random_range(0..members),
-            process: [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)],
+        let trouble = (0..TROUBLE).map(|_| {
+            let (after, member) = (millis(&mut rng, 10..250), rng.random_range(0..members));
+            // A member that is used alone keeps what it has granted, or promises less.
+            let what = if members > 1 && rng.random_bool(0.2) {
+                What::Restart
+            } else {
+                let from = [None, Some(0), Some(1), Some(2)][rng.random_range(0..4)];
+                What::Cut { from, lasts: millis(&mut rng, 20..900) }
+            };
+            Trouble { after, member, what }
         });
         let trouble = trouble.collect();
         let ahead = (0..members).map(|_| millis(&mut rng, 0..2_000)).collect();

@@ -1,7 +1,7 @@
 //! Tasks of several processes, and how they end.
 
 use super::ledger::Ledger;
-use super::plan::{PROCESSES, Plan};
+use super::plan::{PROCESSES, Plan, Trouble, What};
 use super::world::World;
 use crate::faulty::{self, Counts};
 use crate::history::{Kind, Violation};
@@ -25,6 +25,8 @@ pub struct Outcome {
     pub counts: Counts,
     /// Links that were cut.
     pub cuts: usize,
+    /// Members that were restarted.
+    pub restarts: usize,
     /// The time that passed in the run.
     pub simulated: Duration,
 }
@@ -59,7 +61,8 @@ fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
 }
 
 async fn run(plan: &Plan) -> Outcome {
-    let (world, ledger) = (World::of(plan), Arc::new(Mutex::new(Ledger::new())));
+    let ledger = Arc::new(Mutex::new(Ledger::new()));
+    let world = World::of(plan).await.expect("members in memory start");
     let mut clients = Vec::new();
     for process in 0..PROCESSES {
         let builder = || Client::builder().lease(Lease::renewed(TTL)).label(format!("p{process}"));
@@ -79,7 +82,7 @@ async fn run(plan: &Plan) -> Outcome {
             tasks.spawn(Task { who, client: client.clone(), ledger: ledger.clone(), rng }.run());
         }
     }
-    let cuts = trouble(plan, &world, &ledger).await;
+    let (cuts, restarts) = trouble(plan, &world, &ledger).await;
     while tasks.join_next().await.is_some() {}
     for faults in world.all_links() {
         faults.set(faulty::Plan::default());
@@ -98,22 +101,33 @@ async fn run(plan: &Plan) -> Outcome {
         cycles: ledger.cycles,
         counts,
         cuts,
+        restarts,
         simulated: ledger.elapsed(),
     }
 }
 
-/// Cuts links, one after the other.
-async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> usize {
-    let down = faulty::Plan { down: true, ..plan.links };
-    for trouble in &plan.trouble {
-        tokio::time::sleep(trouble.after).await;
-        let from = trouble.process.map_or("all".to_owned(), |p| format!("p{p}"));
-        lock(ledger).write("--", &format!("member {} is cut off from {from}", trouble.member));
-        world.links(trouble.member, trouble.process).for_each(|link| link.set(down));
-        tokio::time::sleep(trouble.lasts).await;
-        world.links(trouble.member, trouble.process).for_each(|link| link.set(plan.links));
+/// Cuts links and restarts members, one after the other. Returns how often each was done.
+async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) {
+    let (down, mut cuts, mut restarts) = (faulty::Plan { down: true, ..plan.links }, 0, 0);
+    for Trouble { after, member, what } in &plan.trouble {
+        tokio::time::sleep(*after).await;
+        match what {
+            What::Restart => {
+                lock(ledger).write("--", &format!("member {member} is restarted"));
+                world.restart(*member).await.expect("a member in memory starts");
+                restarts += 1;
+            }
+            What::Cut { from, lasts } => {
+                let who = from.map_or("all".to_owned(), |p| format!("p{p}"));
+                lock(ledger).write("--", &format!("member {member} is cut off from {who}"));
+                world.links(*member, *from).for_each(|link| link.set(down));
+                tokio::time::sleep(*lasts).await;
+                world.links(*member, *from).for_each(|link| link.set(plan.links));
+                cuts += 1;
+            }
+        }
     }
-    plan.trouble.len()
+    (cuts, restarts)
 }
 
 async fn everything_is_free(clients: &[Client], ledger: &Shared) {

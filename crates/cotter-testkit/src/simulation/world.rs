@@ -1,12 +1,10 @@
 //! Members, their clocks, and the links to them.
 
+use super::member::Server;
 use super::plan::{PROCESSES, Plan};
 use crate::faulty::{Counts, Faults, Faulty};
-use async_trait::async_trait;
-use cotter::backend::{Backend, Connect, Host};
 use cotter::clock::{Clock, Moment, Sleep};
-use cotter::{Builder, Client, Result, memory, quorum};
-use std::sync::Arc;
+use cotter::{Builder, Client, Result, quorum};
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
@@ -15,24 +13,28 @@ pub(super) const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 
 /// The members, and a link to each of them from each process.
 pub(super) struct World {
-    members: Vec<Member>,
+    members: Vec<Server>,
     links: Vec<Vec<Faults>>,
 }
 
 impl World {
-    pub(super) fn of(plan: &Plan) -> Self {
-        let origin = Instant::now();
-        let members = plan.ahead.iter().map(|ahead| Member {
-            store: memory::Store::new(),
-            clock: Arc::new(MemberClock { origin, ahead: *ahead }),
-        });
+    pub(super) async fn of(plan: &Plan) -> Result<Self> {
+        let (origin, mut members) = (Instant::now(), Vec::new());
+        for ahead in &plan.ahead {
+            members.push(Server::start(MemberClock { origin, ahead: *ahead }).await?);
+        }
         let link = |process: usize, member: usize| {
             let faults = Faults::seeded(plan.seed ^ ((process as u64 + 1) << 32 | member as u64) << 8);
             faults.set(plan.links);
             faults
         };
         let links = (0..PROCESSES).map(|p| (0..plan.members).map(|m| link(p, m)).collect());
-        Self { members: members.collect(), links: links.collect() }
+        Ok(Self { members, links: links.collect() })
+    }
+
+    /// A member forgets everything.
+    pub(super) async fn restart(&self, member: usize) -> Result<()> {
+        self.members[member].restart().await
     }
 
     /// A client of one process.
@@ -69,23 +71,9 @@ impl World {
     }
 }
 
-/// A store in memory with a clock of its own.
-#[derive(Debug, Clone)]
-struct Member {
-    store: memory::Store,
-    clock: Arc<MemberClock>,
-}
-
-#[async_trait]
-impl Connect for Member {
-    async fn connect(&self, _: &Host) -> Result<Arc<dyn Backend>> {
-        self.store.connect(&Host::without_engine(self.clock.clone())).await
-    }
-}
-
 /// The runtime's time, and a time of day that is ahead of it.
 #[derive(Debug)]
-struct MemberClock {
+pub(super) struct MemberClock {
     origin: Instant,
     ahead: Duration,
 }

@@ -23,7 +23,8 @@ fn many(seeds: std::ops::Range<u64>) {
             if let Some(violation) = outcome.violations.first() {
                 panic!("{violation}; see scripts/simulate --seed {seed}");
             }
-            let faults = outcome.cuts + outcome.counts.lost_replies + outcome.counts.refused;
+            let faults =
+                outcome.cuts + outcome.restarts + outcome.counts.lost_replies + outcome.counts.refused;
             let enough = outcome.cycles >= LOCKS && faults >= FAULTS;
             demand(enough, Kind::Void, format!("seed {seed}: {} locks, {faults} faults", outcome.cycles));
         }

@@ -34,7 +34,7 @@ fn keeps(world: World, depth: usize) {
     };
     let checker = checker.threads(2).spawn_bfs().join();
     say(&format!("kept: {} states: {name}", checker.unique_state_count()));
-    for promise in [Promise::Exclusion, Promise::Tokens] {
+    for promise in [Promise::Exclusion, Promise::Tokens, Promise::Renewal] {
         if let Some(path) = checker.discovery(promise.name()) {
             panic!("{} is broken under all rules: {name}\n{path}", promise.name());
         }
@@ -81,6 +81,11 @@ fn without_write_back() {
 #[test]
 fn a_counter_raised_for_somebody_else() {
     breaks(Promise::Tokens, tokens(Rules { raise_only_ours: false, ..Rules::ALL }));
+}
+
+#[test]
+fn a_renewal_by_newcomers() {
+    breaks(Promise::Renewal, tokens(Rules { newcomers_wait: false, ..Rules::ALL }));
 }
 
 #[test]

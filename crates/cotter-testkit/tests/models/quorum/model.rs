@@ -53,8 +53,16 @@ struct Client {
 enum Phase {
     Idle,
     Taking(Vec<Option<u8>>),
-    Raising { token: u8, agree: Vec<bool> },
-    Holding,
+    Raising {
+        token: u8,
+        agree: Vec<bool>,
+        votes: Vec<bool>,
+    },
+    /// With the members whose votes are known.
+    Holding {
+        token: u8,
+        votes: Vec<bool>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,6 +88,7 @@ pub(crate) enum Step {
     /// A request arrives, and its answer is lost.
     Arrive(Request),
     Decide(usize),
+    Renew(usize),
     GiveUp(usize),
     Finish(usize),
     Expire(usize),
@@ -150,33 +159,60 @@ impl World {
                 let token = votes.iter().flatten().copied().max()?;
                 let agree: Vec<bool> = votes.iter().map(|vote| *vote == Some(token)).collect();
                 let agreed = agree.iter().filter(|yes| **yes).count() >= self.majority();
+                let known = votes.iter().map(Option::is_some).collect();
                 if agreed || !self.rules.write_back {
-                    self.grant(state, client, token);
+                    self.grant(state, client, token, known);
                 } else {
                     let raise = |m: usize| (votes[m].is_some() && !agree[m]).then_some(What::Raise(token));
                     self.send(state, client, raise);
-                    state.clients[client].phase = Phase::Raising { token, agree };
+                    state.clients[client].phase = Phase::Raising { token, agree, votes: known };
                 }
             }
-            Phase::Raising { token, agree }
+            Phase::Raising { token, agree, votes }
                 if agree.iter().filter(|yes| **yes).count() >= self.majority() =>
             {
-                self.grant(state, client, token);
+                self.grant(state, client, token, votes);
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn grant(&self, state: &mut State, client: usize, token: u8) {
-        let holders = state.clients.iter().filter(|c| c.phase == Phase::Holding).count();
+    fn grant(&self, state: &mut State, client: usize, token: u8, votes: Vec<bool>) {
+        let holders = state.clients.iter().filter(|c| matches!(c.phase, Phase::Holding { .. })).count();
         if holders > 0 && !self.expiries {
             state.broken = state.broken.or(Some(Promise::Exclusion));
         }
         if !state.tokens.insert(token) || token <= state.clients[client].floor {
             state.broken = state.broken.or(Some(Promise::Tokens));
         }
-        state.clients[client].phase = Phase::Holding;
+        state.clients[client].phase = Phase::Holding { token, votes };
+    }
+
+    /// All members are asked whether they hold on to it, and those that never said so to take it now. If those that count are
+    /// too few, it is lost.
+    fn renew(&self, state: &mut State, client: usize) -> Option<()> {
+        let Phase::Holding { token, votes } = state.clients[client].phase.clone() else { return None };
+        let claim = self.claim(client, state.clients[client].attempt);
+        let (mut stay, mut known) = (0, vec![false; self.members]);
+        for (m, member) in state.members.iter_mut().enumerate() {
+            let is_first = votes[m];
+            if !is_first && member.owner.is_none() && member.abstains.is_none() {
+                member.counter = token.max(member.counter + 1);
+                member.owner = Some((claim, member.counter));
+            }
+            known[m] = member.owner.is_some_and(|(owner, _)| owner == claim);
+            stay += usize::from(known[m] && (is_first || !self.rules.newcomers_wait));
+        }
+        if stay < self.majority() {
+            self.end(state, client);
+            return Some(());
+        }
+        if state.tokens.last().is_some_and(|last| *last > token) {
+            state.broken = state.broken.or(Some(Promise::Renewal));
+        }
+        state.clients[client].phase = Phase::Holding { token, votes: known };
+        Some(())
     }
 
     /// The attempt is over, well or not: all members are told.
@@ -241,7 +277,13 @@ impl Model for World {
                 Phase::Idle if client.attempt < self.attempts[c] => steps.push(Step::Begin(c)),
                 Phase::Idle => {}
                 Phase::Taking(_) | Phase::Raising { .. } => steps.extend([Step::Decide(c), Step::GiveUp(c)]),
-                Phase::Holding => steps.push(Step::Finish(c)),
+                Phase::Holding { .. } => {
+                    steps.push(Step::Finish(c));
+                    // Where leases outlive the belief of their holders, nothing is lost.
+                    if self.expiries {
+                        steps.push(Step::Renew(c));
+                    }
+                }
             }
         }
         for request in &state.wire {
@@ -275,6 +317,7 @@ impl Model for World {
             Step::Answer(request) => self.answer(&mut state, request),
             Step::Arrive(request) => _ = self.arrive(&mut state, request),
             Step::Decide(c) => self.decide(&mut state, c)?,
+            Step::Renew(c) => self.renew(&mut state, c)?,
             Step::GiveUp(c) | Step::Finish(c) => self.end(&mut state, c),
             Step::Expire(m) => state.members[m].owner = None,
             Step::Restart(m) => self.restart(&mut state, m),
@@ -287,6 +330,7 @@ impl Model for World {
         vec![
             Property::always("exclusion", |_: &Self, s: &State| s.broken != Some(Promise::Exclusion)),
             Property::always("tokens", |_: &Self, s: &State| s.broken != Some(Promise::Tokens)),
+            Property::always("renewal", |_: &Self, s: &State| s.broken != Some(Promise::Renewal)),
             Property::sometimes("granted twice", |_: &Self, s: &State| s.tokens.len() > 1),
         ]
     }

@@ -7,6 +7,8 @@ pub(crate) enum Promise {
     Exclusion,
     /// Tokens are unique, and larger than every one that was granted before they were asked for.
     Tokens,
+    /// A grant is not renewed after somebody else has had the name.
+    Renewal,
 }
 
 impl Promise {
@@ -14,6 +16,7 @@ impl Promise {
         match self {
             Self::Exclusion => "exclusion",
             Self::Tokens => "tokens",
+            Self::Renewal => "renewal",
         }
     }
 }
@@ -33,6 +36,8 @@ pub(crate) struct Rules {
     pub(crate) abstinence: bool,
     /// After that, its counter begins at its clock.
     pub(crate) floor_after_abstinence: bool,
+    /// At a renewal, only members that had granted the claim before count.
+    pub(crate) newcomers_wait: bool,
 }
 
 impl Rules {
@@ -43,5 +48,6 @@ impl Rules {
         new_claim_per_attempt: true,
         abstinence: true,
         floor_after_abstinence: true,
+        newcomers_wait: true,
     };
 }
