@@ -65,6 +65,18 @@ fn on_redis_the_keys_are_gone_soon() {
     }
 }
 
+/// On a store whose waiters stand in a line. `left` counts what it keeps.
+#[track_caller]
+pub(crate) fn measures_and_leaves_nothing(url: &str, left: impl Fn() -> usize) {
+    let env = TestEnv::new();
+    let output = bench(&env, url, &["--json"]).code(0).silent();
+    assert_eq!(figures(&output).len(), 6, "{output:?}");
+    let several = output.json().into_iter().find(|line| line["processes"] == 4).unwrap();
+    assert!(several["between_processes_per_second"].as_u64().unwrap() > 0, "{several}");
+    assert!(env.run(["--url", url, "list", "--json"]).code(0).json().is_empty());
+    until("nothing is left", || left() == 0);
+}
+
 #[test]
 #[ignore = "needs redis-server"]
 fn a_password_stays_out_of_the_arguments() {

@@ -1,7 +1,9 @@
 //! Commands under locks of a real etcd.
 
+use crate::bench::measures_and_leaves_nothing;
 use crate::elect::the_next_leads_after_a_kill;
 use crate::env::TestEnv;
+use crate::schedule::a_job_runs_and_is_recorded;
 use cotter_testkit::servers::Etcd;
 
 #[test]
@@ -68,4 +70,16 @@ fn a_password_for_a_url_of_etcd_is_read_from_its_file() {
     // A password without a user: the store has read it, and the message does not repeat it.
     let output = env.run(["--url", "etcd://127.0.0.1:1", "--password-file", file, "list"]);
     assert!(output.stderr.contains("no user name") && !output.stderr.contains("secret"), "{output:?}");
+}
+
+#[test]
+#[ignore = "needs etcd"]
+fn it_is_measured_and_jobs_keep_their_notes_there() {
+    let server = Etcd::start(1);
+    let keys = || {
+        let keys = server.ctl(&["get", "--prefix", "--keys-only", "cotter/lock/"]);
+        keys.lines().filter(|line| !line.is_empty()).count()
+    };
+    measures_and_leaves_nothing(&server.url(""), keys);
+    a_job_runs_and_is_recorded(&TestEnv::on(server.url("")));
 }

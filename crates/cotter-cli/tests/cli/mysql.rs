@@ -1,9 +1,9 @@
 //! The commands on a MariaDB database.
 
-use crate::env::{TestEnv, until};
+use crate::env::TestEnv;
+use crate::schedule::a_job_runs_and_is_recorded;
 use cotter_testkit::servers::Mariadb;
 use rustix::process::Signal;
-use std::fs;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -88,11 +88,5 @@ fn a_ticket_a_latch_and_an_election() {
 #[ignore = "needs mariadbd"]
 fn a_scheduled_job_keeps_its_notes_there() {
     let (_server, env) = on_mariadb("scheduled");
-    let jobs = env.path("jobs.toml");
-    fs::write(&jobs, "group = \"g\"\n[job.tidy]\nfixed_rate = \"1s\"\nshell = \"echo done\"\n").unwrap();
-    let schedule = env.start(["schedule", jobs.to_str().unwrap()]);
-    let history = ["jobs", "--file", jobs.to_str().unwrap(), "--json", "history", "tidy"];
-    until("two runs are recorded", || env.run(history).stdout.lines().count() >= 2);
-    schedule.signal(Signal::TERM);
-    schedule.end().code(0);
+    a_job_runs_and_is_recorded(&env);
 }

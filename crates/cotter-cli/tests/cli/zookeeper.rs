@@ -1,7 +1,9 @@
 //! Commands under locks of a real ZooKeeper.
 
+use crate::bench::measures_and_leaves_nothing;
 use crate::elect::the_next_leads_after_a_kill;
 use crate::env::TestEnv;
+use crate::schedule::a_job_runs_and_is_recorded;
 use cotter_testkit::servers::ZooKeeper;
 
 #[test]
@@ -52,4 +54,17 @@ fn a_password_for_a_url_of_zookeeper_is_read_from_its_file() {
     let file = file.to_str().unwrap();
     let output = env.run(["--url", "zookeeper://127.0.0.1:1", "--password-file", file, "list"]);
     assert!(output.stderr.contains("need a user name") && !output.stderr.contains("secret"), "{output:?}");
+}
+
+#[test]
+#[ignore = "needs zookeeper"]
+fn it_is_measured_and_jobs_keep_their_notes_there() {
+    let server = ZooKeeper::start(1);
+    let places = || {
+        let mut nodes = server.nodes(0);
+        let names = nodes.children("/cotter/lock");
+        names.iter().map(|name| nodes.children(&format!("/cotter/lock/{name}")).len()).sum()
+    };
+    measures_and_leaves_nothing(&server.url("session=5s"), places);
+    a_job_runs_and_is_recorded(&TestEnv::on(server.url("session=5s")));
 }

@@ -1,7 +1,8 @@
 //! Real `etcd` servers: a cluster of one or more members.
 
-use super::free_port;
+use super::{free_port, stop};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,8 @@ use tempfile::TempDir;
 pub struct Etcd {
     members: Vec<Member>,
     args: Vec<String>,
+    /// The port for TLS, if there is one.
+    tls_port: Option<u16>,
     dir: TempDir,
 }
 
@@ -43,11 +46,25 @@ impl Etcd {
     /// # Panics
     /// When it does not start, or `etcd` is not in `PATH`.
     pub fn with_args(members: usize, args: &[&str]) -> Self {
+        Self::begin(members, None, args)
+    }
+
+    /// One member that also listens on a port for TLS, with certificates that the arguments name.
+    ///
+    /// # Panics
+    /// When it does not start, or `etcd` is not in `PATH`.
+    pub fn with_tls(port: u16, args: &[&str]) -> Self {
+        Self::begin(1, Some(port), args)
+    }
+
+    fn begin(members: usize, tls_port: Option<u16>, args: &[&str]) -> Self {
         let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
         for _ in 0..TRIES {
             let member = |_| Member { child: None, port: free_port(), peer_port: free_port() };
             let dir = tempfile::tempdir().expect("a temporary folder");
-            let mut cluster = Self { members: (0..members).map(member).collect(), args: args.clone(), dir };
+            let members: Vec<_> = (0..members).map(member).collect();
+            let mut cluster = Self { members, args: args.clone(), tls_port, dir };
+            let members = cluster.members.len();
             (0..members).for_each(|number| cluster.spawn(number));
             // Otherwise somebody else was given one of the ports in the meantime.
             if cluster.answers() {
@@ -62,10 +79,12 @@ impl Etcd {
         let peers: Vec<_> =
             self.members.iter().enumerate().map(|(n, m)| format!("m{n}={}", url(m.peer_port))).collect();
         let Member { port, peer_port, .. } = self.members[number];
+        let secure = self.tls_port.map(|port| format!(",https://127.0.0.1:{port}")).unwrap_or_default();
+        let listens = url(port) + &secure;
         let child = Command::new(BINARY)
             .args(["--name", &format!("m{number}"), "--logger", "zap", "--unsafe-no-fsync"])
             .args(["--data-dir", &self.folder(number).to_string_lossy()])
-            .args(["--listen-client-urls", &url(port), "--advertise-client-urls", &url(port)])
+            .args(["--listen-client-urls", &listens, "--advertise-client-urls", &url(port)])
             .args(["--listen-peer-urls", &url(peer_port), "--initial-advertise-peer-urls", &url(peer_port)])
             .args(["--initial-cluster", &peers.join(",")])
             .args(&self.args)
@@ -155,7 +174,7 @@ impl Etcd {
     /// # Panics
     /// When it does not run.
     pub fn stop(&self, member: usize) {
-        self.signal(member, Signal::STOP);
+        stop(self.members[member].child.as_ref().expect("it runs"));
     }
 
     /// Lets it go on.
@@ -163,12 +182,8 @@ impl Etcd {
     /// # Panics
     /// When it does not run.
     pub fn go_on(&self, member: usize) {
-        self.signal(member, Signal::CONT);
-    }
-
-    fn signal(&self, member: usize, signal: Signal) {
         let child = self.members[member].child.as_ref().expect("it runs");
-        kill_process(Pid::from_child(child), signal).expect("it is ours");
+        kill_process(Pid::from_child(child), Signal::CONT).expect("it is ours");
     }
 
     /// The output of an `etcdctl` command at the first member that runs; repeated while a leader is chosen.
@@ -186,6 +201,34 @@ impl Etcd {
         let output =
             output.unwrap_or_else(|e| panic!("{TOOL} does not start ({e}); scripts/servers installs it"));
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The answer of the first member to a request over HTTP, with its head.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn http(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port(0))).expect("it listens");
+        let length = body.len();
+        // Version 1.0: the answer ends with the connection, and is in one piece.
+        write!(stream, "{method} {path} HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}")
+            .expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+
+    /// How many messages the first member has received from clients: all of them, or those of one method.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn received(&self, method: Option<&str>) -> usize {
+        let metrics = self.http("GET", "/metrics", "");
+        let lines = metrics.lines().filter(|line| {
+            line.starts_with("grpc_server_msg_received_total")
+                && method.is_none_or(|method| line.contains(&format!("\"{method}\"")))
+        });
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>() as usize
     }
 
     /// An `etcdctl` command at a member, to be run.

@@ -50,7 +50,10 @@ pub use wire::Wire;
 pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;
 
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::net::TcpListener;
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 /// A port that was free just now.
 ///
@@ -59,4 +62,16 @@ use std::net::TcpListener;
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener.local_addr().expect("an address").port()
+}
+
+/// Stops a process. Back when all of its threads stand still: on a busy machine some go on for a while.
+fn stop(child: &Child) {
+    let (pid, end) = (Pid::from_child(child), Instant::now() + Duration::from_secs(5));
+    kill_process(pid, Signal::STOP).expect("it is ours");
+    let stands =
+        || waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG).is_ok_and(|told| told.is_some());
+    // One that stood still before tells nothing.
+    while !stands() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

@@ -1,7 +1,7 @@
 //! Real ZooKeeper servers: an ensemble of one or more members.
 
 use super::znodes::Znodes;
-use super::{Proxy, free_port};
+use super::{Proxy, free_port, stop};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs;
@@ -16,10 +16,21 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct ZooKeeper {
     members: Vec<Member>,
-    tick: Duration,
     /// Between the first member and each of the others, as far as they are asked for.
     links: Vec<Proxy>,
+    settings: Settings,
     dir: TempDir,
+}
+
+/// What differs from the usual set-up.
+#[derive(Debug, Clone)]
+struct Settings {
+    tick: Duration,
+    has_links: bool,
+    /// More lines of the configuration.
+    lines: String,
+    /// More arguments of the program.
+    flags: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -31,6 +42,8 @@ struct Member {
 
 const PROGRAM: &str = "java";
 const JAR: &str = "/usr/share/java/zookeeper.jar";
+/// What TLS needs, and the manifest of Debian's jar does not name.
+const MORE_JARS: &str = ":/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar";
 const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 /// Starts in a second instead of three, and syncs nothing to the disk: a machine that crashes ends the tests too.
 const FLAGS: &[&str] = &[
@@ -47,13 +60,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often other ports are tried.
 const TRIES: usize = 5;
 
+impl Default for Settings {
+    /// Sessions may be as short as two ticks.
+    fn default() -> Self {
+        let tick = Duration::from_millis(100);
+        Self { tick, has_links: false, lines: String::new(), flags: Vec::new() }
+    }
+}
+
 impl ZooKeeper {
     /// An ensemble of so many members. Sessions may be as short as two ticks of 100 ms.
     ///
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
     pub fn start(members: usize) -> Self {
-        Self::with_tick(members, Duration::from_millis(100))
+        Self::begin(members, Settings::default())
     }
 
     /// The same, with ticks of this length. A follower that has lost its leader answers for up to ten of them.
@@ -61,7 +82,16 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
     pub fn with_tick(members: usize, tick: Duration) -> Self {
-        Self::begin(members, tick, false)
+        Self::begin(members, Settings { tick, ..Settings::default() })
+    }
+
+    /// The same as [`start`](Self::start), with more lines in the configuration and more arguments for the program.
+    ///
+    /// # Panics
+    /// When it does not start, or `java` or ZooKeeper is missing.
+    pub fn with_settings(members: usize, lines: &str, flags: &[&str]) -> Self {
+        let flags = flags.iter().map(|&flag| flag.to_owned()).collect();
+        Self::begin(members, Settings { lines: lines.to_owned(), flags, ..Settings::default() })
     }
 
     /// Three members, and the number of a follower that can be cut off from the others. It notices after ten ticks.
@@ -69,22 +99,22 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
     pub fn with_cuttable_follower(tick: Duration) -> (Self, usize) {
-        let ensemble = Self::begin(3, tick, true);
+        let ensemble = Self::begin(3, Settings { tick, has_links: true, ..Settings::default() });
         // Of two members that agree, the one with the larger number leads.
         assert_ne!(ensemble.leader(), 0);
         (ensemble, 0)
     }
 
-    fn begin(members: usize, tick: Duration, has_links: bool) -> Self {
+    fn begin(members: usize, settings: Settings) -> Self {
         assert!(Path::new(JAR).exists(), "{JAR} is missing; scripts/servers installs it");
         for _ in 0..TRIES {
             let member =
                 |_| Member { child: None, port: free_port(), peer_ports: [free_port(), free_port()] };
             let dir = tempfile::tempdir().expect("a temporary folder");
             let members: Vec<_> = (0..members).map(member).collect();
-            let linked = members.iter().filter(|_| has_links);
+            let linked = members.iter().filter(|_| settings.has_links);
             let links = linked.map(|Member { peer_ports: [peer, _], .. }| Proxy::start(*peer)).collect();
-            let mut ensemble = Self { members, tick, links, dir };
+            let mut ensemble = Self { members, links, settings: settings.clone(), dir };
             let members = ensemble.members.len();
             (0..members).for_each(|number| ensemble.spawn(number));
             // Otherwise somebody else was given one of the ports in the meantime.
@@ -100,7 +130,8 @@ impl ZooKeeper {
         let log = fs::File::create(self.folder(number).join("log")).expect("a log");
         let child = Command::new(PROGRAM)
             .args(FLAGS)
-            .args(["-cp", JAR, MAIN])
+            .args(&self.settings.flags)
+            .args(["-cp", &[JAR, MORE_JARS].concat(), MAIN])
             .arg(config)
             .current_dir(self.folder(number))
             .stdin(Stdio::null())
@@ -118,11 +149,12 @@ impl ZooKeeper {
         let mut config = format!(
             "tickTime={}\ninitLimit=100\nsyncLimit=10\ndataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n\
              maxClientCnxns=0\nminSessionTimeout={}\nmaxSessionTimeout=120000\n",
-            self.tick.as_millis(),
+            self.settings.tick.as_millis(),
             folder.join("data").display(),
             member.port,
-            self.tick.as_millis() * 2,
+            self.settings.tick.as_millis() * 2,
         );
+        config.push_str(&self.settings.lines);
         if self.members.len() > 1 {
             for (n, Member { peer_ports: [peer, election], .. }) in self.members.iter().enumerate() {
                 let link = self.links.get(n).filter(|_| number == 0 && n != 0);
@@ -235,7 +267,7 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not run.
     pub fn stop(&self, member: usize) {
-        self.signal(member, Signal::STOP);
+        stop(self.members[member].child.as_ref().expect("it runs"));
     }
 
     /// Lets it go on.
@@ -243,17 +275,13 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not run.
     pub fn go_on(&self, member: usize) {
-        self.signal(member, Signal::CONT);
+        let child = self.members[member].child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), Signal::CONT).expect("it is ours");
     }
 
     /// Cuts the follower off: its connection to the leader stays, and carries nothing any more.
     pub fn cut_off(&self) {
         self.links.iter().for_each(|link| link.freeze(true));
-    }
-
-    fn signal(&self, member: usize, signal: Signal) {
-        let child = self.members[member].child.as_ref().expect("it runs");
-        kill_process(Pid::from_child(child), signal).expect("it is ours");
     }
 }
 

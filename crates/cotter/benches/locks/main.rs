@@ -1,6 +1,7 @@
 //! What locks cost here, each figure beside a yardstick of the same run: `cargo bench -p cotter --bench locks [PART]…`.
 #![allow(clippy::print_stdout, reason = "a benchmark talks")]
 
+mod children;
 mod file;
 mod handover;
 mod pair;
@@ -9,10 +10,11 @@ mod quorum;
 mod redis;
 mod renewal;
 mod rounds;
+mod sessions;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 19] = [
+const PARTS: [(&str, fn()); 23] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -32,14 +34,18 @@ const PARTS: [(&str, fn()); 19] = [
     ("quorum-latency", quorum::latency),
     ("quorum-pairs", quorum::pairs),
     ("quorum-contended", quorum::contended),
+    ("zookeeper-pairs", sessions::zookeeper_pairs),
+    ("zookeeper-contended", sessions::zookeeper_contended),
+    ("etcd-pairs", sessions::etcd_pairs),
+    ("etcd-contended", sessions::etcd_contended),
 ];
 
 fn main() {
     if file::is_child() {
         return file::child();
     }
-    if redis::is_child() {
-        return redis::child();
+    if children::is_child() {
+        return children::child();
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let chosen: Vec<_> =

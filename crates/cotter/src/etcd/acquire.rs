@@ -87,11 +87,11 @@ impl Inner {
             _ => compare.push(empty(&line)),
         }
         let entry = put(key.clone(), self.value(claim).as_bytes(), lease);
-        let txn = TxnRequest {
-            compare,
-            success: vec![entry, last(&line, 2, 0), last(&self.blockers(claim), 2, 0)],
-            failure: vec![look(key), look(doubt), first(&line)],
-        };
+        let mut success = vec![entry, last(&line, 2, 0)];
+        if claim.mode == Mode::Shared {
+            success.push(last(&self.blockers(claim), 2, 0));
+        }
+        let txn = TxnRequest { compare, success, failure: vec![look(key), look(doubt), first(&line)] };
         self.ask_in_doubt(claim, lease, txn).await
     }
 
@@ -133,7 +133,8 @@ impl Inner {
             }
             let entry = Entry { revision: answer.revision(), lease: proof.lease };
             let behind = |kv: &KeyValue| Standing::Behind(entry, Ahead::Entry(kv.key.clone()));
-            return Ok(Some(other(2).map_or(Standing::Holds(entry), behind)));
+            let blocker = if claim.mode == Mode::Shared { other(2) } else { other(1) };
+            return Ok(Some(blocker.map_or(Standing::Holds(entry), behind)));
         }
         if let [own] = answer.found(0) {
             return self.look_before(claim, own.into()).await.map(Some);

@@ -6,19 +6,17 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{Stream, connect};
+use crate::net::{connect_with, untrusted};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 use tonic::body::Body;
 
 /// The members of a cluster, and how to log in.
@@ -63,7 +61,7 @@ impl Connector {
 
     /// Connects to a member that answers and knows a leader: the first one from `first` on.
     pub(super) async fn open(&self, first: usize) -> Result<Live> {
-        let mut failed = None;
+        let mut failed: Option<Error> = None;
         for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
             let limit = self.connect_timeout + self.timeout;
             let elapsed = || timed_out(self.connect_timeout);
@@ -71,10 +69,13 @@ impl Connector {
                 Ok(live) => return Ok(live),
                 // The same everywhere.
                 Err(e) if !e.is_retryable() => return Err(e),
-                Err(e) => failed = Some(e),
+                // One that cannot be reached may be trusted when it can.
+                Err(e) if failed.as_ref().is_none_or(is_untrusted) => failed = Some(e),
+                Err(_) => {}
             }
         }
-        Err(failed.unwrap_or_else(|| timed_out(self.connect_timeout)))
+        let failed = failed.unwrap_or_else(|| timed_out(self.connect_timeout));
+        Err(if is_untrusted(&failed) { failed.with_retryable(false) } else { failed })
     }
 
     /// Host and port of a member.
@@ -105,9 +106,9 @@ impl Connector {
 
     async fn connect(&self, host: usize) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
-        let opening = timeout(self.connect_timeout, self.socket(name, *port)).await;
-        let stream =
-            opening.map_err(|_| timed_out(self.connect_timeout))?.map_err(|e| unreachable(e.to_string()))?;
+        let tls = self.cluster.tls.as_ref();
+        let opening = timeout(self.connect_timeout, connect_with(tls, name, *port)).await;
+        let stream = opening.map_err(|_| timed_out(self.connect_timeout))?.map_err(|e| not_connected(&e))?;
         let mut builder = http2::Builder::new(OnEngine(self.host.clone()));
         builder.timer(TokioTimer::new()).keep_alive_interval(PING_PERIOD).keep_alive_timeout(PING_TIMEOUT);
         let (sender, driver) = builder
@@ -121,13 +122,6 @@ impl Connector {
         let mut live = Live::new(sender, self.origin(host)?, host, self.timeout);
         self.log_in(&mut live).await?;
         Ok(live)
-    }
-
-    async fn socket(&self, host: &str, port: u16) -> io::Result<Box<dyn Stream>> {
-        let stream = connect(host, port).await?;
-        let Some(tls) = &self.cluster.tls else { return Ok(Box::new(stream)) };
-        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))
     }
 
     fn origin(&self, host: usize) -> Result<http::Uri> {
@@ -161,6 +155,15 @@ fn rejected(failure: Failure) -> Error {
 
 fn unreachable(why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {why}")).with_backend(SCHEME)
+}
+
+/// The error for a member that cannot be connected to.
+fn not_connected(e: &io::Error) -> Error {
+    untrusted(e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
+}
+
+fn is_untrusted(e: &Error) -> bool {
+    e.kind() == ErrorKind::Denied
 }
 
 fn timed_out(after: Duration) -> Error {

@@ -12,6 +12,7 @@
 //! | `names` | the keys of a name |
 //! | `leases`, `watches` | the leases of this process; watching keys |
 //! | `backend` | the contract |
+//! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
 //! | `permits` | permits |
 //! | `notes` | notes |
@@ -22,6 +23,8 @@
 mod acquire;
 mod admin;
 mod backend;
+#[cfg(feature = "conformance")]
+mod bare;
 mod connection;
 mod connector;
 mod doctor;
@@ -41,6 +44,9 @@ mod seats;
 mod waiting;
 mod watches;
 
+#[cfg(feature = "conformance")]
+#[doc(hidden)]
+pub use bare::Bare;
 pub use options::Dialect;
 
 use crate::Result;

@@ -29,6 +29,9 @@ struct State {
     /// To the stream, while there is one.
     orders: Option<mpsc::UnboundedSender<WatchRequest>>,
     is_running: bool,
+    /// The watches of holders that are asked for in a moment.
+    later: Vec<i64>,
+    is_settling: bool,
 }
 
 struct Watch {
@@ -60,6 +63,9 @@ pub(super) struct Watched {
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 const DELETE: i32 = 1;
+/// The watch of a holder is asked for so long after the grant: most locks are released before, and those that are not miss
+/// nothing, because the server tells what has happened since the grant.
+const SETTLING: Duration = Duration::from_millis(5);
 /// A holder whose entry is gone is told within this time, whether the reason is known or not.
 const REASON_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -104,7 +110,14 @@ impl Watches {
         let mut state = lock(&self.state);
         state.last += 1;
         let id = state.last;
-        state.send(watch.order(id));
+        if let Tell::Holder(..) = &watch.tell {
+            state.later.push(id);
+            if !std::mem::replace(&mut state.is_settling, true) {
+                self.link.host().spawn(self.clone().settle());
+            }
+        } else {
+            state.send(watch.order(id));
+        }
         state.open.insert(id, watch);
         if !std::mem::replace(&mut state.is_running, true) {
             let (this, closed) = (self.clone(), self.link.until_closed());
@@ -113,6 +126,18 @@ impl Watches {
             });
         }
         Watched { watches: self.clone(), id }
+    }
+
+    /// Asks for the watches of holders that still hold in a moment.
+    async fn settle(self: Arc<Self>) {
+        tokio::time::sleep(SETTLING).await;
+        let mut state = lock(&self.state);
+        state.is_settling = false;
+        for id in std::mem::take(&mut state.later) {
+            if let Some(watch) = state.open.get(&id) {
+                state.send(watch.order(id));
+            }
+        }
     }
 
     /// Reads what the server says, over one stream after another.
@@ -143,6 +168,7 @@ impl Watches {
         let (sender, orders) = mpsc::unbounded_channel();
         let mut state = lock(&self.state);
         state.orders = Some(sender);
+        state.later.clear();
         let all: Vec<_> = state.open.iter().map(|(id, watch)| watch.order(*id)).collect();
         all.into_iter().for_each(|order| state.send(order));
         Orders(orders)
@@ -224,7 +250,9 @@ impl Watch {
 impl Drop for Watched {
     fn drop(&mut self) {
         let mut state = lock(&self.watches.state);
-        if state.open.remove(&self.id).is_some() {
+        if state.later.iter().position(|id| *id == self.id).map(|at| state.later.swap_remove(at)).is_some() {
+            state.open.remove(&self.id);
+        } else if state.open.remove(&self.id).is_some() {
             let cancel = WatchCancel { watch_id: self.id };
             state.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
         }

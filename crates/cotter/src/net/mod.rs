@@ -58,6 +58,8 @@ pub(crate) use tcp::{Stream, connect};
 pub(crate) use tls::Certificates;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use tls::verifies;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) use tls::{connect_with, untrusted};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use url::is_local;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]

@@ -88,6 +88,31 @@ pub(crate) fn verifies(key: &str, mode: &str) -> Result<bool> {
     }
 }
 
+/// Connects to a host, with TLS if it is configured.
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) async fn connect_with(
+    tls: Option<&Arc<ClientConfig>>,
+    host: &str,
+    port: u16,
+) -> std::io::Result<Box<dyn super::Stream>> {
+    let stream = super::connect(host, port).await?;
+    let Some(tls) = tls else { return Ok(Box::new(stream)) };
+    let name = rustls::pki_types::ServerName::try_from(host.to_owned()).map_err(std::io::Error::other)?;
+    Ok(Box::new(tokio_rustls::TlsConnector::from(tls.clone()).connect(name, stream).await?))
+}
+
+/// Returns the error for a server whose certificate is not trusted, if that is why it was not connected to. It is worth another
+/// try as long as there are other members: theirs may be better.
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) fn untrusted(e: &std::io::Error) -> Option<Error> {
+    let rejected = e.get_ref()?.downcast_ref::<rustls::Error>()?;
+    if !matches!(rejected, rustls::Error::InvalidCertificate(_)) {
+        return None;
+    }
+    let why = format!("{rejected}; name the file of the authorities to trust with ca=");
+    Some(Error::new(crate::ErrorKind::Denied, why).with_retryable(true))
+}
+
 fn unusable(e: impl fmt::Display) -> Error {
     config(format!("the certificates cannot be used: {e}"))
 }

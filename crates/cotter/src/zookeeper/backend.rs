@@ -1,7 +1,7 @@
 //! The contract.
 
 use super::SCHEME;
-use super::acquire::Standing;
+use super::acquire::{Ahead, Standing};
 use super::connector::Ensemble;
 use super::errors::{Failure, NO_NODE, place_is_gone, unreachable};
 use super::layout::Layout;
@@ -57,10 +57,10 @@ impl ZooKeeper {
         Ok(Self { inner: Arc::new(inner), info })
     }
 
-    async fn wait(&self, claim: &Claim, until: Until, own: Node) -> Result<Acquired> {
+    async fn wait(&self, claim: &Claim, until: Until, own: Node, ahead: Ahead) -> Result<Acquired> {
         let Some(place) = self.inner.places.get(claim.id) else { return Err(place_is_gone()) };
         let clock = self.inner.link.host().clock().clone();
-        let mut waiting = Waiting::new(&self.inner, claim, place.session, own);
+        let mut waiting = Waiting::new(&self.inner, claim, place.session, own, ahead);
         let ended = poll::until(&*clock, until, &mut waiting).await;
         drop(waiting);
         match ended {
@@ -139,7 +139,7 @@ impl Backend for ZooKeeper {
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
             Standing::Behind(..) if until == Until::InLine => Ok(Acquired::Queued),
-            Standing::Behind(own, _) => self.wait(claim, until, own).await,
+            Standing::Behind(own, ahead) => self.wait(claim, until, own, ahead).await,
         };
         answer.map_err(named)
     }

@@ -5,16 +5,14 @@ use super::errors::unreachable;
 use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
-use crate::net::{Stream, connect};
+use crate::net::{Stream, connect_with, untrusted};
 use crate::{Error, ErrorKind, Result};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
 /// The members of an ensemble, and how to log in.
 #[derive(Clone, Default)]
@@ -75,21 +73,24 @@ impl Connector {
 
     /// Connects to a member that answers: the first one from `first` on. With a ticket, the session goes on.
     pub(super) async fn open(&self, first: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
-        let mut failed = None;
+        let mut failed: Option<Error> = None;
         for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
             match self.open_one(host, ticket).await {
                 Ok(opened) => return Ok(opened),
                 // The same everywhere.
                 Err(e) if !e.is_retryable() => return Err(e),
-                Err(e) => failed = Some(e),
+                // One that cannot be reached may be trusted when it can.
+                Err(e) if failed.as_ref().is_none_or(is_untrusted) => failed = Some(e),
+                Err(_) => {}
             }
         }
-        Err(failed.unwrap_or_else(|| unreachable("the URL names no host")))
+        let failed = failed.unwrap_or_else(|| unreachable("the URL names no host"));
+        Err(if is_untrusted(&failed) { failed.with_retryable(false) } else { failed })
     }
 
     async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
         let opening = async {
-            let mut stream = self.socket(host).await.map_err(unreachable)?;
+            let mut stream = self.socket(host).await.map_err(not_connected)?;
             let hello = Hello {
                 seen: ticket.map_or(0, |t| t.seen),
                 timeout: self.session,
@@ -113,10 +114,7 @@ impl Connector {
     /// A connection to a member on which nothing was sent yet.
     async fn socket(&self, host: usize) -> io::Result<Box<dyn Stream>> {
         let (name, port) = &self.ensemble.hosts[host];
-        let stream = connect(name, *port).await?;
-        let Some(tls) = &self.ensemble.tls else { return Ok(Box::new(stream)) };
-        let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
-        Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))
+        connect_with(self.ensemble.tls.as_ref(), name, *port).await
     }
 
     /// Nothing else was asked for yet, so its answer is the next one.
@@ -155,8 +153,17 @@ impl Connector {
             Ok(String::from_utf8_lossy(&text).into_owned())
         };
         let told = timeout(self.connect_timeout, telling).await;
-        told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(unreachable)
+        told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(not_connected)
     }
+}
+
+/// The error for a member that cannot be connected to.
+fn not_connected(e: io::Error) -> Error {
+    untrusted(&e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
+}
+
+fn is_untrusted(e: &Error) -> bool {
+    e.kind() == ErrorKind::Denied
 }
 
 /// Reads one message, without its length.

@@ -13,6 +13,7 @@
 //! | `names`, `layout` | the nodes of a name; how places in a queue are named, also by other clients |
 //! | `watches` | who is told of changes of nodes |
 //! | `backend` | the contract |
+//! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
 //! | `permits` | permits |
 //! | `notes` | notes |
@@ -22,6 +23,8 @@
 mod acquire;
 mod admin;
 mod backend;
+#[cfg(feature = "conformance")]
+mod bare;
 mod connector;
 mod doctor;
 mod errors;
@@ -43,6 +46,10 @@ mod seats;
 mod session;
 mod waiting;
 mod watches;
+
+#[cfg(feature = "conformance")]
+#[doc(hidden)]
+pub use bare::Bare;
 
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};

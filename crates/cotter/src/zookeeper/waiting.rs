@@ -22,6 +22,8 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     session: Arc<ServerSession>,
     own: Node,
+    /// Who is in front of it, as long as that is known from entering the line.
+    ahead: Option<Ahead>,
     woken: Arc<Notify>,
     /// The node that it waits for, or the folder.
     watched: Option<Watched>,
@@ -43,12 +45,14 @@ impl<'a> Waiting<'a> {
         claim: &'a Claim,
         session: Arc<ServerSession>,
         own: Node,
+        ahead: Ahead,
     ) -> Self {
         Self {
             inner,
             claim,
             session,
             own,
+            ahead: Some(ahead),
             woken: Arc::default(),
             watched: None,
             is_armed: false,
@@ -58,6 +62,11 @@ impl<'a> Waiting<'a> {
 
     /// Looks where it stands, and watches whoever is in front of it.
     async fn look(&mut self) -> Result<Option<Grant>> {
+        if let Some(ahead) = self.ahead.take()
+            && self.watch(&ahead).await?
+        {
+            return Ok(None);
+        }
         for _ in 0..TRIES {
             let ahead = match self.inner.look(self.claim, &self.own, &self.session).await? {
                 Standing::Holds(own, asked) => {
@@ -74,8 +83,11 @@ impl<'a> Waiting<'a> {
         Ok(None)
     }
 
-    /// Returns false if the node is gone already.
+    /// Returns false if the node is gone already, or the line may have changed since it was read.
     async fn watch(&mut self, ahead: &Ahead) -> Result<bool> {
+        if self.is_armed && matches!(ahead, Ahead::Anybody(_)) {
+            return Ok(true);
+        }
         let (Ahead::Node(path) | Ahead::Anybody(path)) = ahead;
         if self.watched.as_ref().is_none_or(|watched| watched.path() != path) {
             self.watched = Some(self.session.watches.wait_for(path, &self.woken));
@@ -83,10 +95,11 @@ impl<'a> Waiting<'a> {
         let live = self.session.live().await?;
         let answer = match ahead {
             Ahead::Node(path) => live.ask::<Data>(&Op::watch(path)).await.map(|_| true),
-            // The line may have changed since it was read: the next look counts.
+            // The next look counts.
             Ahead::Anybody(path) => {
                 let watching = live.ask::<Children>(&Op::Children { path: path.clone(), watch: true });
-                watching.await.map(|_| std::mem::replace(&mut self.is_armed, true))
+                self.is_armed = true;
+                watching.await.map(|_| false)
             }
         };
         match answer {

@@ -15,6 +15,7 @@
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
+//! | `peer` | another lock client in a process of its own |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
@@ -22,7 +23,13 @@
 //! `#[ignore = "needs redis-server"]`. A test that changes its whole process (resource limits, a global subscriber) runs
 //! in one of its own: `cotter_testkit::in_own_process`.
 
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+#[cfg(any(
+    feature = "etcd",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
 mod authority;
 #[cfg(feature = "conformance")]
 mod conformance;
@@ -39,6 +46,8 @@ mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod peer;
 mod placement;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -12,7 +12,8 @@ mod running;
 mod stopping;
 mod systemd;
 
-use crate::env::{Running, TestEnv};
+use crate::env::{Running, TestEnv, until};
+use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
 
@@ -36,6 +37,18 @@ fn once(name: &str, script: &str) -> String {
     format!(
         "[job.{name}]\nonce_at = 2020-01-01T00:00:00Z\nlate_within = \"87600h\"\nmisfire_window = \"87600h\"\nshell = '''{script}'''\n"
     )
+}
+
+/// In the store of the environment.
+#[track_caller]
+pub(crate) fn a_job_runs_and_is_recorded(env: &TestEnv) {
+    let jobs = env.jobs("[job.tidy]\nfixed_rate = \"1s\"\nshell = \"echo done\"\n");
+    let jobs = jobs.to_str().unwrap();
+    let schedule = env.start(["schedule", jobs]);
+    let history = ["jobs", "--file", jobs, "--json", "history", "tidy"];
+    until("two runs are recorded", || env.run(history).stdout.lines().count() >= 2);
+    schedule.signal(Signal::TERM);
+    schedule.end().code(0);
 }
 
 /// The next event of this kind.

@@ -2,7 +2,7 @@
 
 use super::raw::{settings, wire};
 use super::server;
-use crate::redis::children::Other;
+use crate::children::Other;
 use crate::redis::{nanos, runtime};
 use crate::rounds::spread;
 use cotter::{Client, Mutex};

@@ -1,7 +1,7 @@
 //! `redlock://` beside other Redlock libraries on the same five servers.
 
 use super::Members;
-use crate::redis::children::Other;
+use crate::children::Other;
 use crate::redis::pairs::{by_cotter, by_rslock};
 use crate::redis::race::{Outcome, ROUND, among, start};
 use crate::redis::{others, two_workers};

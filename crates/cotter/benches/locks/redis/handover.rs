@@ -1,8 +1,8 @@
 //! From a release in one process to holding in another, beside a bare message from process to process.
 
-use super::children::Other;
 use super::raw::wire;
 use super::{nanos, runtime, server_anywhere};
+use crate::children::Other;
 use crate::rounds::spread;
 use cotter::{Client, Mutex};
 use cotter_testkit::servers::Redis;
@@ -109,7 +109,7 @@ async fn times(kind: &mut Kind) -> Vec<f64> {
 }
 
 /// In the other process: says when the message came, or when it held the lock, each time that it is told to wait.
-pub(super) fn child(said: &str) {
+pub(crate) fn child(said: &str) {
     let (kind, url) = said.split_once(' ').unwrap();
     let runtime = runtime();
     if kind == "message" {

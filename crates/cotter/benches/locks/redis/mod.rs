@@ -1,6 +1,5 @@
 //! `redis:` beside bare commands through the same driver.
 
-pub(crate) mod children;
 mod contended;
 mod handover;
 pub(crate) mod others;
@@ -11,10 +10,10 @@ mod renewal;
 mod server_time;
 mod shares;
 
-pub(crate) use children::{child, is_child};
 pub(crate) use contended::run as contended;
-pub(crate) use handover::run as handover;
+pub(crate) use handover::{child as handover_child, run as handover};
 pub(crate) use pairs::{on_one_thread as pairs, on_threads as pairs_on_threads};
+pub(crate) use race::child as race_child;
 pub(crate) use renewal::run as renewal;
 pub(crate) use server_time::run as server_time;
 pub(crate) use shares::run as shares;

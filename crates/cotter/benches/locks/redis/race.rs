@@ -4,8 +4,8 @@
 //! holds that follow one another so closely that nobody else can have been in between. The runs of all processes, put
 //! in order, show the rest.
 
-use super::children::Other;
 use super::{nanos, others, two_workers};
+use crate::children::Other;
 use cotter::{Client, Mutex};
 use std::io::BufRead;
 use std::sync::{Arc, Mutex as StdMutex};

@@ -4,13 +4,31 @@ use crate::zookeeper::shared;
 use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::zookeeper::Store;
-use cotter_testkit::servers::Proxy;
-use std::sync::Arc;
+use cotter_testkit::servers::{Proxy, ZooKeeper};
+use std::sync::{Arc, Mutex, Weak};
+
+fn fixture(options: &str) -> Fixture {
+    fixture_on(shared(), 0, options)
+}
+
+/// The same through a follower, which may be behind its leader.
+fn fixture_of_three() -> Fixture {
+    static RUNNING: Mutex<Weak<ZooKeeper>> = Mutex::new(Weak::new());
+    let server = {
+        let mut running = RUNNING.lock().expect("no case panics here");
+        running.upgrade().unwrap_or_else(|| {
+            let server = Arc::new(ZooKeeper::start(3));
+            *running = Arc::downgrade(&server);
+            server
+        })
+    };
+    let follower = (0..3).find(|&member| server.mode(member).as_deref() == Some("follower"));
+    fixture_on(server, follower.expect("two of three follow"), "")
+}
 
 /// Each fixture has a proxy of its own: one that falls silent ends the sessions behind it.
-fn fixture(options: &str) -> Fixture {
-    let server = shared();
-    let proxy = Arc::new(Proxy::start(server.port(0)));
+fn fixture_on(server: Arc<ZooKeeper>, member: usize, options: &str) -> Fixture {
+    let proxy = Arc::new(Proxy::start(server.port(member)));
     let store = Store::from_url(format!("zookeeper://127.0.0.1:{}?session=3s&{options}", proxy.port()));
     let removing = server.clone();
     let folder = if options.contains("dialect=") { "" } else { "/cotter/lock" };
@@ -37,4 +55,10 @@ cotter::conformance_tests!(
     #[ignore = "needs zookeeper"]
     kazoo,
     fixture("dialect=kazoo")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs zookeeper"]
+    own_of_three,
+    fixture_of_three()
 );

@@ -3,14 +3,20 @@
 //! | file | concept |
 //! |---|---|
 //! | `lost` | leases that are revoked, entries that are deleted, members that stand still |
-//! | `others` | `etcdctl lock` in the same folder |
+//! | `crowd` | many who wait or hold |
+//! | `others` | `etcdctl lock` and Go's package `concurrency` in the same folder |
+//! | `server_lock` | the lock service of the server, which is not used |
+//! | `tls` | certificates and passwords |
 //! | `stale` | a leader that was replaced |
 //! | `late` | puts that arrive after their release |
 
+mod crowd;
 mod late;
 mod lost;
 mod others;
+mod server_lock;
 mod stale;
+mod tls;
 
 use cotter_testkit::servers::Etcd;
 

@@ -1,10 +1,13 @@
-//! `etcdctl lock`, and what else writes into the same folder.
+//! `etcdctl lock`, Go's package `concurrency`, and what else writes into the same folder.
 
 use super::keys;
+use crate::peer::{Peer, exclude_each_other};
+use cotter::backend::Mode;
 use cotter::{Client, Lease};
-use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::bare::{backend, client, eventually};
 use cotter_testkit::servers::Etcd;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -72,6 +75,25 @@ async fn etcdctl_lock_and_cotter_exclude_each_other() {
     assert!(mutex.try_lock().await.unwrap().is_none());
     second.end();
     mutex.lock().await.unwrap().finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd and Go"]
+async fn gos_concurrency_and_cotter_exclude_and_wake_each_other() {
+    let server = Etcd::start(1);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers/concurrency/concurrency");
+    let mut command = std::process::Command::new(program);
+    let mut theirs = Peer::start(command.arg(format!("127.0.0.1:{}", server.port(0))));
+    let ours = backend(&server.url(DIALECT)).await;
+    for name in ["jobs", "jobs/night"] {
+        exclude_each_other(&ours, &mut theirs, Mode::Exclusive, "mutex", (name, name)).await;
+    }
+    // With its session its lock ends, and we are next.
+    assert_eq!(theirs.ask("mutex", "try", "dies"), "held");
+    let leases = super::leases(&server);
+    drop(theirs);
+    leases.iter().for_each(|lease| _ = server.ctl(&["lease", "revoke", lease]));
+    client(&server.url(DIALECT), TTL).await.mutex("dies").lock().await.unwrap().finish().await.unwrap();
 }
 
 /// As the page says: below the name everything counts. Our own keys encode the slash.

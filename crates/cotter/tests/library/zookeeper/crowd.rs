@@ -1,6 +1,6 @@
-//! Many who wait.
+//! Many who wait, and many who hold.
 
-use super::{places, shared};
+use super::{places, received, shared};
 use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
 use cotter_testkit::history::{Kind, demand};
@@ -9,13 +9,8 @@ use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 const MANY: usize = 500;
-
-/// How many requests the server has received.
-fn received(server: &ZooKeeper) -> usize {
-    let told = server.tell(0, "srvr").unwrap();
-    let line = told.lines().find_map(|line| line.strip_prefix("Received: ")).expect("it counts them");
-    line.trim().parse().unwrap()
-}
+/// Held by one process.
+const HELD: usize = 10_000;
 
 /// One that gives up wakes the one behind it, which is not the first by that.
 #[tokio::test(flavor = "multi_thread")]
@@ -71,4 +66,33 @@ async fn a_release_wakes_one_of_many() {
     assert!(asked < 20, "{asked} requests");
     assert_eq!(waiting.iter().filter(|wait| wait.is_finished()).count(), 1);
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// A session is kept alive once for all that it holds.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn ten_thousand_names_are_kept_alive_as_one() {
+    let server = ZooKeeper::start(1);
+    let ours = backend(&server.url("session=60s")).await;
+    let claims: Vec<_> = (0..HELD).map(|n| claim(&format!("many {n}"), TTL)).collect();
+    for some in claims.chunks(HELD / 20) {
+        let taking = some.iter().map(|claim| {
+            let (ours, claim) = (ours.clone(), claim.clone());
+            tokio::spawn(async move { take(&ours, &claim).await })
+        });
+        for taken in taking.collect::<Vec<_>>() {
+            taken.await.unwrap();
+        }
+    }
+    // Each holder reads its own node once, and nobody waits for that.
+    let watched = format!("Total watches:{HELD}");
+    eventually("all watch", || server.tell(0, "wchs").is_some_and(|told| told.contains(&watched))).await;
+    let before = received(&server);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let asked = received(&server) - before;
+    // One each five seconds, and this question itself.
+    assert!((1..=4).contains(&asked), "{asked} requests");
+    assert_eq!(places(&server, &format!("many {}", HELD - 1)).len(), 1);
+    ours.close().await;
+    assert!(places(&server, "many 0").is_empty(), "its end has freed them all");
 }

@@ -5,16 +5,20 @@
 //! | `lost` | sessions that end, nodes that are deleted, servers and processes that stand still |
 //! | `late` | answers that are lost, and requests that arrive after their release |
 //! | `crowd` | many who wait |
+//! | `folders` | the folders of names, which the servers delete |
 //! | `cut_off` | a follower without its leader, and members that are killed |
 //! | `others` | Curator and kazoo in the same folders |
 //! | `refusals` | URLs and set-ups that cannot work |
+//! | `tls` | TLS, with certificates on both sides |
 
 mod crowd;
 mod cut_off;
+mod folders;
 mod late;
 mod lost;
 mod others;
 mod refusals;
+mod tls;
 
 use cotter_testkit::servers::ZooKeeper;
 use std::sync::{Arc, Mutex, Weak};
@@ -28,6 +32,13 @@ pub(crate) fn shared() -> Arc<ZooKeeper> {
         *running = Arc::downgrade(&server);
         server
     })
+}
+
+/// How many requests the server has received.
+fn received(server: &ZooKeeper) -> usize {
+    let told = server.tell(0, "srvr").unwrap();
+    let line = told.lines().find_map(|line| line.strip_prefix("Received: ")).expect("it counts them");
+    line.trim().parse().unwrap()
 }
 
 /// The paths of the places in the queue of a name.

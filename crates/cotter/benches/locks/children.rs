@@ -1,10 +1,10 @@
 //! Other processes: this program once more, told by a variable what to do.
 
-use super::{handover, race};
+use crate::{redis, sessions};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-const CHILD: &str = "COTTER_BENCH_REDIS_CHILD";
+const CHILD: &str = "COTTER_BENCH_OTHER";
 
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
@@ -14,8 +14,9 @@ pub(crate) fn child() {
     let said = std::env::var(CHILD).unwrap();
     let (role, rest) = said.split_once(' ').unwrap();
     match role {
-        "race" => race::child(rest),
-        "handover" => handover::child(rest),
+        "race" => redis::race_child(rest),
+        "handover" => redis::handover_child(rest),
+        "contender" => sessions::contender(rest),
         "postgres-handover" => crate::postgres::handover_child(rest),
         other => panic!("no such role: {other}"),
     }
