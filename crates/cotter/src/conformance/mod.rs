@@ -13,7 +13,8 @@
 // |---|---|
 // | `fixture` | a store under test, and steps that many cases share |
 // | `exclusion`, `queue`, `leases` | one holder; waiting; time |
-// | `modes`, `readers`, `permits` | shared locks; readers and writers of one name; semaphores |
+// | `modes`, `readers` | shared locks; readers and writers of one name |
+// | `permits`, `limits` | semaphores; their limits, and names in use in another way |
 // | `answers`, `sessions` | answers and notifications after a lock has gone |
 // | `tickets` | grants that pass from one claim to another |
 // | `tokens`, `notes`, `admin`, `names` | fencing tokens; values beside names; inspection; hostile names |
@@ -23,6 +24,7 @@ mod answers;
 mod exclusion;
 mod fixture;
 mod leases;
+mod limits;
 mod modes;
 mod names;
 mod notes;
@@ -141,6 +143,14 @@ cases! {
         a_waiting_writer_stops_new_readers
         downgrade_lets_readers_in
         downgrade_gives_no_token_back;
+    limits:
+        another_limit_is_an_error
+        the_limit_can_be_set
+        a_smaller_limit_interrupts_nobody
+        a_wait_for_more_than_a_smaller_limit_fails
+        the_limit_of_a_free_name_is_not_set
+        a_lock_is_not_a_semaphore
+        a_semaphore_is_not_a_lock;
     permits:
         permits_up_to_the_limit
         several_permits_are_granted_all_or_none
@@ -151,13 +161,6 @@ cases! {
         waiters_for_permits_keep_their_order
         a_waiter_that_wants_many_is_not_overtaken
         a_dropped_wait_for_permits_takes_none
-        another_limit_is_an_error
-        the_limit_can_be_set
-        a_smaller_limit_interrupts_nobody
-        a_wait_for_more_than_a_smaller_limit_fails
-        the_limit_of_a_free_name_is_not_set
-        a_lock_is_not_a_semaphore
-        a_semaphore_is_not_a_lock
         every_holder_of_permits_is_shown
         waiters_are_served_as_far_as_permits_go
         evicted_permits_come_back;
