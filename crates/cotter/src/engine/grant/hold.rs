@@ -2,15 +2,15 @@
 
 use crate::backend::{Grant, Mode, OnLoss, Session};
 use crate::engine::core::Core;
+use crate::engine::grant::guards::Guards;
 use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
 use crate::engine::report::{Event, report};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
-use crate::sync::lock;
-use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name, Owner};
+use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::task::{Context, Waker};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 /// A grant and the guards that live on it: one after the other (local turns), or several at once (re-entry).
@@ -30,36 +30,8 @@ pub(crate) struct Hold {
     pub(crate) due: AtomicU64,
     /// The index among the holds with the same due time.
     pub(crate) seat: AtomicUsize,
-    watch: Mutex<Watch>,
+    pub(super) guards: Mutex<Guards>,
 }
-
-#[derive(Debug, Default)]
-struct Watch {
-    /// Guards that were not released before a loss; frozen by the loss, so that their signals keep reporting it.
-    live: Vec<u32>,
-    /// The number of existing guards.
-    guards: usize,
-    next_serial: u32,
-    wakers: Vec<Listener>,
-    lost: Option<LossCause>,
-    /// The last guard was released and the store has not answered yet: only its answer decides how the signals end.
-    releasing: bool,
-    /// The number of turns of the block that were used.
-    used: u16,
-    owner: Option<Owner>,
-    notes_written: u64,
-}
-
-/// A waiting [`LossSignal`](crate::LossSignal).
-#[derive(Debug)]
-struct Listener {
-    serial: u32,
-    key: u64,
-    waker: Waker,
-}
-
-/// The serial of a guard and the token that it carries.
-pub(crate) type Turn = (u32, FencingToken);
 
 impl Hold {
     pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, lease: Lease) -> Arc<Self> {
@@ -83,7 +55,7 @@ impl Hold {
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
             seat: AtomicUsize::new(0),
-            watch: Mutex::new(Watch::default()),
+            guards: Mutex::default(),
             grant,
         })
     }
@@ -176,124 +148,7 @@ impl Hold {
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
         // Update the line before waking: a woken task that tries again must not find the old hold there.
         release::after_loss(self, cause);
-        wakers.into_iter().for_each(|l| l.waker.wake());
-    }
-
-    fn mark_lost(&self, cause: LossCause) -> Option<Vec<Listener>> {
-        let mut watch = self.lock();
-        if watch.lost.is_some() || watch.releasing || watch.live.is_empty() {
-            return None;
-        }
-        watch.lost = Some(cause);
-        Some(std::mem::take(&mut watch.wakers))
-    }
-
-    /// Adds a guard for the next turn of the block. Returns `None` when the block is used up.
-    pub(crate) fn next_turn(&self, owner: Option<Owner>) -> Option<Turn> {
-        let mut watch = self.lock();
-        if watch.used >= self.grant.turns || watch.lost.is_some() {
-            return None;
-        }
-        watch.used += 1;
-        watch.owner = owner;
-        let serial = watch.enter();
-        Some((serial, self.token_of(watch.used)))
-    }
-
-    /// Adds a guard for the same turn and owner.
-    pub(crate) fn re_enter(&self) -> Turn {
-        let mut watch = self.lock();
-        let serial = watch.enter();
-        (serial, self.token_of(watch.used))
-    }
-
-    fn token_of(&self, used: u16) -> FencingToken {
-        FencingToken::from(self.grant.number + u64::from(used) - 1)
-    }
-
-    pub(crate) fn belongs_to(&self, owner: &Owner) -> bool {
-        self.lock().owner.as_ref() == Some(owner)
-    }
-
-    pub(crate) fn has_owner(&self) -> bool {
-        self.lock().owner.is_some()
-    }
-
-    pub(crate) fn used(&self) -> u16 {
-        self.lock().used
-    }
-
-    /// Returns the number of guards that live on this hold.
-    pub(crate) fn count(&self) -> usize {
-        self.lock().guards
-    }
-
-    pub(crate) fn turns_left(&self) -> bool {
-        self.lock().used < self.grant.turns
-    }
-
-    /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
-    pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
-        let mut watch = self.lock();
-        watch.guards -= 1;
-        if watch.lost.is_some() {
-            return (watch.guards, watch.lost);
-        }
-        watch.live.retain(|s| *s != serial);
-        let told: Vec<_> = watch.wakers.extract_if(.., |l| l.serial == serial).collect();
-        let left = watch.guards;
-        drop(watch);
-        told.into_iter().for_each(|l| l.waker.wake());
-        (left, None)
-    }
-
-    /// Removes the last guard before the release is sent; returns the same as [`leave`](Self::leave). Signals wait for
-    /// [`end_release`](Self::end_release).
-    pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
-        let mut watch = self.lock();
-        watch.guards -= 1;
-        watch.releasing = watch.lost.is_none();
-        (watch.guards, watch.lost)
-    }
-
-    /// Ends the release once the store has reported the fate of the hold, or never will. Returns true for the first
-    /// call.
-    pub(crate) fn end_release(&self, lost: Option<LossCause>) -> bool {
-        let mut watch = self.lock();
-        if !std::mem::take(&mut watch.releasing) {
-            return false;
-        }
-        watch.lost = lost;
-        if lost.is_none() {
-            watch.live.clear();
-        }
-        let told = std::mem::take(&mut watch.wakers);
-        drop(watch);
-        told.into_iter().for_each(|l| l.waker.wake());
-        true
-    }
-
-    /// Returns how the guard with this serial ended; until then keeps the waker under `key`.
-    pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
-        let lost = self.lost();
-        let mut watch = self.lock();
-        if !watch.live.contains(&serial) {
-            return Some(LossCause::Released);
-        }
-        if let Some(cause) = watch.lost.or(lost.filter(|_| !watch.releasing)) {
-            return Some(cause);
-        }
-        let waker = cx.waker();
-        match watch.wakers.iter_mut().find(|l| l.key == key) {
-            Some(listener) => listener.waker.clone_from(waker),
-            None => watch.wakers.push(Listener { serial, key, waker: waker.clone() }),
-        }
-        None
-    }
-
-    /// Removes the waker of a dropped signal.
-    pub(crate) fn forget_signal(&self, key: u64) {
-        self.lock().wakers.retain(|l| l.key != key);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     pub(crate) fn check(self: &Arc<Self>, token: FencingToken) -> Result<(), Lost> {
@@ -305,8 +160,8 @@ impl Hold {
 
     /// Applies the answer to an extension. Never shortens; ignored once the last guard is gone.
     pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>) {
-        let watch = self.lock();
-        if watch.guards == 0 || watch.lost.is_some() {
+        let guards = self.lock();
+        if guards.count == 0 || guards.lost.is_some() {
             return;
         }
         self.deadline.fetch_max(deadline(&self.core, as_of, ttl).as_nanos(), Ordering::AcqRel);
@@ -330,26 +185,6 @@ impl Hold {
         let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
         let by_lease = end == Moment::NEVER.as_nanos() || Moment::from_nanos(end).since(now) >= whole / 2;
         by_lease && self.session_end().is_none_or(|end| now < end)
-    }
-
-    pub(crate) fn next_note(&self) -> u64 {
-        let mut watch = self.lock();
-        watch.notes_written += 1;
-        watch.notes_written
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Watch> {
-        lock(&self.watch)
-    }
-}
-
-impl Watch {
-    fn enter(&mut self) -> u32 {
-        let serial = self.next_serial;
-        self.next_serial += 1;
-        self.guards += 1;
-        self.live.push(serial);
-        serial
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `hold` | one grant as this process sees it |
+//! | `hold`, `guards` | one grant as this process sees it; the guards that live on it, and their signals |
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
 //! | `release` | release, and hand-over inside the process |
 //! | `downgrade` | from writer to reader |
@@ -10,6 +10,7 @@
 //! | `undo` | unknown outcomes, undone in the background until they are settled |
 
 pub(crate) mod downgrade;
+mod guards;
 pub(crate) mod hold;
 pub(crate) mod release;
 pub(crate) mod renew;

@@ -1,0 +1,175 @@
+//! The guards that live on a hold, and the signals that wait for its end.
+
+use crate::engine::grant::hold::Hold;
+use crate::sync::lock;
+use crate::{FencingToken, LossCause, Owner};
+use std::sync::{Arc, MutexGuard};
+use std::task::{Context, Waker};
+
+#[derive(Debug, Default)]
+pub(super) struct Guards {
+    /// Guards that were not released before a loss; frozen by the loss, so that their signals keep reporting it.
+    live: Vec<u32>,
+    /// The number of existing guards.
+    pub(super) count: usize,
+    next_serial: u32,
+    wakers: Vec<Listener>,
+    pub(super) lost: Option<LossCause>,
+    /// The last guard was released and the store has not answered yet: only its answer decides how the signals end.
+    releasing: bool,
+    /// The number of turns of the block that were used.
+    used: u16,
+    owner: Option<Owner>,
+    notes_written: u64,
+}
+
+/// A waiting [`LossSignal`](crate::LossSignal).
+#[derive(Debug)]
+pub(super) struct Listener {
+    serial: u32,
+    key: u64,
+    waker: Waker,
+}
+
+/// The serial of a guard and the token that it carries.
+pub(crate) type Turn = (u32, FencingToken);
+
+impl Hold {
+    /// Adds a guard for the next turn of the block. Returns `None` when the block is used up.
+    pub(crate) fn next_turn(&self, owner: Option<Owner>) -> Option<Turn> {
+        let mut guards = self.lock();
+        if guards.used >= self.grant.turns || guards.lost.is_some() {
+            return None;
+        }
+        guards.used += 1;
+        guards.owner = owner;
+        let serial = guards.enter();
+        Some((serial, self.token_of(guards.used)))
+    }
+
+    /// Adds a guard for the same turn and owner.
+    pub(crate) fn re_enter(&self) -> Turn {
+        let mut guards = self.lock();
+        let serial = guards.enter();
+        (serial, self.token_of(guards.used))
+    }
+
+    fn token_of(&self, used: u16) -> FencingToken {
+        FencingToken::from(self.grant.number + u64::from(used) - 1)
+    }
+
+    pub(crate) fn belongs_to(&self, owner: &Owner) -> bool {
+        self.lock().owner.as_ref() == Some(owner)
+    }
+
+    pub(crate) fn has_owner(&self) -> bool {
+        self.lock().owner.is_some()
+    }
+
+    pub(crate) fn used(&self) -> u16 {
+        self.lock().used
+    }
+
+    pub(crate) fn turns_left(&self) -> bool {
+        self.lock().used < self.grant.turns
+    }
+
+    /// Returns the number of guards that live on this hold.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().count
+    }
+
+    /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
+    pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
+        let mut guards = self.lock();
+        guards.count -= 1;
+        if guards.lost.is_some() {
+            return (guards.count, guards.lost);
+        }
+        guards.live.retain(|s| *s != serial);
+        let told: Vec<_> = guards.wakers.extract_if(.., |l| l.serial == serial).collect();
+        let left = guards.count;
+        drop(guards);
+        told.into_iter().for_each(|l| l.waker.wake());
+        (left, None)
+    }
+
+    /// Removes the last guard before the release is sent; returns the same as [`leave`](Self::leave). Signals wait for
+    /// [`end_release`](Self::end_release).
+    pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
+        let mut guards = self.lock();
+        guards.count -= 1;
+        guards.releasing = guards.lost.is_none();
+        (guards.count, guards.lost)
+    }
+
+    /// Ends the release once the store has reported the fate of the hold, or never will. Returns true for the first
+    /// call.
+    pub(crate) fn end_release(&self, lost: Option<LossCause>) -> bool {
+        let mut guards = self.lock();
+        if !std::mem::take(&mut guards.releasing) {
+            return false;
+        }
+        guards.lost = lost;
+        if lost.is_none() {
+            guards.live.clear();
+        }
+        let told = std::mem::take(&mut guards.wakers);
+        drop(guards);
+        told.into_iter().for_each(|l| l.waker.wake());
+        true
+    }
+
+    /// Returns how the guard with this serial ended; until then keeps the waker under `key`.
+    pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
+        let lost = self.lost();
+        let mut guards = self.lock();
+        if !guards.live.contains(&serial) {
+            return Some(LossCause::Released);
+        }
+        if let Some(cause) = guards.lost.or(lost.filter(|_| !guards.releasing)) {
+            return Some(cause);
+        }
+        let waker = cx.waker();
+        match guards.wakers.iter_mut().find(|l| l.key == key) {
+            Some(listener) => listener.waker.clone_from(waker),
+            None => guards.wakers.push(Listener { serial, key, waker: waker.clone() }),
+        }
+        None
+    }
+
+    /// Removes the waker of a dropped signal.
+    pub(crate) fn forget_signal(&self, key: u64) {
+        self.lock().wakers.retain(|l| l.key != key);
+    }
+
+    /// Marks the hold as lost, for the first time. Returns the tasks to wake.
+    pub(super) fn mark_lost(&self, cause: LossCause) -> Option<Vec<Waker>> {
+        let mut guards = self.lock();
+        if guards.lost.is_some() || guards.releasing || guards.live.is_empty() {
+            return None;
+        }
+        guards.lost = Some(cause);
+        Some(std::mem::take(&mut guards.wakers).into_iter().map(|l| l.waker).collect())
+    }
+
+    pub(crate) fn next_note(&self) -> u64 {
+        let mut guards = self.lock();
+        guards.notes_written += 1;
+        guards.notes_written
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Guards> {
+        lock(&self.guards)
+    }
+}
+
+impl Guards {
+    fn enter(&mut self) -> u32 {
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        self.count += 1;
+        self.live.push(serial);
+        serial
+    }
+}
