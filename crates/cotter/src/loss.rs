@@ -69,7 +69,7 @@ impl fmt::Display for LossCause {
             Self::Expired => "its lease ended before it was renewed",
             Self::MaxHold => "its longest hold was reached",
             Self::Evicted => "it was evicted",
-            Self::Gone => "the store does not know it any more",
+            Self::Gone => "it was deleted or replaced in the store",
             Self::SessionLost => "the session that it lived with ended",
             Self::Closed => "the client was closed",
             Self::Released => "it was released",
