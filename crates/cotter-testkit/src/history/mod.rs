@@ -45,19 +45,22 @@ pub struct Limits {
     pub idle: Duration,
     /// A loss may be told so long after the deadline.
     pub loss_margin: Duration,
+    /// A reader, or holder of permits, may have a grant that was made so long before it asked: for a task of its process that
+    /// had left when the grant arrived.
+    pub inherited: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let ms = Duration::from_millis;
-        Self { place_slack: ms(100), idle: ms(100), loss_margin: ms(50) }
+        Self { place_slack: ms(100), idle: ms(100), loss_margin: ms(50), inherited: Duration::ZERO }
     }
 }
 
 /// Everything that is wrong with a history.
 pub fn check(history: &History, limits: &Limits) -> Vec<Violation> {
     let mut found = overlap::check(history);
-    found.extend(tokens::check(history));
+    found.extend(tokens::check(history, nanos(limits.inherited)));
     found.extend(turns::check(history, limits));
     found.extend(loss::check(history, limits));
     found

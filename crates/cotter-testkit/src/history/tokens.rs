@@ -3,14 +3,14 @@
 use super::{History, Hold, Kind, Use, Violation, violation};
 use std::collections::HashMap;
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
-    history.names().iter().flat_map(|name| check_name(history, name)).collect()
+pub(super) fn check(history: &History, inherited: u64) -> Vec<Violation> {
+    history.names().iter().flat_map(|name| check_name(history, name, inherited)).collect()
 }
 
-fn check_name(history: &History, name: &str) -> Vec<Violation> {
+fn check_name(history: &History, name: &str, inherited: u64) -> Vec<Violation> {
     let holds: Vec<&Hold> = history.holds_of(name).collect();
     let mut found = repeated(&holds);
-    found.extend(out_of_order(&holds));
+    found.extend(out_of_order(&holds, inherited));
     found
 }
 
@@ -30,21 +30,30 @@ fn repeated(holds: &[&Hold]) -> Vec<Violation> {
 }
 
 /// A hold whose asking began after another one was had must carry a larger token. So must an exclusive one that was
-/// had after another exclusive one was over. What was over when it was had orders nothing.
-fn out_of_order(holds: &[&Hold]) -> Vec<Violation> {
+/// had after another exclusive one was over. What was over when it was had orders nothing. Where several hold at once, a
+/// grant that was made for another task orders its holder among the others as if that had asked before.
+fn out_of_order(holds: &[&Hold], inherited: u64) -> Vec<Violation> {
     let real: Vec<&Hold> = holds.iter().copied().filter(|h| h.is_real()).collect();
-    let mut found = sweep(&real, |h| h.asked, |h| h.got);
-    let exclusive: Vec<&Hold> = real.into_iter().filter(|h| h.mode == Use::Exclusive).collect();
-    found.extend(sweep(&exclusive, |h| h.got, |h| h.end));
+    let (exclusive, shared): (Vec<&Hold>, Vec<&Hold>) =
+        real.iter().copied().partition(|h| h.mode == Use::Exclusive);
+    let mut found = sweep(&exclusive, &real, |h| h.asked, |h| h.got);
+    found.extend(sweep(&shared, &exclusive, |h| h.asked, |h| h.got));
+    found.extend(sweep(&shared, &shared, |h| h.asked.saturating_sub(inherited), |h| h.got));
+    found.extend(sweep(&exclusive, &exclusive, |h| h.got, |h| h.end));
     found.dedup();
     found
 }
 
-/// For each hold, in order of `begin`: is its token larger than all whose `done` was before?
-fn sweep(holds: &[&Hold], begin: impl Fn(&Hold) -> u64, done: impl Fn(&Hold) -> u64) -> Vec<Violation> {
+/// For each hold, in order of `begin`: is its token larger than those of all others whose `done` was before?
+fn sweep(
+    holds: &[&Hold],
+    others: &[&Hold],
+    begin: impl Fn(&Hold) -> u64,
+    done: impl Fn(&Hold) -> u64,
+) -> Vec<Violation> {
     let mut by_begin = holds.to_vec();
     by_begin.sort_by_key(|h| begin(h));
-    let mut by_done = holds.to_vec();
+    let mut by_done = others.to_vec();
     by_done.sort_by_key(|h| done(h));
     let mut earlier = by_done.into_iter().peekable();
     let mut largest: Option<&Hold> = None;

@@ -91,7 +91,19 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// As a service would that starts while its store is in trouble.
 async fn connect(orders: &Orders) -> cotter::Result<Client> {
+    let mut tries = 20;
+    loop {
+        match connect_once(orders).await {
+            Err(e) if e.is_retryable() && tries > 0 => tries -= 1,
+            connected => return connected,
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn connect_once(orders: &Orders) -> cotter::Result<Client> {
     let clock = ShiftedClock::new(orders.ahead_ms);
     let builder = Client::builder().clock(clock).lease(Lease::renewed(Duration::from_millis(orders.ttl_ms)));
     let builder = match &orders.store {

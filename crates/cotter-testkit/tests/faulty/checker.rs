@@ -174,6 +174,26 @@ fn tokens_of_shared_holders_that_came_together_may_be_in_any_order() {
     assert_eq!(s.kinds(), []);
 }
 
+/// The second one asked so many milliseconds after the first one had got its token, which is larger.
+fn smaller_token(asked_after: u64, modes: [Use; 2], inherited_ms: u64) -> Vec<Kind> {
+    let [first, second] = modes;
+    let (mut s, asked) = (story(), 10 + asked_after);
+    s.wants_as(0, 1, 1, first).gets(10, 1, 1, 11).frees(11, 1, 1);
+    s.wants_as(asked, 2, 1, second).gets(asked + 1, 2, 1, 10).frees(asked + 2, 2, 1);
+    let limits = Limits { inherited: Duration::from_millis(inherited_ms), ..Limits::default() };
+    check(&s.history(), &limits).into_iter().map(|violation| violation.kind).collect()
+}
+
+#[test]
+fn a_reader_may_have_the_grant_of_a_task_that_has_left_but_only_among_readers() {
+    let readers = [Use::Shared, Use::Shared];
+    assert_eq!(smaller_token(5, readers, 0), [Kind::TokenOrder]);
+    assert_eq!(smaller_token(5, readers, 20), []);
+    assert_eq!(smaller_token(25, readers, 20), [Kind::TokenOrder], "that long ago");
+    assert_eq!(smaller_token(5, [Use::Exclusive, Use::Shared], 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token(5, [Use::Shared, Use::Exclusive], 20), [Kind::TokenOrder]);
+}
+
 #[test]
 fn shared_with_exclusive_is_found() {
     let mut s = story();

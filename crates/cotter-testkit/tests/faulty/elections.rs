@@ -81,7 +81,12 @@ async fn one_candidate_leads_at_a_time_and_all_who_follow_see_each_in_order() {
         assert!(seen.len() >= 3, "there were a few leaders: {seen:?}");
     }
     let wide = Duration::from_secs(60);
-    let limits = Limits { place_slack: wide, idle: wide, loss_margin: Duration::from_millis(100) };
+    let limits = Limits {
+        place_slack: wide,
+        idle: wide,
+        loss_margin: Duration::from_millis(100),
+        ..Limits::default()
+    };
     let wrong: Vec<_> = check(&History::of(log.events()), &limits).iter().map(ToString::to_string).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

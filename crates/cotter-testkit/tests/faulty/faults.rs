@@ -244,7 +244,7 @@ fn a_deadline_counts_from_the_question() {
 /// Time moves in steps here, so only what does not depend on how fast it goes counts.
 fn wide() -> Limits {
     let wide = TTL * 10;
-    Limits { place_slack: wide, idle: wide, loss_margin: wide }
+    Limits { place_slack: wide, idle: wide, loss_margin: wide, ..Limits::default() }
 }
 
 #[test]

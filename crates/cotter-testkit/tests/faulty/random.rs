@@ -27,7 +27,7 @@ const NAMES: [(&str, Usage); 4] = [
 /// Faults cost places and leave leases to run out; what remains is exclusion, tokens and losses told in time.
 fn limits() -> Limits {
     let wide = Duration::from_secs(60);
-    Limits { place_slack: wide, idle: wide, loss_margin: Duration::from_millis(100) }
+    Limits { place_slack: wide, idle: wide, loss_margin: Duration::from_millis(100), ..Limits::default() }
 }
 
 fn everything_goes_wrong() -> Plan {
