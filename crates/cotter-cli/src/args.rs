@@ -11,6 +11,7 @@ use crate::jobs::Jobs;
 use crate::latch::Latch;
 use crate::list::List;
 use crate::migrate::Migrate;
+use crate::prune::Prune;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::show::Show;
@@ -109,6 +110,7 @@ pub(crate) enum Command {
     Release(Release),
     Doctor(Doctor),
     Migrate(Migrate),
+    Prune(Prune),
     Schedule(Schedule),
     Jobs(Jobs),
     Cron(Cron),

@@ -1,6 +1,6 @@
 //! Parsing and formatting of durations.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 use std::time::{Duration, SystemTime};
 
 /// Longer than any useful lock; sums of durations stay far from overflow.
@@ -12,14 +12,19 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if bare.parse::<f64>().is_ok() {
         return Err(format!("a duration needs a unit: write {bare}s or {bare}ms"));
     }
-    let signed: SignedDuration =
-        bare.parse().map_err(|_| "not a duration: write it like 5s, 500ms, 1m30s or PT5S".to_owned())?;
+    let signed = bare.parse().or_else(|_| with_days(bare));
+    let signed = signed.map_err(|_| "not a duration: write it like 5s, 500ms, 1m30s or PT5S".to_owned())?;
     let duration =
         Duration::try_from(signed).map_err(|_| "a duration cannot be negative: write 5s".to_owned())?;
     if duration > MAX_DURATION {
         return Err("a duration of more than ten years is not supported".to_owned());
     }
     Ok(duration)
+}
+
+/// A duration with days or weeks, of 24 hours a day.
+fn with_days(text: &str) -> Result<SignedDuration, jiff::Error> {
+    text.parse::<Span>()?.to_duration(SpanRelativeTo::days_are_24_hours())
 }
 
 /// The same, but zero is an error.
@@ -72,6 +77,9 @@ mod tests {
         {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
+        for (text, hours) in [("30d", 720), ("1w", 168), ("1d12h", 36), ("P2D", 48)] {
+            assert_eq!(parse(text), Ok(Duration::from_secs(hours * 3600)), "{text}");
+        }
     }
 
     #[test]
@@ -85,6 +93,8 @@ mod tests {
             ("", "not a duration"),
             ("soon", "not a duration"),
             ("5 parsecs", "not a duration"),
+            ("1mo", "not a duration"),
+            ("-5d", "negative"),
             ("1000000h", "ten years"),
             ("100000000000h", "ten years"),
         ] {

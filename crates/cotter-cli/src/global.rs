@@ -6,12 +6,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// The store: memory:, file:, file:///DIR, flock:/PATH, redis://HOST/DB, rediss://HOST,
-    /// unix:/SOCKET or sqlite:///PATH
-    ///
-    /// Do not put a password here: every user of the host can read it in the process list. Use --password-file, or put the
-    /// URL into COTTER_URL or the configuration file.
-    #[arg(long, global = true, value_name = "URL", conflicts_with = "store")]
+    /// The store, such as file:///DIR or redis://HOST
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "store", long_help = stores())]
     pub(crate) url: Option<String>,
     /// A named store from the configuration file
     #[arg(long, global = true, value_name = "NAME")]
@@ -33,4 +29,25 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
+}
+
+/// The stores that this build has.
+fn stores() -> String {
+    let mut urls = vec![
+        "memory:",
+        "file:",
+        "file:///DIR",
+        "flock:/PATH",
+        "redis://HOST/DB",
+        "rediss://HOST",
+        "unix:/SOCKET",
+    ];
+    urls.push("redlock://HOST,HOST,HOST");
+    urls.extend(cfg!(feature = "postgres").then_some("postgres://HOST/DATABASE"));
+    urls.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));
+    urls.extend(cfg!(feature = "etcd").then_some("etcd://HOST,HOST"));
+    urls.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST,HOST"));
+    let passwords = "Do not put a password here: every user of the host can read it in the process list. Use --password-file, \
+                     or put the URL into COTTER_URL or the configuration file.";
+    format!("The store: {} or sqlite:///PATH\n\n{passwords}", urls.join(", "))
 }

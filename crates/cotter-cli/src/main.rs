@@ -7,7 +7,7 @@
 //! | `ticket/` | locks for scripts: `acquire`, `renew`, `release` |
 //! | `elect/`, `latch` | `cotter elect`: a command under a leadership; `cotter latch` |
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
-//! | `migrate` | creating the tables of a store |
+//! | `migrate`, `prune` | creating the tables of a store; deleting the files of unused names |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
 //! | `bench/`, `demo/` | measurements; demonstrations |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
@@ -36,6 +36,7 @@ mod migrate;
 mod nearest;
 mod output;
 mod password;
+mod prune;
 mod raise;
 mod run;
 mod schedule;
@@ -115,6 +116,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Demo(args) => demo::run(args, &store, console).await,
             Command::Doctor(doctor) => doctor::run(doctor, &store, console).await,
             Command::Migrate(args) => migrate::run(args, &store, console).await,
+            Command::Prune(args) => prune::run(args, &store, console).await,
             _ => unreachable!("answered above"),
         }
     })

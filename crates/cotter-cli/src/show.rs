@@ -168,7 +168,7 @@ fn word(mode: Mode) -> &'static str {
 }
 
 /// RFC 3339 in UTC, to the millisecond.
-fn stamp(time: SystemTime) -> String {
+pub(crate) fn stamp(time: SystemTime) -> String {
     match jiff::Timestamp::try_from(time) {
         Ok(time) => format!("{time:.3}"),
         Err(_) => "unknown".into(),

@@ -1,7 +1,7 @@
 //! A store without the engine, for tests that play both sides of the protocol; and a client that keeps nothing to itself.
 
-use crate::clock::ShiftedClock;
 use crate::servers::Redis;
+use crate::shifted_clock::ShiftedClock;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
 use cotter::clock::Clock;
 use cotter::{Client, Lease, Name};

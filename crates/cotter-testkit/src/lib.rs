@@ -18,19 +18,28 @@ mod actor;
 mod clock;
 mod length;
 mod own_process;
+#[cfg(feature = "servers")]
+mod shifted_clock;
 mod usage;
 
+#[cfg(feature = "servers")]
 pub mod bare;
 pub mod faulty;
 pub mod history;
+#[cfg(feature = "servers")]
 pub mod holder;
+#[cfg(feature = "servers")]
 pub mod processes;
+#[cfg(feature = "servers")]
 pub mod replica;
+#[cfg(feature = "servers")]
 pub mod resource;
+#[cfg(feature = "servers")]
 pub mod servers;
 pub mod sessions;
 pub mod simulation;
 pub mod skewed;
+#[cfg(feature = "servers")]
 pub mod storm;
 
 pub use actor::{Actor, Played};

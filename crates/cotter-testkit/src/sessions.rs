@@ -28,7 +28,9 @@ pub struct Control(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     silent: AtomicBool,
+    refuses_releases: AtomicBool,
     acquired: AtomicUsize,
+    connections: AtomicUsize,
     late: Mutex<Option<(Answer, Duration)>>,
     unsettled: Mutex<Option<Duration>>,
     gives_only: Mutex<Option<Duration>>,
@@ -55,6 +57,16 @@ impl Control {
     /// The keepers get no answer from now on, as in a paused process or behind a cut network.
     pub fn silence(&self) {
         self.0.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// The store fails to answer releases, as long as this is set.
+    pub fn refuse_releases(&self, yes: bool) {
+        self.0.refuses_releases.store(yes, Ordering::SeqCst);
+    }
+
+    /// How many connections there are.
+    pub fn connections(&self) -> usize {
+        self.0.connections.load(Ordering::SeqCst)
     }
 
     /// How often the store was asked for a lock.
@@ -100,6 +112,7 @@ impl Connect for Sessions {
         host.spawn(keep(session.clone(), host.clock().clone(), self.lasts, self.control.clone()));
         let (control, clock) = (self.control.clone(), host.clock().clone());
         let strays = Arc::default();
+        self.control.0.connections.fetch_add(1, Ordering::SeqCst);
         Ok(Arc::new(SessionBackend { inner, info, session, control, host: host.clone(), clock, strays }))
     }
 }
@@ -124,6 +137,12 @@ struct SessionBackend {
     clock: Arc<dyn Clock>,
     /// Until when an acquisition of the claim may arrive.
     strays: Arc<Mutex<HashMap<ClaimId, Moment>>>,
+}
+
+impl Drop for SessionBackend {
+    fn drop(&mut self) {
+        self.control.0.connections.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl SessionBackend {
@@ -183,6 +202,9 @@ impl Backend for SessionBackend {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        if self.control.0.refuses_releases.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unavailable, "the release was lost").with_outcome_unknown());
+        }
         let released = self.inner.release(claim, leave).await?;
         if let Some(time) = lock(&self.control.0.unsettled).take() {
             return Ok(released.unsettled(self.clock.now() + time));

@@ -4,8 +4,8 @@ use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
 use crate::listing::Records;
 use crate::{
-    Builder, Clock, Election, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, Record, Released,
-    RwLock, Semaphore, Ticket,
+    Builder, Clock, Election, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, PruneOrder, Pruning,
+    Record, Released, RwLock, Semaphore, Ticket,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -167,6 +167,15 @@ impl Client {
             let (asked, name) = (core.clone(), name?);
             core.on_engine(async move { asked.admin()?.evict(&name, order).await }).await
         })
+    }
+
+    /// Deletes what is left of names that nobody uses any more, where the store would keep it: the files of `file:`. A name
+    /// that is held, or waited for, is left alone, and nobody who takes one meanwhile loses it; who tries to take a name
+    /// without waiting, at the moment at which it is deleted, may find it busy.
+    ///
+    /// Nothing happens until the [answers](Pruning) are asked for.
+    pub fn prune(&self, order: PruneOrder) -> Pruning {
+        Pruning::new(self.0.clone(), order)
     }
 
     /// Continues with the lock of a [`Ticket`], once: a second attempt with the same ticket fails. The lease is the client's

@@ -101,6 +101,8 @@ mod net;
 mod notes;
 mod op;
 mod owner;
+mod pages;
+mod pruning;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod queue;
 mod random;
@@ -146,7 +148,10 @@ pub mod sqlite;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;
 
-pub use backend::{EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, Record, Severity};
+pub use backend::{
+    EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, PruneOrder, PruneOutcome, Pruned,
+    Record, Severity, Votes,
+};
 pub use builder::Builder;
 pub use client::Client;
 pub use clock::ManualClock;
@@ -163,6 +168,7 @@ pub use mutex::Mutex;
 pub use name::Name;
 pub use op::Op;
 pub use owner::Owner;
+pub use pruning::Pruning;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use semaphore::{Permit, Semaphore};
 pub use signal::{Expiring, ExpirySignal, LossSignal};

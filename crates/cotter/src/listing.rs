@@ -1,10 +1,10 @@
 //! A listing of the locks in a store.
 
-use crate::backend::{Cursor, Filter, Record};
+use crate::backend::{Filter, Record};
 use crate::engine::Core;
 use crate::op::wait_for;
+use crate::pages::Pages;
 use crate::{Op, Result};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A listing, read page by page, in no promised order. Names that come or go meanwhile may be missed or listed twice.
@@ -25,16 +25,13 @@ use std::sync::Arc;
 #[must_use = "a listing reads nothing until its records are asked for"]
 #[derive(Debug)]
 pub struct Records {
-    core: Arc<Core>,
+    pages: Pages<Record>,
     filter: Filter,
-    page: VecDeque<Record>,
-    next: Option<Cursor>,
-    done: bool,
 }
 
 impl Records {
     pub(crate) fn new(core: Arc<Core>, filter: Filter) -> Self {
-        Self { core, filter, page: VecDeque::new(), next: None, done: false }
+        Self { pages: Pages::new(core), filter }
     }
 
     /// All records that are left. They are kept in memory; for a store with very many names prefer
@@ -45,7 +42,7 @@ impl Records {
     /// # Errors
     /// As [`next`](Self::next).
     pub fn collect(mut self) -> Op<Vec<Record>> {
-        let engine = self.core.engine.clone();
+        let engine = self.pages.core.engine.clone();
         Op::new(&engine, async move {
             let mut all = Vec::new();
             while let Some(record) = self.next().await? {
@@ -60,7 +57,7 @@ impl Records {
     /// # Errors
     /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
     pub fn blocking_next(&mut self) -> Result<Option<Record>> {
-        let engine = self.core.engine.clone();
+        let engine = self.pages.core.engine.clone();
         wait_for(&engine, self.next())
     }
 
@@ -72,20 +69,15 @@ impl Records {
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer: the next call tries again.
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot list.
     pub async fn next(&mut self) -> Result<Option<Record>> {
-        loop {
-            if let Some(record) = self.page.pop_front() {
-                return Ok(Some(record));
-            }
-            if self.done {
-                return Ok(None);
-            }
-            self.core.usable()?;
-            let (asked, filter, from) = (self.core.clone(), self.filter.clone(), self.next.clone());
-            let list = async move { asked.admin()?.list(&filter, from.as_ref()).await };
-            let page = self.core.on_engine(list).await?;
-            self.done = page.next.is_none();
-            self.next = page.next;
-            self.page = page.records.into();
-        }
+        let filter = &self.filter;
+        self.pages
+            .next(|core, from| {
+                let filter = filter.clone();
+                async move {
+                    let page = core.admin()?.list(&filter, from.as_ref()).await?;
+                    Ok((page.records, page.next))
+                }
+            })
+            .await
     }
 }

@@ -100,9 +100,17 @@ impl<W: Waiter> Lock<W> {
     /// Raises the first token of what a claim holds, and the counter with it.
     pub(crate) fn raise(&mut self, id: ClaimId, at_least: u64) -> Option<Held> {
         let held = self.held_mut(id)?;
-        held.number = held.number.max(at_least);
+        if held.number >= at_least {
+            return Some(held.clone());
+        }
+        let reserved = held.number + u64::from(held.turns) - 1;
+        held.number = at_least;
         let held = held.clone();
-        self.last = self.last.max(held.number + u64::from(held.turns) - 1);
+        let end = at_least + u64::from(held.turns) - 1;
+        // Others that were granted shares since may have that number too, or have had it. It must not be given back then: nobody
+        // has the last one.
+        let others_have_it = self.last != reserved && at_least <= self.last;
+        self.last = self.last.max(end) + u64::from(others_have_it);
         Some(held)
     }
 

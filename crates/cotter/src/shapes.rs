@@ -64,6 +64,8 @@ fn plain_values_can_go_anywhere() {
     value::<Eviction>();
     value::<EvictOrder>();
     value::<Finding>();
+    value::<PruneOrder>();
+    value::<Pruned>();
     value::<Info>();
     value::<Note>();
     value::<Claim>();

@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 /// A number that rises with every grant of a name, so that a resource can reject a stale holder.
 ///
-/// Two grants of one name never carry the same token, and a later grant carries a larger one, as long as the
-/// store's token source does not go backwards ([guarantees.md] says when that could happen). Among readers, and among holders of
-/// permits, a grant may be older than the call that it serves: one that arrives for a task that has given up goes to the next task
-/// of the process that wants the same. So the tokens of two readers say nothing about which of them asked first; a
-/// reader's token is larger than those of all writers before it, and smaller than those of all writers after it. On the stores whose counter
-/// is cotter's own it stays below 2^53 until the year 2255, so JavaScript compares it correctly. The idea: Martin
-/// Kleppmann, *How to do distributed locking* (2016).
+/// Two grants of one name never carry the same token, and a later grant carries a larger one, as long as the store's
+/// token source does not go backwards ([guarantees.md] says when that could happen). Among readers, and among holders
+/// of permits, a grant may be older than the call that it serves: one that arrives for a task that has given up goes to
+/// the next task of the process that wants the same. So the tokens of two readers say nothing about which of them asked
+/// first; a reader's token is larger than those of all writers before it, and smaller than those of all writers after
+/// it. On the stores whose counter is cotter's own it stays below 2^53 until the year 2255, so JavaScript compares it
+/// correctly. The idea: Martin Kleppmann, *How to do distributed locking* (2016).
 ///
 /// ```
 /// use cotter::FencingToken;

@@ -29,27 +29,40 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "redlock" | "redlocks" => Ok(Arc::new(redlock::parse(scheme, rest)?)),
         #[cfg(feature = "mysql")]
         "mysql" | "mariadb" => Ok(Arc::new(crate::mysql::Store::from_url(url)?)),
-        #[cfg(not(feature = "mysql"))]
-        "mysql" | "mariadb" => {
-            Err(config("this build is without MySQL and MariaDB; build it with the feature mysql"))
-        }
         #[cfg(feature = "postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(crate::postgres::Store::from_url(url)?)),
-        #[cfg(not(feature = "postgres"))]
-        "postgres" | "postgresql" => {
-            Err(config("this build is without PostgreSQL; build it with the feature postgres"))
-        }
         #[cfg(all(feature = "sqlite", unix))]
         "sqlite" => Ok(Arc::new(crate::sqlite::Store::from_url(rest)?)),
-        _ => Err(config(format!("the scheme {scheme:?} of the store URL is not known; {}", known()))),
+        _ => Err(config(match left_out(scheme) {
+            Some((what, feature)) => {
+                format!("this build is without {what}; build it with the feature {feature}")
+            }
+            None => format!("the scheme {scheme:?} of the store URL is not known; {}", known()),
+        })),
     }
+}
+
+/// A store that this build is without, and the feature that it needs.
+fn left_out(scheme: &str) -> Option<(&'static str, &'static str)> {
+    Some(match scheme {
+        "file" | "flock" => ("locks in files", "file"),
+        "redis" | "rediss" | "unix" | "redlock" | "redlocks" => ("Redis", "redis"),
+        "etcd" => ("etcd", "etcd"),
+        "zookeeper" => ("ZooKeeper", "zookeeper"),
+        "mysql" | "mariadb" => ("MySQL and MariaDB", "mysql"),
+        "postgres" | "postgresql" => ("PostgreSQL", "postgres"),
+        "sqlite" if cfg!(unix) => ("SQLite", "sqlite"),
+        _ => return None,
+    })
 }
 
 /// Examples of what this build knows.
 fn known() -> String {
     let mut known = vec!["memory:"];
     known.extend(cfg!(feature = "file").then_some(["file:///DIR", "flock:/PATH"]).into_iter().flatten());
-    known.extend(cfg!(feature = "redis").then_some("redis://HOST"));
+    known.extend(
+        cfg!(feature = "redis").then_some(["redis://HOST", "redlock://HOST,HOST,HOST"]).into_iter().flatten(),
+    );
     known.extend(cfg!(feature = "etcd").then_some("etcd://HOST"));
     known.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST"));
     known.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));

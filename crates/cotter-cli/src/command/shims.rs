@@ -216,7 +216,7 @@ mod tests {
 
     /// A stand-in for a shim, with a command that creates its own session.
     fn fake() -> (Shim, Pid) {
-        let script = "setsid sh -c 'echo $$; trap \"\" TERM; for i in $(seq 600); do sleep 0.1; done' & wait";
+        let script = "setsid sh -c 'trap \"\" TERM; echo $$; for i in $(seq 600); do sleep 0.1; done' & wait";
         let (reader, writer) = io::pipe().unwrap();
         let mut command = Command::new("bash");
         command.args(["-c", script]).stdout(writer).stdin(Stdio::null()).stderr(Stdio::null());

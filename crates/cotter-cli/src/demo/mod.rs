@@ -32,6 +32,8 @@ enum DemoCommand {
     Buyers(seckill::Buyers),
     #[command(hide = true)]
     Replica(clear_orders::Replica),
+    #[command(hide = true)]
+    Holder(clear_orders::Holder),
 }
 
 /// Runs a demonstration.
@@ -41,5 +43,6 @@ pub(crate) async fn run(demo: &Demo, store: &Chosen, console: &Console) -> Resul
         DemoCommand::ClearOrders(args) => clear_orders::run(args, store, console).await,
         DemoCommand::Buyers(args) => seckill::play(args, store, console).await,
         DemoCommand::Replica(args) => clear_orders::play(args, store, console).await,
+        DemoCommand::Holder(args) => clear_orders::play_holder(args, store, console).await,
     }
 }

@@ -6,16 +6,17 @@ use crate::duration::words;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::Guard;
-use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use nix::sys::pthread::{pthread_kill, pthread_self};
+use nix::sys::signal::{SigSet, Signal::SIGTTIN};
+use rustix::process::{Signal, kill_current_process_group};
 use std::future::pending;
 use std::task::{Context, Waker};
 use std::time::Duration;
 use tokio::signal::unix::{self, SignalKind};
-use tokio::task::yield_now;
 use tokio::time::timeout;
 
-/// How long a signal to the own group may take to reach this process.
-const OWN_SIGNAL: Duration = Duration::from_secs(1);
+/// How long a signal to the own group may take from its handler to the listener.
+const OWN_SIGNAL: Duration = Duration::from_millis(20);
 
 /// Job control, if there is a terminal; otherwise a command that stops itself stays stopped.
 pub(super) struct JobControl(Option<Signals>);
@@ -69,24 +70,29 @@ impl JobControl {
 }
 
 impl Signals {
-    /// Stops this process and returns when it was continued, even if the stop takes effect a moment later.
+    /// Stops this process, and returns when it was continued.
     ///
     /// A signal of the terminal is meant for the whole job: a script that waits for this process has to stop as well, or the
     /// shell above it would not get its prompt. The shim may be in the same group; it ignores TSTP.
+    ///
+    /// That shell knows of the stop as soon as the script has stopped, and may continue the job before this process has. So what
+    /// stops this process is pending before: a CONT that arrives in between takes it away.
     async fn stop_here(&mut self, signal: i32) {
         let mut no_waker = Context::from_waker(Waker::noop());
         // Discard signals from before the stop.
         while self.go_on.poll_recv(&mut no_waker).is_ready() {}
-        if signal != Signal::STOP.as_raw() && kill_current_process_group(Signal::TSTP).is_ok() {
-            // This process receives it as well, on any thread and possibly late. After the stop it would look like another
-            // Ctrl-Z.
-            let _ = timeout(OWN_SIGNAL, self.stop.recv()).await;
+        let mut stop = SigSet::empty();
+        stop.add(SIGTTIN);
+        let is_pending = stop.thread_block().is_ok() && pthread_kill(pthread_self(), SIGTTIN).is_ok();
+        if signal != Signal::STOP.as_raw() {
+            let _ = kill_current_process_group(Signal::TSTP);
         }
-        if kill_process(getpid(), Signal::STOP).is_ok() {
+        let _ = stop.thread_unblock();
+        if is_pending {
             self.go_on.recv().await;
         }
-        yield_now().await;
-        let mut no_waker = Context::from_waker(Waker::noop());
+        // This process has received TSTP as well, unless it was continued before, and is not to take it for another Ctrl-Z.
+        let _ = timeout(OWN_SIGNAL, self.stop.recv()).await;
         while self.stop.poll_recv(&mut no_waker).is_ready() {}
     }
 }

@@ -2,7 +2,15 @@
 
 use crate::env::{Output, TestEnv, is_alive, until};
 use crate::plays::{children, kinds, parts, play};
+#[cfg(feature = "etcd")]
+use cotter_testkit::servers::Etcd;
+#[cfg(feature = "mysql")]
+use cotter_testkit::servers::Mariadb;
+#[cfg(feature = "postgres")]
+use cotter_testkit::servers::Postgres;
 use cotter_testkit::servers::Redis;
+#[cfg(feature = "zookeeper")]
+use cotter_testkit::servers::ZooKeeper;
 use cotter_testkit::sized;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -56,6 +64,73 @@ fn exact_on_redis() {
     }
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+#[ignore = "needs postgres"]
+fn exact_on_postgres() {
+    let server = Postgres::migrated();
+    exact(&TestEnv::new(), &server.url(""), &[]);
+    let tables = "select count(*) from pg_tables where tablename like 'cotter_demo%'";
+    for mode in ["lease", "row"] {
+        side_by_side(&server.url_of("owner", &format!("mode={mode}")));
+        assert_eq!(server.sql(tables), "0");
+    }
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+#[ignore = "needs mariadbd"]
+fn exact_on_mariadb() {
+    let server = Mariadb::migrated();
+    exact(&TestEnv::new(), &server.url(""), &[]);
+    let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name LIKE 'cotter_demo%'";
+    for mode in ["lease", "row", "advisory"] {
+        side_by_side(&server.url_of("owner", &format!("mode={mode}")));
+        assert_eq!(server.sql(tables), "0");
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+#[ignore = "needs etcd"]
+fn exact_on_etcd() {
+    let server = Etcd::start(1);
+    exact(&TestEnv::new(), &server.url(""), &["--replicas", "3"]);
+}
+
+#[cfg(feature = "zookeeper")]
+#[test]
+#[ignore = "needs zookeeper"]
+fn exact_on_zookeeper() {
+    let server = ZooKeeper::start(1);
+    exact(&TestEnv::new(), &server.url(""), &["--replicas", "3"]);
+}
+
+#[test]
+fn exact_on_sqlite() {
+    let env = TestEnv::new();
+    let url = format!("sqlite://{}", env.path("locks.db").display());
+    TestEnv::on(url.clone()).run(["migrate"]).code(0);
+    exact(&env, &url, &[]);
+    side_by_side(&url);
+}
+
+/// The orders are in the database of the store, and the first holder goes on after another one has closed them all.
+#[track_caller]
+fn side_by_side(url: &str) {
+    let env = TestEnv::new();
+    let options = ["--same-database", "--replicas", "3", "--orders", "4"];
+    let output = clear_orders(&env, url, &options).code(0).silent();
+    let (audit, lines) = parts(&output, "closing");
+    assert!(lines.is_empty() && audit["clean"] == true, "{output:?}");
+    for (way, closings, refused) in [("nothing", 8, 0), ("fence", 4, 4), ("row_lock", 4, 4)] {
+        let due = serde_json::json!({
+            "closed": 4, "closings": closings, "refused": refused, "returned": closings
+        });
+        assert_eq!(audit["ways"][way], due, "{way}: {output:?}");
+    }
+}
+
 /// All replicas have read the orders of a slot long before the first closes one.
 #[test]
 fn without_a_lock_items_are_returned_more_than_once() {
@@ -89,6 +164,11 @@ fn what_makes_no_sense_is_refused_in_one_line() {
     }
     let redis = Redis::start();
     clear_orders(&env, &redis.url("mode=plain"), &[]).code(64).one_line(&["note"]);
+    clear_orders(&env, &env.url(), &["--same-database"]).code(64).one_line(&["postgres:, mysql: or sqlite:"]);
+    clear_orders(&env, &env.url(), &["--same-database", "--replicas", "1"])
+        .code(64)
+        .one_line(&["--replicas 2"]);
+    clear_orders(&env, &env.url(), &["--same-database", "--lock", "off"]).code(64);
 }
 
 #[test]

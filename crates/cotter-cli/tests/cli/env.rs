@@ -257,6 +257,17 @@ pub(crate) fn state(pid: Pid) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
+/// Whether a process is stopped: all of its threads are, and only then its parent hears of it.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()));
+    threads.is_ok_and(|threads| {
+        threads.flatten().all(|thread| {
+            let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        })
+    })
+}
+
 /// Whether a process runs. One that is dead and not waited for does not.
 pub(crate) fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok() && !matches!(state(pid), Some('Z' | 'X') | None)

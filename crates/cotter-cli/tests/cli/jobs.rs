@@ -1,6 +1,6 @@
 //! The command on a real terminal: who reads from it, and what Ctrl-C and Ctrl-Z do.
 
-use crate::env::{TestEnv, is_alive, state, until};
+use crate::env::{TestEnv, is_alive, is_stopped, state, until};
 use crate::terminal::{read_until, terminal};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
@@ -147,7 +147,7 @@ fn a_job_in_the_background_that_reads_is_stopped_until_it_is_in_front() {
     session.read("stays held");
     // It says so and stops then: a `fg` that comes between the two would find it running.
     let cotter = parent(parent(command));
-    until("cotter is stopped too", || state(cotter) == Some('T'));
+    until("cotter is stopped too", || is_stopped(cotter));
     session.press("\nhello\n");
     session.read("got-hello");
     session.read("code=0");

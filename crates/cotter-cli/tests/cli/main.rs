@@ -24,6 +24,7 @@ mod orphans;
 mod passwords;
 mod plays;
 mod programs;
+mod prune;
 mod quorum;
 mod readme;
 mod reports;

@@ -35,7 +35,7 @@ fn a_session_without_a_number_is_no_session_of_the_command() {
     let script = format!(
         "ps -o sid= -o pgid= -p $$; \
          \"$0\" run --grace 300ms a -- sh -c '(setsid sh -c \"$1\" &); (sh -c \"$1\" &); exit 7' - '{deaf}'; \
-         echo code=$?; ps -eo comm= | grep -cx sh"
+         echo code=$?; left=$(ps -eo comm=); echo \"$left\" | grep -cx sh"
     );
     let output = in_a_container(&env, &script).code(0);
     let lines: Vec<_> = output.stdout.split_whitespace().collect();

@@ -29,7 +29,9 @@ fn a_pipe_is_written_into_and_stays() {
     node(&fifo, FileType::Fifo, 0).unwrap();
     symlink(&fifo, &link).unwrap();
     for path in [&fifo, &link] {
-        let mut reader = File::from(open(&fifo, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap());
+        // No child of another test keeps it open.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut reader = File::from(open(&fifo, flags, Mode::empty()).unwrap());
         run(&env, path);
         let is_fifo = fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo();
         assert!(is_fifo && link.is_symlink(), "violation[replaced]: {path:?} was replaced by a report");

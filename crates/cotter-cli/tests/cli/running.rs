@@ -101,7 +101,7 @@ fn what_the_command_left_running_in_its_group_is_stopped_before_the_next_one_sta
 #[test]
 fn what_ignores_term_is_killed() {
     let env = TestEnv::new();
-    let script = "(trap '' TERM; while :; do sleep 0.1; done) >&- 2>&- & echo $!; read line";
+    let script = "trap '' TERM; (while :; do sleep 0.1; done) >&- 2>&- & echo $!; trap - TERM; read line";
     let mut first = env.start(["run", "--ttl", "400ms", "a", "--", "sh", "-c", script]);
     let left = first.ward();
     first.write("\n");

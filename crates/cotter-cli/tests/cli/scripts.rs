@@ -7,12 +7,15 @@ use std::fs;
 /// The shell on the terminal does job control and runs a script, in which `$cotter` is the program; then it says how the
 /// script came out.
 fn session(env: &TestEnv, script: &str) -> Session {
+    session_with(env, script, "read x\necho got-$x\n")
+}
+
+/// What the shell does between the end or the stop of the script and `fg`.
+fn session_with(env: &TestEnv, script: &str, between: &str) -> Session {
     let (inner, outer) = (env.path("script"), env.path("shell"));
     fs::write(&inner, script).unwrap();
     let inner = inner.display();
-    let lines = format!(
-        "set -m\ntrap : INT QUIT\nbash {inner}\necho status=$?\nread x\necho got-$x\nfg\necho code=$?\n"
-    );
+    let lines = format!("set -m\ntrap : INT QUIT\nbash {inner}\necho status=$?\n{between}fg\necho code=$?\n");
     fs::write(&outer, lines).unwrap();
     Session::start(env, &format!("exec bash {}", outer.display()))
 }
@@ -79,4 +82,20 @@ fn one_ctrl_z_stops_the_whole_script_and_fg_lets_it_go_on() {
     session.read("after-0");
     session.read("code=0");
     until("it is gone", || !is_alive(command));
+}
+
+/// A shell knows of the stop as soon as the script has stopped, which may be before `cotter` has.
+#[test]
+fn a_script_that_goes_on_at_once_goes_on_with_cotter() {
+    for _ in 0..10 {
+        let env = TestEnv::new();
+        let script = "$cotter run a -- sh -c 'echo pid=$$; read x; echo command-$x'; echo after-$?";
+        let mut session = session_with(&env, script, "");
+        session.pid("pid=");
+        session.press("\x1a");
+        session.read("status=");
+        session.press("hello\n");
+        session.read("command-hello");
+        session.read("code=0");
+    }
 }

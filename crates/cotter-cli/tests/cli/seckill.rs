@@ -2,7 +2,15 @@
 
 use crate::env::{Output, Running, TestEnv, is_alive, until};
 use crate::plays::{children, kinds, parts, play};
+#[cfg(feature = "etcd")]
+use cotter_testkit::servers::Etcd;
+#[cfg(feature = "mysql")]
+use cotter_testkit::servers::Mariadb;
+#[cfg(feature = "postgres")]
+use cotter_testkit::servers::Postgres;
 use cotter_testkit::servers::Redis;
+#[cfg(feature = "zookeeper")]
+use cotter_testkit::servers::ZooKeeper;
 use cotter_testkit::sized;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -112,6 +120,52 @@ fn exact_on_redis_in_every_mode() {
         let url = redis.url(&format!("mode={mode}"));
         exact(&env, &url, &[], sized(1, LONG));
     }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+#[ignore = "needs postgres"]
+fn exact_on_postgres_in_every_mode() {
+    let server = Postgres::migrated();
+    for mode in ["lease", "row", "advisory", "shedlock"] {
+        let url = server.url(&format!("mode={mode}"));
+        exact(&TestEnv::new(), &url, &["--work", "1ms"], 1);
+    }
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+#[ignore = "needs mariadbd"]
+fn exact_on_mariadb_in_every_mode() {
+    let server = Mariadb::migrated();
+    for mode in ["lease", "row", "advisory", "shedlock"] {
+        let url = server.url(&format!("mode={mode}"));
+        exact(&TestEnv::new(), &url, &["--work", "1ms"], 1);
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+#[ignore = "needs etcd"]
+fn exact_on_etcd() {
+    let server = Etcd::start(1);
+    exact(&TestEnv::new(), &server.url(""), &["--work", "1ms"], 1);
+}
+
+#[cfg(feature = "zookeeper")]
+#[test]
+#[ignore = "needs zookeeper"]
+fn exact_on_zookeeper() {
+    let server = ZooKeeper::start(1);
+    exact(&TestEnv::new(), &server.url(""), &["--work", "1ms"], 1);
+}
+
+#[test]
+fn exact_on_sqlite() {
+    let env = TestEnv::new();
+    let url = format!("sqlite://{}", env.path("locks.db").display());
+    TestEnv::on(url.clone()).run(["migrate"]).code(0);
+    exact(&env, &url, &[], 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
     Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, Member, NoteAt,
-    Notes, Page, Release, Until, Vote,
+    Notes, Page, PruneOrder, PrunePage, Release, Until, Vote,
 };
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
@@ -205,6 +205,10 @@ impl Admin for FaultyBackend {
 
     async fn initialize(&self) -> Result<()> {
         self.pass(Call::Look, self.inner_admin().initialize()).await
+    }
+
+    async fn prune(&self, order: &PruneOrder, from: Option<&Cursor>) -> Result<PrunePage> {
+        self.pass(Call::Look, self.inner_admin().prune(order, from)).await
     }
 }
 

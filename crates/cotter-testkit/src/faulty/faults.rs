@@ -65,6 +65,20 @@ pub struct Counts {
     pub gated: usize,
 }
 
+impl Counts {
+    /// The sum of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            delayed: self.delayed + other.delayed,
+            lost_replies: self.lost_replies + other.lost_replies,
+            late_requests: self.late_requests + other.late_requests,
+            refused: self.refused + other.refused,
+            gated: self.gated + other.gated,
+        }
+    }
+}
+
 /// What becomes of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {

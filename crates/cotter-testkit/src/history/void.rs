@@ -12,6 +12,8 @@ pub struct Happened {
     pub confirmed: usize,
     /// Acquisitions that the run is made for.
     pub acquisitions: usize,
+    /// Faults that it is made for.
+    pub faults: usize,
 }
 
 /// Fewer contended waits than this, and nobody was in anybody's way.
@@ -20,9 +22,12 @@ const CONTENDED: usize = 100;
 /// A void run is a failed run.
 pub fn check_void(history: &History, happened: Happened) -> Vec<Violation> {
     let mut found = Vec::new();
-    let Happened { planned, confirmed, acquisitions } = happened;
+    let Happened { planned, confirmed, acquisitions, faults } = happened;
     if confirmed * 10 < planned * 9 {
         found.push(violation(Kind::Void, format!("{confirmed} of {planned} planned faults were confirmed")));
+    }
+    if confirmed < faults {
+        found.push(violation(Kind::Void, format!("{confirmed} faults were confirmed, {faults} are needed")));
     }
     let waits = contended(history);
     if waits < CONTENDED {

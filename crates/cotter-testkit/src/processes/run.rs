@@ -43,6 +43,8 @@ pub struct Run {
     pub acquisitions: usize,
     /// … and so many kills …
     pub kills: usize,
+    /// … and so many faults, kills among them, however fast the machine …
+    pub faults: usize,
     /// … or after this time, and then it is void.
     pub patience: Duration,
     /// What the checker tolerates.
@@ -74,6 +76,7 @@ impl Run {
             injections: Injections::default(),
             acquisitions: 1000,
             kills: 0,
+            faults: 0,
             patience: Duration::from_secs(60),
             limits: Limits::default(),
         }
@@ -109,6 +112,7 @@ impl Run {
             planned: (injector.kills + injector.stops).max(self.kills) + outcome.planned,
             confirmed: injector.confirmed + outcome.confirmed,
             acquisitions: self.acquisitions,
+            faults: self.faults,
         };
         let history = History::of(read_all(&self.orders.log)?);
         let states: Vec<[State; 2]> = resources.iter().map(both).collect::<Result<_, _>>()?;
@@ -133,7 +137,8 @@ impl Run {
             let states: Vec<State> = resources.iter().map(|[_, u]| u.state()).collect::<Result<_, _>>()?;
             let holder = states[rng.random_range(0..states.len())].process;
             let writes: u64 = states.iter().map(|s| s.writes).sum();
-            if writes as usize >= self.acquisitions && injector.kills >= self.kills {
+            let faults = injector.confirmed + trouble.confirmed();
+            if writes as usize >= self.acquisitions && injector.kills >= self.kills && faults >= self.faults {
                 break;
             }
             injector.step(fleet, holder, &mut rng)?;

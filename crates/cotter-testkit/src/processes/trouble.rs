@@ -11,6 +11,9 @@ pub trait Trouble {
     /// The run cannot go on.
     fn step(&mut self) -> io::Result<()>;
 
+    /// How many faults there were so far.
+    fn confirmed(&self) -> usize;
+
     /// Ends all of it, so that the processes can end in order.
     ///
     /// # Errors
@@ -36,6 +39,10 @@ pub struct NoTrouble;
 impl Trouble for NoTrouble {
     fn step(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn confirmed(&self) -> usize {
+        0
     }
 
     fn end(&mut self) -> io::Result<Outcome> {

@@ -8,7 +8,7 @@ mod work_log;
 
 pub use work_log::{Line, WorkLog};
 
-use crate::clock::ShiftedClock;
+use crate::shifted_clock::ShiftedClock;
 use crate::skewed::{Skew, Skewed};
 use cotter::{Client, Lease, file};
 use cotter_scheduler::{Job, Misfire, Run, Scheduler, Trigger};

@@ -137,6 +137,8 @@ impl Mariadb {
         SHARED.get(|| {
             let server = Self::start();
             server.migrate("");
+            server.migrate("mode=shedlock");
+            server.sql("GRANT SELECT, INSERT, UPDATE ON shedlock TO app");
             server
         })
     }
@@ -148,7 +150,35 @@ impl Mariadb {
     pub fn migrate(&self, options: &str) {
         let store = cotter::mysql::Store::from_url(self.url_of("owner", options)).expect("a good URL");
         database::migrate(&store);
-        self.sql(grants());
+        if !options.contains("mode=shedlock") {
+            self.sql(grants());
+        }
+    }
+
+    /// Creates a user with the password `secret` who may do what `app` may on cotter's tables.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn add_user(&self, name: &str) {
+        let to = format!("TO {name}");
+        self.sql(&format!(
+            "CREATE USER {name}@'%' IDENTIFIED BY 'secret'; {}",
+            grants().replace("TO app", &to)
+        ));
+    }
+
+    /// Ends every session of a user, and waits until they have gone.
+    ///
+    /// # Panics
+    /// When the server does not answer, or they do not go.
+    pub fn end_sessions_of(&self, user: &str) {
+        self.sql(&format!("KILL USER {user}"));
+        let left = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{user}'");
+        let end = Instant::now() + PATIENCE;
+        while self.sql(&left) != "0" {
+            assert!(Instant::now() < end, "sessions of {user} stay");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn make(&self) -> io::Result<()> {

@@ -4,6 +4,7 @@ use super::world::EPOCH;
 use crate::history::{Kind, Violation, violation};
 use cotter::{Guard, Mode};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -13,12 +14,14 @@ pub struct Ledger {
     origin: Instant,
     names: BTreeMap<&'static str, State>,
     next: u64,
-    /// What happened, a line each.
-    pub history: Vec<String>,
+    /// What happened, a line each, if that is recorded.
+    pub history: Option<Vec<String>>,
     /// What was wrong with it.
     pub violations: Vec<Violation>,
     /// Locks that were held.
     pub cycles: usize,
+    /// Nothing goes wrong any more but single requests.
+    pub(super) trouble_is_over: bool,
 }
 
 #[derive(Debug, Default)]
@@ -39,21 +42,25 @@ struct Held {
 }
 
 impl Ledger {
-    pub(super) fn new() -> Self {
+    /// The history of a run has a reader only if the run is replayed.
+    pub(super) fn new(records: bool) -> Self {
         Self {
             origin: Instant::now(),
             names: BTreeMap::new(),
             next: 0,
-            history: Vec::new(),
+            history: records.then(Vec::new),
             violations: Vec::new(),
             cycles: 0,
+            trouble_is_over: false,
         }
     }
 
     /// Writes a line.
-    pub(super) fn write(&mut self, who: &str, what: &str) {
-        let at = self.origin.elapsed();
-        self.history.push(format!("{:>10.3} {who} {what}", at.as_secs_f64() * 1e3));
+    pub(super) fn write(&mut self, who: &str, what: fmt::Arguments<'_>) {
+        if let Some(history) = &mut self.history {
+            let at = self.origin.elapsed();
+            history.push(format!("{:>10.3} {who} {what}", at.as_secs_f64() * 1e3));
+        }
     }
 
     /// Somebody has got a guard. Returns the number of the hold.
@@ -61,7 +68,7 @@ impl Ledger {
         // Counted from the beginning of all runs, so that it is short.
         let token = guard.token().get();
         let short = token as i128 - EPOCH.as_micros() as i128;
-        self.write(who, &format!("{name} {mode:?} {short}"));
+        self.write(who, format_args!("{name} {mode:?} {short}"));
         self.cycles += 1;
         self.next += 1;
         let (id, valid) = (self.next, guard.is_valid());
@@ -100,7 +107,7 @@ impl Ledger {
             let text = format!("{who} believes to hold {name} again, after others have held it");
             self.violations.push(violation(Kind::UsedAfterLoss, text));
         }
-        self.write(who, &format!("{name} {}", if valid { "releases" } else { "has lost it" }));
+        self.write(who, format_args!("{name} {}", if valid { "releases" } else { "has lost it" }));
     }
 
     pub(super) fn wrong(&mut self, kind: Kind, text: String) {

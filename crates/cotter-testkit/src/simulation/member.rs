@@ -4,6 +4,7 @@ use super::world::MemberClock;
 use async_trait::async_trait;
 use cotter::backend::{
     Acquired, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Member, Release, Until, Vote,
+    tokens,
 };
 use cotter::clock::{Clock, Moment};
 use cotter::{Error, ErrorKind, Name, Note, Result, memory};
@@ -27,19 +28,21 @@ pub(super) struct Server {
 struct Run {
     store: Arc<dyn Backend>,
     votes_from: Moment,
+    /// Where its counters begin, at least: those that were forgotten had not got as far.
+    floor: u64,
 }
 
 impl Server {
     pub(super) async fn start(clock: MemberClock) -> Result<Self> {
         let clock = Arc::new(clock);
-        let run = Run { store: empty(&clock).await?, votes_from: Moment::ZERO };
+        let run = Run { store: empty(&clock).await?, votes_from: Moment::ZERO, floor: 0 };
         Ok(Self { clock, run: Arc::new(Mutex::new(run)) })
     }
 
-    /// Its new counters begin at its clock, because they are born after the abstinence.
     pub(super) async fn restart(&self) -> Result<()> {
         let votes_from = self.clock.now() + LONGEST_LEASE;
-        let run = Run { store: empty(&self.clock).await?, votes_from };
+        let floor = micros(self.clock.wall() + LONGEST_LEASE) + tokens::STEP;
+        let run = Run { store: empty(&self.clock).await?, votes_from, floor };
         *self.run.lock().unwrap_or_else(PoisonError::into_inner) = run;
         Ok(())
     }
@@ -47,6 +50,10 @@ impl Server {
     fn run(&self) -> Run {
         self.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+fn micros(at: SystemTime) -> u64 {
+    at.duration_since(SystemTime::UNIX_EPOCH).expect("it is later").as_micros() as u64
 }
 
 async fn empty(clock: &Arc<MemberClock>) -> Result<Arc<dyn Backend>> {
@@ -116,7 +123,10 @@ impl Member for Connection {
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         match self.abstains().await? {
             Some(left) => Ok(Vote::Abstains(left)),
-            None => voter(&self.server.run()).take(claim, at_least).await,
+            None => {
+                let run = self.server.run();
+                voter(&run).take(claim, at_least.max(run.floor)).await
+            }
         }
     }
 

@@ -11,13 +11,19 @@
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
+//! | `many` | many seeds on all cores, and what they have come to |
+//! | `crowd` | many clients that want one name, over slow links |
 
+mod crowd;
 mod ledger;
+mod many;
 mod member;
 mod plan;
 mod run;
 mod world;
 
+pub use crowd::Crowd;
 pub use ledger::Ledger;
+pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
-pub use run::{Outcome, simulate};
+pub use run::{Outcome, replay, simulate};

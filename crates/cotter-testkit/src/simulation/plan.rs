@@ -47,7 +47,7 @@ pub enum What {
 
 /// Processes that have nothing in common but the members.
 pub(super) const PROCESSES: usize = 3;
-/// The faults of a run at least, apart from requests that go wrong by themselves.
+/// Members that are cut off or restarted in each run, apart from requests that go wrong by themselves.
 pub(super) const TROUBLE: usize = 12;
 
 impl Plan {
@@ -78,7 +78,7 @@ impl Plan {
             Trouble { after, member, what }
         });
         let trouble = trouble.collect();
-        let ahead = (0..members).map(|_| millis(&mut rng, 0..2_000)).collect();
+        let ahead = (0..members).map(|_| millis(&mut rng, 0..2_400)).collect();
         Self { seed, members, links, trouble, ahead }
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 pub struct Outcome {
     /// What was wrong.
     pub violations: Vec<Violation>,
-    /// What happened, a line each.
+    /// What happened, a line each, if it was [replayed](replay).
     pub history: Vec<String>,
     /// Locks that were held.
     pub cycles: usize,
@@ -31,11 +31,20 @@ pub struct Outcome {
     pub simulated: Duration,
 }
 
+impl Outcome {
+    /// Everything that went wrong while locks were used.
+    #[must_use]
+    pub fn faults(&self) -> usize {
+        let Counts { lost_replies, late_requests, refused, .. } = self.counts;
+        self.cuts + self.restarts + lost_replies + late_requests + refused
+    }
+}
+
 const TTL: Duration = Duration::from_millis(300);
 const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
 const TASKS: usize = 2;
-/// A run goes on until so many locks were held.
-const CYCLES: usize = 200;
+/// A run goes on until so many locks were held, and until all of its trouble is over.
+pub(super) const CYCLES: usize = 200;
 /// A run that needs more than this has not worked.
 const LONGEST: Duration = Duration::from_secs(600);
 /// When nothing goes wrong any more, every lock is free within this time.
@@ -47,9 +56,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// When the runtime cannot be made.
 #[must_use]
 pub fn simulate(seed: u64) -> Outcome {
+    outcome(seed, false)
+}
+
+/// The same with its history.
+///
+/// # Panics
+/// When the runtime cannot be made.
+#[must_use]
+pub fn replay(seed: u64) -> Outcome {
+    outcome(seed, true)
+}
+
+fn outcome(seed: u64, records: bool) -> Outcome {
     cotter::conformance::repeat_random(Some(seed));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    let outcome = runtime.expect("a runtime").block_on(run(&Plan::of(seed)));
+    // Without I/O, a runtime that has nothing to do until the next timer asks the system for nothing.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let outcome = runtime.expect("a runtime").block_on(run(&Plan::of(seed), records));
     cotter::conformance::repeat_random(None);
     outcome
 }
@@ -60,8 +83,8 @@ fn lock(ledger: &Shared) -> MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn run(plan: &Plan) -> Outcome {
-    let ledger = Arc::new(Mutex::new(Ledger::new()));
+async fn run(plan: &Plan, records: bool) -> Outcome {
+    let ledger = Arc::new(Mutex::new(Ledger::new(records)));
     let world = World::of(plan).await.expect("members in memory start");
     let mut clients = Vec::new();
     for process in 0..PROCESSES {
@@ -83,6 +106,7 @@ async fn run(plan: &Plan) -> Outcome {
         }
     }
     let (cuts, restarts) = trouble(plan, &world, &ledger).await;
+    lock(&ledger).trouble_is_over = true;
     while tasks.join_next().await.is_some() {}
     for faults in world.all_links() {
         faults.set(faulty::Plan::default());
@@ -97,7 +121,7 @@ async fn run(plan: &Plan) -> Outcome {
     let mut ledger = lock(&ledger);
     Outcome {
         violations: std::mem::take(&mut ledger.violations),
-        history: std::mem::take(&mut ledger.history),
+        history: ledger.history.take().unwrap_or_default(),
         cycles: ledger.cycles,
         counts,
         cuts,
@@ -113,13 +137,13 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
         tokio::time::sleep(*after).await;
         match what {
             What::Restart => {
-                lock(ledger).write("--", &format!("member {member} is restarted"));
+                lock(ledger).write("--", format_args!("member {member} is restarted"));
                 world.restart(*member).await.expect("a member in memory starts");
                 restarts += 1;
             }
             What::Cut { from, lasts } => {
                 let who = from.map_or("all".to_owned(), |p| format!("p{p}"));
-                lock(ledger).write("--", &format!("member {member} is cut off from {who}"));
+                lock(ledger).write("--", format_args!("member {member} is cut off from {who}"));
                 world.links(*member, *from).for_each(|link| link.set(down));
                 tokio::time::sleep(*lasts).await;
                 world.links(*member, *from).for_each(|link| link.set(plan.links));
@@ -156,7 +180,8 @@ impl Task {
         loop {
             {
                 let ledger = lock(&self.ledger);
-                if ledger.cycles >= CYCLES || ledger.elapsed() > LONGEST {
+                let enough = ledger.cycles >= CYCLES && ledger.trouble_is_over;
+                if enough || ledger.elapsed() > LONGEST {
                     return;
                 }
             }
@@ -166,8 +191,7 @@ impl Task {
                 Ok(Some(guard)) => self.hold(name, mode, guard).await,
                 Ok(None) => self.pause(5).await,
                 Err(e) => {
-                    let what = format!("{name} {:?}", e.kind());
-                    lock(&self.ledger).write(&self.who, &what);
+                    lock(&self.ledger).write(&self.who, format_args!("{name} {:?}", e.kind()));
                     self.pause(20).await;
                 }
             }

@@ -21,7 +21,7 @@ impl World {
     pub(super) async fn of(plan: &Plan) -> Result<Self> {
         let (origin, mut members) = (Instant::now(), Vec::new());
         for ahead in &plan.ahead {
-            members.push(Server::start(MemberClock { origin, ahead: *ahead }).await?);
+            members.push(Server::start(MemberClock::new(origin, *ahead)).await?);
         }
         let link = |process: usize, member: usize| {
             let faults = Faults::seeded(plan.seed ^ ((process as u64 + 1) << 32 | member as u64) << 8);
@@ -60,14 +60,7 @@ impl World {
 
     /// What went wrong on all links.
     pub(super) fn counts(&self) -> Counts {
-        let mut sum = Counts::default();
-        for counts in self.all_links().map(Faults::counts) {
-            sum.delayed += counts.delayed;
-            sum.lost_replies += counts.lost_replies;
-            sum.late_requests += counts.late_requests;
-            sum.refused += counts.refused;
-        }
-        sum
+        self.all_links().map(Faults::counts).fold(Counts::default(), Counts::and)
     }
 }
 
@@ -80,6 +73,12 @@ pub(super) struct MemberClock {
 
 /// The origin is not zero, so that a moment shortly before the start can be told from none.
 const OFFSET: Duration = Duration::from_secs(1);
+
+impl MemberClock {
+    pub(super) fn new(origin: Instant, ahead: Duration) -> Self {
+        Self { origin, ahead }
+    }
+}
 
 impl Clock for MemberClock {
     fn now(&self) -> Moment {

@@ -115,6 +115,10 @@ impl<C: Cluster> Trouble for Members<C> {
         Ok(())
     }
 
+    fn confirmed(&self) -> usize {
+        self.confirmed
+    }
+
     fn end(&mut self) -> io::Result<Outcome> {
         self.go_on();
         Ok(Outcome { planned: self.planned, confirmed: self.confirmed, violations: Vec::new() })

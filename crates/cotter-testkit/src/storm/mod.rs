@@ -61,6 +61,10 @@ impl Trouble for Storm<'_> {
         self.outages.step()
     }
 
+    fn confirmed(&self) -> usize {
+        self.outages.confirmed + self.proxy.sampled_faults().1 as usize
+    }
+
     fn end(&mut self) -> io::Result<Outcome> {
         self.proxy.set_fault_rates(FaultRates::default(), 0);
         let (packets_planned, packets_confirmed) = self.proxy.sampled_faults();

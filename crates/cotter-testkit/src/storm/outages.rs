@@ -21,7 +21,7 @@ pub(super) struct Outages {
     next_full: Instant,
     full_until: Option<Instant>,
     planned: usize,
-    confirmed: usize,
+    pub(super) confirmed: usize,
 }
 
 const KILL_EVERY: Range<u64> = 700..1300;

@@ -77,6 +77,10 @@ impl Trouble for Sessions {
         Ok(())
     }
 
+    fn confirmed(&self) -> usize {
+        self.confirmed
+    }
+
     fn end(&mut self) -> io::Result<Outcome> {
         Ok(Outcome { planned: self.planned, confirmed: self.confirmed, violations: Vec::new() })
     }

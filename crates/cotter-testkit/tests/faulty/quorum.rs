@@ -3,7 +3,7 @@
 use cotter::backend::{Backend, Claim, Connect, Found, Grant, Host, Leave, Until};
 use cotter::{Mode, Name, memory, quorum};
 use cotter_testkit::bare::clock;
-use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,4 +83,35 @@ async fn a_release_that_is_repeated_takes_no_used_token_back() {
     let text = format!("{} was given twice", held.number);
     demand(next.number != held.number, Kind::RepeatedToken, text);
     demand(next.number > held.number, Kind::TokenOrder, format!("{} after {}", next.number, held.number));
+}
+
+#[tokio::test]
+async fn a_grant_tells_how_many_members_stand_by_it() {
+    let world = World::new();
+    let client = world.client().await;
+    let grant = acquire(&client).await;
+    let votes = grant.votes.clone().expect("a quorum has granted it");
+    assert_eq!((votes.given(), votes.of()), (3, 3));
+    world.cut(1, true);
+    client.extend(&[&grant], TTL).await.remove(0).unwrap();
+    assert_eq!((votes.given(), votes.of()), (2, 3), "one does not answer");
+    release(&client, &grant).await;
+    let bare = acquire(&client).await.votes.expect("a quorum has granted it");
+    assert_eq!(bare.to_string(), "2 of 3");
+}
+
+/// Members begin to count at the same number, unless a full second lies between the moments at which they are asked.
+#[tokio::test]
+async fn a_new_name_needs_no_second_phase() {
+    const NAMES: usize = 200;
+    let world = World::new();
+    let client = world.client().await;
+    for number in 0..NAMES {
+        let name = Name::new(format!("new {number}")).unwrap();
+        let claim = Claim::new(name, Mode::Exclusive, TTL);
+        let grant = client.acquire(&claim, Until::Now).await.unwrap().granted().expect("it is free");
+        release(&client, &grant).await;
+    }
+    let raised: usize = world.links.iter().map(|link| link.calls(Call::Raise)).sum();
+    assert!(raised < NAMES / 10, "{NAMES} new names had {raised} requests to raise a counter");
 }

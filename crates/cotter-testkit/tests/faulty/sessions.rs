@@ -118,6 +118,58 @@ fn what_lands_long_after_the_ttl_is_undone() {
     assert!(got.is_some(), "violation[left-behind]: nobody holds it, and nobody can have it");
 }
 
+/// The caller has given up by then, and the claim's ttl is over; the session lives on, and the lock with it.
+#[test]
+fn a_release_is_repeated_for_as_long_as_the_session_lives() {
+    let world = world();
+    let other = connect(&world.clock, &world.store, &Control::default());
+    let mutex = world.client.mutex("a").lease(Lease::renewed(S));
+    let left: [&dyn Fn(); 2] = [&|| drop(mutex.lock().wait().unwrap()), &|| {
+        world.control.next_lands_after(Duration::ZERO);
+        assert!(mutex.try_lock().wait().unwrap_err().outcome_unknown());
+    }];
+    for leave in left {
+        world.control.refuse_releases(true);
+        leave();
+        for _ in 0..100 {
+            world.clock.advance(S);
+        }
+        assert!(other.mutex("a").try_lock().wait().unwrap().is_none(), "the session keeps it");
+        world.control.refuse_releases(false);
+        for _ in 0..6 {
+            world.clock.advance(S);
+        }
+        let got = other.mutex("a").try_lock().wait().unwrap();
+        let got = got.expect("violation[left-behind]: nobody holds it, and nobody can have it");
+        // Waited for: what lands next must find the lock free.
+        assert_eq!(got.release().wait().unwrap(), Released::Yes);
+    }
+}
+
+/// The session ends with it.
+#[test]
+fn a_release_without_an_answer_does_not_keep_a_client_that_is_dropped() {
+    for is_closed in [false, true] {
+        let World { clock, control, client, .. } = world();
+        control.refuse_releases(true);
+        drop(client.mutex("a").lease(Lease::renewed(S)).lock().wait().unwrap());
+        clock.advance(S);
+        if is_closed {
+            let closing = std::thread::spawn(move || client.close(S * 3).wait());
+            while !closing.is_finished() {
+                clock.advance(S / 10);
+            }
+            assert!(closing.join().unwrap().is_err(), "it has released nothing");
+        } else {
+            drop(client);
+        }
+        for _ in 0..100 {
+            clock.advance(S);
+        }
+        assert_eq!(control.connections(), 0, "the client is still there");
+    }
+}
+
 /// Part of the store was silent, and grants what the rest has refused.
 #[test]
 fn what_lands_after_the_store_said_busy_is_undone() {

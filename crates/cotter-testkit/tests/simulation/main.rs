@@ -1,51 +1,25 @@
-//! Many seeds of the simulation, and that a seed repeats.
+//! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others each day.
 
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::simulation::simulate;
+use cotter_testkit::simulation::{Crowd, many, replay, simulate};
 use cotter_testkit::sized;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::io::Write;
+use std::time::Duration;
 
 const THREADS: usize = 2;
 const LOCKS: usize = 200;
-const FAULTS: usize = 10;
-
-/// Runs seeds until one is wrong.
-fn many(seeds: std::ops::Range<u64>) {
-    let next = AtomicU64::new(seeds.start);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let outcome = simulate(seed);
-            if let Some(violation) = outcome.violations.first() {
-                panic!("{violation}; see scripts/simulate --seed {seed}");
-            }
-            let faults =
-                outcome.cuts + outcome.restarts + outcome.counts.lost_replies + outcome.counts.refused;
-            let enough = outcome.cycles >= LOCKS && faults >= FAULTS;
-            demand(enough, Kind::Void, format!("seed {seed}: {} locks, {faults} faults", outcome.cycles));
-        }
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
-        for thread in threads {
-            thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
-        }
-    });
-}
 
 #[test]
 fn many_seeds() {
-    many(0..sized(60, 100_000));
+    if let Err(failure) = many(0..60, THREADS) {
+        panic!("{failure}");
+    }
 }
 
 #[test]
 fn a_seed_repeats_exactly() {
     for seed in 0..sized(8, 200) {
-        let (one, other) = (simulate(seed), simulate(seed));
+        let (one, other) = (replay(seed), replay(seed));
         let differs = one.history.iter().zip(&other.history).position(|(a, b)| a != b);
         if let Some(at) = differs {
             panic!("seed {seed}, line {at}: {:?} and {:?}", one.history[at], other.history[at]);
@@ -53,4 +27,32 @@ fn a_seed_repeats_exactly() {
         assert_eq!(one.history.len(), other.history.len(), "seed {seed}");
         assert!(one.history.len() > LOCKS, "it is not empty");
     }
+}
+
+/// Otherwise the replay of a seed that has failed might show nothing.
+#[test]
+fn a_run_is_the_same_whether_its_history_is_written_or_not() {
+    for seed in 0..8 {
+        let (written, unwritten) = (replay(seed), simulate(seed));
+        assert_eq!(
+            (written.cycles, written.counts, written.simulated),
+            (unwritten.cycles, unwritten.counts, unwritten.simulated),
+            "seed {seed}"
+        );
+        assert!(unwritten.history.is_empty(), "nobody reads it");
+    }
+}
+
+/// Twenty clients that ask three members at the same time share their votes. Requests take up to 20 ms.
+#[test]
+fn somebody_wins_within_ten_round_trips() {
+    const ROUND_TRIP: Duration = Duration::from_millis(20);
+    let crowd = |seed| Crowd { seed, clients: 20, members: 3, round_trip: ROUND_TRIP, wins: 150 };
+    let mut pauses: Vec<_> = (0..sized(4, 100)).flat_map(|seed| crowd(seed).pauses()).collect();
+    pauses.sort_unstable();
+    let (median, late) = (pauses[pauses.len() / 2], pauses[pauses.len() * 99 / 100]);
+    let figures =
+        format!("{} times, within {median:?} at the median, {late:?} at the 99th percentile", pauses.len());
+    let _ = writeln!(std::io::stdout(), "{figures}");
+    demand(late < 10 * ROUND_TRIP, Kind::StuckWaiter, figures);
 }

@@ -1,6 +1,7 @@
 //! What locks cost here, each figure beside a yardstick of the same run: `cargo bench -p cotter --bench locks [PART]…`.
 #![allow(clippy::print_stdout, reason = "a benchmark talks")]
 
+mod between;
 mod children;
 mod file;
 mod handover;

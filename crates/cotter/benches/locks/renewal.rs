@@ -1,11 +1,15 @@
 //! 100,000 guards that are renewed: what that costs, and whether any is late.
 
-use cotter::{Client, Lease};
+use cotter::{Client, Guard, Lease};
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
 
 const GUARDS: usize = 100_000;
-const TTL: Duration = Duration::from_secs(30);
+pub(crate) const TTL: Duration = Duration::from_secs(30);
+/// How many are asked for at once, where a server is asked.
+const BATCH: usize = 500;
 
 /// What this process has used but for the thread that asks: that one watches the guards, which costs more than to renew
 /// them.
@@ -15,6 +19,39 @@ pub(crate) fn cpu() -> Duration {
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
     };
     used(ClockId::ProcessCPUTime).saturating_sub(used(ClockId::ThreadCPUTime))
+}
+
+/// Takes the locks of a server.
+pub(crate) fn take(runtime: &Runtime, client: &Client) -> Vec<Guard> {
+    runtime.block_on(async {
+        let mut guards = Vec::with_capacity(GUARDS);
+        for batch in 0..GUARDS / BATCH {
+            let mut set = JoinSet::new();
+            for i in 0..BATCH {
+                let lock = client.mutex(format!("renewed:{batch}:{i}")).lock();
+                set.spawn(async move { lock.await.unwrap() });
+            }
+            guards.extend(set.join_all().await);
+        }
+        guards
+    })
+}
+
+/// Looks on for two leases, and prints what was seen, and what it has cost here and in the server. Returns how long that took.
+pub(crate) fn watch(guards: &[Guard], server_cpu: impl Fn() -> Duration) -> Duration {
+    let (start, ours, theirs) = (Instant::now(), cpu(), server_cpu());
+    let mut least = TTL;
+    while start.elapsed() < TTL * 2 {
+        std::thread::sleep(Duration::from_secs(1));
+        least = guards.iter().filter_map(|guard| guard.remaining()).fold(least, Duration::min);
+    }
+    let elapsed = start.elapsed();
+    let share = |busy: Duration| busy.as_secs_f64() / elapsed.as_secs_f64() * 100.0;
+    let (ours, theirs) = (share(cpu() - ours), share(server_cpu().saturating_sub(theirs)));
+    let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
+    println!("{GUARDS} guards, ttl {TTL:?}, over {:?}: {lost} lost, least time left {least:?}", TTL * 2);
+    println!("client {ours:.1} % of a core, server {theirs:.1} %");
+    elapsed
 }
 
 fn resident() -> usize {

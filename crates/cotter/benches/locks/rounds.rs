@@ -1,5 +1,11 @@
 //! Interleaved rounds, so that a machine whose speed drifts is fair to all.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
 /// At least five, as min, median and max are quoted.
 pub(crate) const ROUNDS: usize = 7;
 
@@ -43,6 +49,31 @@ pub(crate) fn compare(unit: &str, measures: &mut [(&'static str, &mut dyn FnMut(
         );
     }
     series
+}
+
+/// So many tasks, each doing pair after pair for this long: thousands of pairs a second.
+pub(crate) fn thousands<F: Future<Output = ()> + Send>(
+    runtime: &Runtime,
+    round: Duration,
+    tasks: usize,
+    pair: impl Fn(usize) -> F + Send + Sync + 'static,
+) -> f64 {
+    let (pair, done) = (Arc::new(pair), Arc::new(AtomicU64::new(0)));
+    let start = Instant::now();
+    runtime.block_on(async {
+        let mut set = JoinSet::new();
+        for task in 0..tasks {
+            let (pair, done) = (pair.clone(), done.clone());
+            set.spawn(async move {
+                while start.elapsed() < round {
+                    pair(task).await;
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        set.join_all().await;
+    });
+    done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64() / 1e3
 }
 
 /// Least, middle and largest of an odd number of rounds.

@@ -1,6 +1,6 @@
 //! Inspecting and evicting locks.
 
-use super::{Level, Mode};
+use super::{Level, Mode, PruneOrder, PrunePage};
 use crate::{Error, ErrorKind, FencingToken, Name, Result};
 use async_trait::async_trait;
 use std::fmt;
@@ -35,6 +35,19 @@ pub trait Admin: Send + Sync {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do; the store did not answer.
     async fn initialize(&self) -> Result<()> {
         let why = "this store needs no initialization";
+        Err(Error::new(ErrorKind::Unsupported, why))
+    }
+
+    /// Deletes what is left of names that are free, that nobody waits for, and that nobody has used for the time of the
+    /// order: the first page of them, or the one at `from`. Nobody who takes such a name meanwhile loses it, and its
+    /// tokens go on rising with the clock.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where unused names go by themselves, or stay; the store did not
+    /// answer.
+    async fn prune(&self, order: &PruneOrder, from: Option<&Cursor>) -> Result<PrunePage> {
+        let _ = (order, from);
+        let why = "nothing to prune: only `file:` keeps files of unused names; other stores forget them, or have to keep them";
         Err(Error::new(ErrorKind::Unsupported, why))
     }
 }

@@ -1,6 +1,6 @@
 //! Claims, grants, and the length of a wait.
 
-use super::Session;
+use super::{Session, Votes};
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -152,12 +152,14 @@ pub struct Grant {
     pub ttl: Option<Duration>,
     /// The session that the grant ends with, if any.
     pub session: Option<Session>,
+    /// The members that stand by it, where a quorum has granted it.
+    pub votes: Option<Votes>,
 }
 
 impl Grant {
     /// Creates a grant of one turn without an expiry or a session; set the fields that differ.
     pub fn new(claim: Claim, number: u64, as_of: Moment) -> Self {
-        Self { claim, number, turns: 1, as_of, ttl: None, session: None }
+        Self { claim, number, turns: 1, as_of, ttl: None, session: None, votes: None }
     }
 }
 

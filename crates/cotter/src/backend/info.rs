@@ -54,6 +54,10 @@ impl Info {
 pub struct Capabilities {
     /// Grants expire after their ttl. False: they live as long as a process or session, and the ttl is ignored.
     pub leases: bool,
+    /// What a claim leaves behind ends with a session that the claims of a client share, and that it keeps alive for the
+    /// others: after a release that had no answer, the lock stays taken for longer than the claim's ttl, even where grants
+    /// expire. So a release is repeated until the store has answered. Implied where [`leases`](Self::leases) is false.
+    pub shared_session: bool,
     /// Waiters are served in order of arrival, and a newcomer does not overtake a waiter that is listening.
     pub ordered: bool,
     /// Each name is a separate lock. False: all names refer to one lock.
@@ -88,6 +92,13 @@ pub struct Capabilities {
     pub min_ttl: Duration,
     /// The granularity of leases: a lease may end up to one step late. Zero means exact.
     pub ttl_step: Duration,
+}
+
+impl Capabilities {
+    /// Whether what a claim leaves behind can outlive its ttl.
+    pub(crate) const fn lives_with_session(&self) -> bool {
+        self.shared_session || !self.leases
+    }
 }
 
 /// A feature that not every store supports.

@@ -12,14 +12,16 @@ use std::time::Duration;
 /// A member never queues the claims of a quorum: the queues of several servers would not have the same head, and nobody
 /// would get a majority.
 ///
-/// Its counters differ from those of a store that is used alone. A *new* counter begins at the member's clock; after
-/// that, each grant adds one to the last token. If every grant began at the clock, the counters of several members would
-/// never agree. In exchange, a member whose counters may have gone back abstains: after a restart it grants nothing for the
-/// longest lease that it allows, and from then on its counters begin at its clock at the end of that time, at least.
+/// Its counters differ from those of a store that is used alone. A *new* counter begins at the first full second that is
+/// not before the member's clock; after that, each grant adds one to the last token
+/// ([`tokens::reserve_next`](super::tokens::reserve_next)). If every grant began at the clock, the counters of several
+/// members would never agree. In exchange, a member whose counters may have gone back abstains: after a restart it grants
+/// nothing for the longest lease that it allows, and from then on its counters begin a
+/// [`STEP`](super::tokens::STEP) after its clock at the end of that time, at least.
 #[async_trait]
 pub trait Member: Send + Sync {
-    /// Grants a claim now, or says why not. The first token is the last one plus one, the clock of a member whose counter
-    /// is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same grant, raised to
+    /// Grants a claim now, or says why not. The first token is the last one plus one, the next full second of a member
+    /// whose counter is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same grant, raised to
     /// `at_least`, with the time that is left.
     ///
     /// The [rules](super) of `acquire` apply.

@@ -15,7 +15,9 @@
 //! 2. After `release(claim)`, no earlier `acquire` of that claim remains in effect or takes effect later. If one may
 //!    still arrive, `release` returns [`Unsettled`](Release::Unsettled) and is repeated. The release may use another
 //!    connection than the acquire. Where the requests of one connection are ordered, [`inflight`] tracks which may
-//!    still arrive; where they are not, register the call itself with [`flight`].
+//!    still arrive; where they are not, register the call itself with [`flight`]. A release without an answer is repeated
+//!    until the lease of the claim has ended; where the claim ends with a session instead
+//!    ([`shared_session`](Capabilities::shared_session)), until the store answers.
 //! 3. `acquire` and `release` can be dropped at any poll; a dropped `release` can be called again.
 //! 4. After [`Acquired::Busy`], nothing of the claim is left in the store. If something may be left, or a request may
 //!    still arrive, the answer is [`Acquired::Unsettled`] and the engine undoes it. `acquire` of a claim that is already
@@ -50,7 +52,8 @@
 //! | `session` | a liveness domain that grants share |
 //! | `notes` | small values beside a name |
 //! | `admin` | inspecting and evicting locks |
-//! | `member` | what a quorum asks of each of its members |
+//! | `prune` | deleting what is left of unused names |
+//! | `member`, `votes` | what a quorum asks of each of its members; how many stand by a grant |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
 //! | `pace`, `retry` | pauses where the store has no queue, and resting for the benefit of others; waiting there |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
@@ -70,10 +73,12 @@ mod member;
 mod notes;
 pub(crate) mod pace;
 pub mod poll;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+mod prune;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) mod retry;
 mod session;
 pub mod tokens;
+mod votes;
 
 pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Acquired, Extension, Found, Leave, Release};
@@ -87,8 +92,10 @@ pub(crate) use info::Feature;
 pub use info::{Capabilities, Info, Level};
 pub use member::{Member, Vote};
 pub use notes::{Note, NoteAt, Notes};
+pub use prune::{PruneOrder, PruneOutcome, PrunePage, Pruned};
 pub(crate) use session::OnLoss;
 pub use session::Session;
+pub use votes::Votes;
 
 use crate::{Name, Result};
 use std::fmt::Debug;

@@ -28,7 +28,7 @@ pub(crate) enum Tried {
     Taken(u64),
 }
 
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "redis", feature = "mysql"))]
 impl Tried {
     pub(crate) fn granted(self) -> Option<Grant> {
         match self {

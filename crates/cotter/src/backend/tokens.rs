@@ -25,23 +25,32 @@ pub fn reserve(last: u64, clock: u64, turns: u16) -> (u64, u16) {
     (first, turns.clamp(1, most))
 }
 
+/// A counter of a quorum begins at a multiple of so many microseconds.
+pub const STEP: u64 = 1_000_000;
+
 /// Reserves the next block of tokens at a [member of a quorum](super::Member): as [`reserve`], but the clock is only where
 /// a new counter begins, so that the counters of several members agree. The block begins at `at_least` or later.
 ///
+/// A new counter begins at the first full second that is not before the clock. Members whose clocks differ by a
+/// millisecond then begin at the same number 999 times of 1000, without knowing of each other. In exchange, a counter may
+/// be ahead of the clock by a [`STEP`].
+///
 /// ```
 /// use cotter::backend::tokens::reserve_next;
-/// assert_eq!(reserve_next(0, 1_000, 0, 8), (1_000, 8));
-/// assert_eq!(reserve_next(1_007, 5_000, 0, 8), (1_008, 8));
-/// assert_eq!(reserve_next(1_007, 5_000, 2_000, 8), (2_000, 8));
+/// assert_eq!(reserve_next(0, 6_999_000, 0, 8), (7_000_000, 8));
+/// assert_eq!(reserve_next(0, 7_000_000, 0, 8), (7_000_000, 8));
+/// assert_eq!(reserve_next(7_000_007, 9_000_000, 0, 8), (7_000_008, 8));
+/// assert_eq!(reserve_next(7_000_007, 9_000_000, 8_000_000, 8), (8_000_000, 8));
 /// ```
 pub fn reserve_next(last: u64, clock: u64, at_least: u64, turns: u16) -> (u64, u16) {
-    let (first, turns) = reserve(last, clock, turns);
-    (if last == 0 { first } else { last + 1 }.max(at_least), turns)
+    let (_, turns) = reserve(last, clock + STEP, turns);
+    let first = if last == 0 { clock.max(1).next_multiple_of(STEP) } else { last + 1 };
+    (first.max(at_least), turns)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::reserve;
+    use super::{STEP, reserve, reserve_next};
     use proptest::prelude::*;
 
     /// Below 2^53, because tokens are also compared as floating-point numbers.
@@ -64,6 +73,16 @@ mod tests {
             // The counter gets no further ahead of the clock than it was, plus one, or than the time since the last
             // token.
             prop_assert!(next.saturating_sub(clock) <= (last + 1).saturating_sub(clock).max(clock.saturating_sub(last)));
+        }
+
+        #[test]
+        fn a_member_counts_on_from_a_full_second_and_stays_near_its_clock(last in 0..MAX, clock in 0..MAX, wanted: u16) {
+            let (born, turns) = reserve_next(0, clock, 0, wanted);
+            prop_assert!(born >= clock && born - clock <= STEP && born % STEP == 0 && turns == wanted.max(1));
+            let (first, turns) = reserve_next(last, clock, 0, wanted);
+            let next = first + u64::from(turns) - 1;
+            prop_assert!(last == 0 || first == last + 1);
+            prop_assert!(last == 0 || next <= (clock + STEP).max(last + 1));
         }
 
         #[test]

@@ -1,7 +1,7 @@
 //! The state shared by all handles of one client.
 
 use crate::backend::{Admin, Backend, Connect, Feature, Host, Notes, Until};
-use crate::engine::grant::undo::Background;
+use crate::engine::background::Background;
 use crate::engine::pulse::Pulse;
 use crate::engine::queue::line::Lines;
 use crate::engine::route::Connections;
@@ -11,9 +11,7 @@ use crate::engine::timing::{CLOSE_LOOK, LAST_RELEASES};
 use crate::engine::{Request, Wait};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// The settings of a client, from its builder.
 #[derive(Debug, Clone)]
@@ -48,11 +46,9 @@ pub(crate) struct Core {
     pub(crate) connections: Connections,
     pub(crate) lines: Lines,
     pub(crate) settings: Settings,
-    pub(crate) background: Background,
+    pub(crate) background: Arc<Background>,
     pub(crate) pulse: Pulse,
     tasks: EndsTasks,
-    closed: AtomicBool,
-    closing: Notify,
 }
 
 impl Core {
@@ -71,10 +67,8 @@ impl Core {
             connections: Connections::new(store, host),
             lines: Lines::default(),
             settings,
-            background: Background::default(),
+            background: Arc::default(),
             pulse: Pulse::default(),
-            closed: AtomicBool::new(false),
-            closing: Notify::new(),
         }
     }
 
@@ -143,15 +137,12 @@ impl Core {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.background.is_closed()
     }
 
     /// Completes when the client is closed.
     pub(crate) async fn closing(&self) {
-        let closing = self.closing.notified();
-        if !self.is_closed() {
-            closing.await;
-        }
+        self.background.closing().await;
     }
 
     pub(crate) fn until(&self, wait: Wait) -> Until {
@@ -164,12 +155,11 @@ impl Core {
 
     /// Refuses new work, waits for current holds and clean-up, then ends the rest.
     pub(crate) async fn close(self: Arc<Self>, grace: Duration) -> Result<()> {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        // Tasks that ask the store on behalf of waiters stop and fail those waiters; pending clean-up is done now.
+        if !self.background.close() {
             return Ok(());
         }
         let end = self.now() + grace;
-        // Tasks that ask the store on behalf of waiters stop and fail those waiters; pending clean-up is done now.
-        self.closing.notify_waiters();
         self.quiet_by(end).await;
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);

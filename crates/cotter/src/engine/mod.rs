@@ -7,6 +7,7 @@
 //! | `queue/` | the steps of a task until it has the lock |
 //! | `grant/` | the life of a grant: renewal, loss, release |
 //! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
+//! | `background` | work that outlives its callers |
 //! | `tasks` | tasks that backends run on the engine |
 //! | `pulse` | liveness of the store |
 //! | `patience` | repeating what the store fails to answer |
@@ -14,6 +15,7 @@
 //! | `timing` | all durations |
 //! | `block` | blocking waits on threads |
 
+mod background;
 mod block;
 mod core;
 mod grant;
@@ -28,12 +30,12 @@ mod thread;
 pub(crate) mod timing;
 
 pub(crate) use self::core::{Core, Drift, Settings};
+pub(crate) use background::in_background;
 pub(crate) use block::{block_on, may_block};
 pub(crate) use grant::downgrade::downgrade;
+pub(crate) use grant::give_back::{Returned, forget, give_back};
 pub(crate) use grant::hold::Hold;
-pub(crate) use grant::release::{Returned, forget, give_back};
 pub(crate) use grant::ticket::{extend_ticket, release_ticket, resume};
-pub(crate) use grant::undo::in_background;
 pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::{Handle, Request, Wait, acquire};
 pub(crate) use route::crashed;

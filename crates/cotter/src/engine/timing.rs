@@ -63,6 +63,10 @@ pub(crate) const fn release_backoff() -> Backoff {
 pub(crate) const UNDO_PAUSES: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10)];
 
+/// Pauses after that, while the store does not answer and something may be left. Those that wait are undone at once when
+/// it has answered one of them.
+pub(crate) const UNDO_PAUSE_IN_SILENCE: Duration = Duration::from_secs(5);
+
 /// Pauses between attempts to change a note that others change too.
 pub(crate) const fn swap_backoff() -> Backoff {
     Backoff::new(MS, Duration::from_millis(50)).with_jitter(0.5)

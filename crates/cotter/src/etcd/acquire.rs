@@ -29,12 +29,14 @@ pub(super) enum Standing {
     Gone,
 }
 
-/// Whose end a claim waits for.
+/// What a claim waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ahead {
-    /// That of the entry with this key.
+    /// The end of the entry with this key.
     Entry(Vec<u8>),
-    /// That of any entry of the line.
+    /// The end of the entry with this key, or that it is served.
+    Waiter(Vec<u8>),
+    /// The end of any entry of the line.
     Anybody,
 }
 
@@ -54,13 +56,22 @@ impl From<&KeyValue> for Entry {
 impl Inner {
     /// Puts the entry of a claim, unless it is there already. With `if_empty`, only if there is no other.
     pub(super) async fn enter(self: Arc<Self>, claim: Claim, if_empty: bool) -> Result<Standing> {
-        if claim.mode.is_permits() {
-            return self.enter_for_permits(claim, if_empty).await;
+        let is_new = self.key_pool.enter(claim.id);
+        let standing = match claim.mode.is_permits() {
+            true => self.enter_for_permits(&claim, if_empty, is_new).await,
+            false => self.enter_line(&claim, if_empty, is_new).await,
+        };
+        if is_new && !matches!(standing, Ok(Standing::Holds(_) | Standing::Behind(..))) {
+            self.key_pool.take_back(claim.id);
         }
+        standing
+    }
+
+    async fn enter_line(self: &Arc<Self>, claim: &Claim, if_empty: bool, is_new: bool) -> Result<Standing> {
         let seconds = seconds(claim.ttl);
         for _ in 0..TRIES {
             let proof = self.leases.proved(seconds).await?;
-            let answer = match self.put_entry(&claim, proof, if_empty).await {
+            let answer = match self.put_entry(claim, proof, if_empty).await {
                 Ok(answer) => answer,
                 Err(failure) if failure.is_lease_not_found() => {
                     self.leases.forget(seconds, proof.lease);
@@ -68,7 +79,7 @@ impl Inner {
                 }
                 Err(failure) => return Err(failure.into()),
             };
-            if let Some(standing) = self.standing_of(&claim, proof, &answer).await? {
+            if let Some(standing) = self.standing_of(claim, proof, &answer, is_new).await? {
                 return Ok(standing);
             }
         }
@@ -77,7 +88,7 @@ impl Inner {
     }
 
     async fn put_entry(&self, claim: &Claim, proof: Proof, if_empty: bool) -> Result<TxnResponse, Failure> {
-        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
+        let (line, key) = (self.keys.line(&claim.name), self.entry(claim));
         let (doubt, lease) = (self.keys.doubt(proof.lease), proof.lease);
         let mut compare = vec![equal(doubt.clone(), Target::Version(self.leases.doubts(lease)))];
         match claim.mode {
@@ -111,10 +122,14 @@ impl Inner {
         txn: TxnRequest,
     ) -> Result<TxnResponse, Failure> {
         self.doubts.sent(claim.id, lease);
-        let answer = self.link.ask(TXN, txn).await;
-        if !matches!(&answer, Err(failure) if !failure.is_refusal()) {
-            self.doubts.answered(claim.id, lease);
+        self.key_pool.asked(claim.id);
+        let answer: Result<TxnResponse, Failure> = self.link.ask(TXN, txn).await;
+        match &answer {
+            Err(failure) if !failure.is_refusal() => return answer,
+            Ok(answer) if answer.succeeded => {}
+            _ => self.key_pool.refused(claim.id),
         }
+        self.doubts.answered(claim.id, lease);
         answer
     }
 
@@ -124,8 +139,9 @@ impl Inner {
         claim: &Claim,
         proof: Proof,
         answer: &TxnResponse,
+        is_new: bool,
     ) -> Result<Option<Standing>> {
-        let key = self.keys.entry(claim);
+        let key = self.entry(claim);
         if answer.succeeded {
             let other = |at: usize| answer.found(at).iter().find(|kv| kv.key != key);
             if let Some(other) = other(1) {
@@ -137,6 +153,10 @@ impl Inner {
             return Ok(Some(blocker.map_or(Standing::Holds(entry), behind)));
         }
         if let [own] = answer.found(0) {
+            if is_new {
+                self.key_pool.replace(claim.id);
+                return Ok(None);
+            }
             return self.look_before(claim, own.into()).await.map(Some);
         }
         let doubts = answer.found(1).first().map_or(0, |kv| kv.version);
@@ -156,7 +176,7 @@ impl Inner {
         if claim.mode.is_permits() {
             return self.look_for_permits(claim).await;
         }
-        let key = self.keys.entry(claim);
+        let key = self.entry(claim);
         let txn = TxnRequest::of(vec![look(key), last(&self.blockers(claim), 1, own.revision - 1)]);
         let answer: TxnResponse = self.link.ask(TXN, txn).await?;
         Ok(match (answer.found(0), answer.found(1)) {
@@ -188,8 +208,7 @@ impl Inner {
     fn sit(&self, claim: &Claim, id: ClaimId, Entry { revision, lease }: Entry, seconds: u64) -> Session {
         self.seats.session(id, || {
             let session = Session::new();
-            let _watched =
-                self.watches.guard(self.keys.entry(claim), revision, self.keys.evicted(id), &session);
+            let _watched = self.watches.guard(self.entry(claim), revision, self.mark(id), &session);
             Seat { session, lease, seconds, revision, _watched }
         })
     }

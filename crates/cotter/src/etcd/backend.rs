@@ -6,8 +6,8 @@ use super::connection::Link;
 use super::connector::Cluster;
 use super::doubts::Doubts;
 use super::errors::{Failure, place_is_gone};
+use super::key_pool::KeyPool;
 use super::leases::Leases;
-use super::leftovers::{Leaving, Leftovers};
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
 use super::names::Keys;
 use super::options::{Dialect, Options};
@@ -17,8 +17,8 @@ use super::waiting::Waiting;
 use super::watches::Watches;
 use crate::backend::flight::Flights;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Mode, Notes, Release,
-    Until, poll,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Host, Info, Leave, Mode, Notes,
+    Release, Until, poll,
 };
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
@@ -40,7 +40,7 @@ pub(super) struct Inner {
     pub(super) watches: Arc<Watches>,
     pub(super) seats: Seats,
     pub(super) doubts: Doubts,
-    pub(super) leftovers: Leftovers,
+    pub(super) key_pool: KeyPool,
     /// Requests that enter a queue. The requests of one connection are not ordered, so a release first lets them land.
     pub(super) calls: Flights<Standing>,
 }
@@ -55,6 +55,7 @@ impl Etcd {
         let mut info = Info::new(SCHEME, &options.instance);
         info.capabilities = Capabilities {
             leases: true,
+            shared_session: true,
             ordered: true,
             names: true,
             distinct: true,
@@ -74,7 +75,7 @@ impl Etcd {
             watches: Arc::new(Watches::new(link.clone())),
             seats: Seats::default(),
             doubts: Doubts::default(),
-            leftovers: Leftovers::default(),
+            key_pool: KeyPool::default(),
             calls: Flights::default(),
             keys,
             link,
@@ -97,24 +98,35 @@ impl Etcd {
 }
 
 impl Inner {
+    /// The key of a claim's entry.
+    pub(super) fn entry(&self, claim: &Claim) -> Vec<u8> {
+        self.keys.entry(claim, self.key_pool.of(claim.id))
+    }
+
+    /// The key that says that a claim was evicted.
+    pub(super) fn mark(&self, id: ClaimId) -> Vec<u8> {
+        self.keys.evicted(self.key_pool.of(id))
+    }
+
     /// What an entry says of its claim.
     pub(super) fn value(&self, claim: &Claim) -> String {
         claim.label.to_string()
     }
 
     /// Removes the entry of a claim.
-    pub(super) async fn remove(self: &Arc<Self>, claim: &Claim) -> Result<Release> {
-        let leaving = Leaving::begin(self, claim);
+    pub(super) async fn remove(&self, claim: &Claim) -> Result<Release> {
         let _ = self.calls.land(claim.id).await;
+        let (key, is_settled) = (self.key_pool.leave(claim.id), self.doubts.of(claim.id).is_none());
+        let (entry, mark) = (self.keys.entry(claim, key), self.keys.evicted(key));
         let mut freed = false;
         while let Some(lease) = self.doubts.of(claim.id) {
-            freed |= self.end_doubts(claim, lease).await?;
+            freed |= self.end_doubts(claim, entry.clone(), lease).await?;
             self.doubts.settled(claim.id, lease);
         }
-        let removal = vec![delete(self.keys.entry(claim)), delete(self.keys.evicted(claim.id))];
+        let removal = vec![delete(entry), delete(mark)];
         let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(removal)).await?;
-        leaving.answered();
         self.seats.leave(claim.id);
+        self.key_pool.left(claim.id, is_settled);
         Ok(match (freed || answer.deleted(0) > 0, answer.deleted(1) > 0) {
             (true, _) => Release::Freed,
             (false, true) => Release::Evicted,
@@ -123,13 +135,10 @@ impl Inner {
     }
 
     /// Makes sure that no put of the lease that was sent before is carried out any more.
-    async fn end_doubts(&self, claim: &Claim, lease: i64) -> Result<bool> {
+    async fn end_doubts(&self, claim: &Claim, entry: Vec<u8>, lease: i64) -> Result<bool> {
         let doubt = self.keys.doubt(lease);
-        let operations = vec![
-            delete(self.keys.entry(claim)),
-            put(doubt.clone(), claim.id.to_string().as_bytes(), lease),
-            look(doubt),
-        ];
+        let operations =
+            vec![delete(entry), put(doubt.clone(), claim.id.to_string().as_bytes(), lease), look(doubt)];
         let answer: Result<TxnResponse, Failure> = self.link.ask(TXN, TxnRequest::of(operations)).await;
         match answer {
             Ok(answer) => {
@@ -202,6 +211,7 @@ impl Backend for Etcd {
 
     async fn close(&self) {
         self.inner.seats.clear();
+        self.inner.key_pool.clear();
         self.inner.leases.end().await;
         self.inner.link.close();
     }

@@ -6,7 +6,7 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{connect_with, untrusted};
+use crate::net::{any_member, connect_with, untrusted};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
@@ -61,21 +61,12 @@ impl Connector {
 
     /// Connects to a member that answers and knows a leader: the first one from `first` on.
     pub(super) async fn open(&self, first: usize) -> Result<Live> {
-        let mut failed: Option<Error> = None;
-        for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
-            let limit = self.connect_timeout + self.timeout;
-            let elapsed = || timed_out(self.connect_timeout);
-            match timeout(limit, self.open_one(host)).await.unwrap_or_else(|_| Err(elapsed())) {
-                Ok(live) => return Ok(live),
-                // The same everywhere.
-                Err(e) if !e.is_retryable() => return Err(e),
-                // One that cannot be reached may be trusted when it can.
-                Err(e) if failed.as_ref().is_none_or(is_untrusted) => failed = Some(e),
-                Err(_) => {}
-            }
-        }
-        let failed = failed.unwrap_or_else(|| timed_out(self.connect_timeout));
-        Err(if is_untrusted(&failed) { failed.with_retryable(false) } else { failed })
+        let limit = self.connect_timeout + self.timeout;
+        let open = |host| async move {
+            let opened = timeout(limit, self.open_one(host)).await;
+            opened.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
+        };
+        any_member(self.hosts(), first, open).await
     }
 
     /// Host and port of a member.
@@ -160,10 +151,6 @@ fn unreachable(why: impl std::fmt::Display) -> Error {
 /// The error for a member that cannot be connected to.
 fn not_connected(e: &io::Error) -> Error {
     untrusted(e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
-}
-
-fn is_untrusted(e: &Error) -> bool {
-    e.kind() == ErrorKind::Denied
 }
 
 fn timed_out(after: Duration) -> Error {

@@ -69,6 +69,12 @@ pub(super) struct PutRequest {
     pub(super) value: Vec<u8>,
     #[prost(int64, tag = "3")]
     pub(super) lease: i64,
+    /// The value stays as it is.
+    #[prost(bool, tag = "5")]
+    pub(super) ignore_value: bool,
+    /// The lease stays as it is.
+    #[prost(bool, tag = "6")]
+    pub(super) ignore_lease: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

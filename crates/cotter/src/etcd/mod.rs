@@ -9,7 +9,7 @@
 //! | `connector`, `live`, `connection` | opening a connection; one connection; the link that replaces it |
 //! | `messages`, `requests` | the messages of etcd's API; building and reading them |
 //! | `errors` | translating errors of the server and the driver |
-//! | `names` | the keys of a name |
+//! | `names`, `key_pool` | the keys of a name; those that later claims take over |
 //! | `leases`, `watches` | the leases of this process; watching keys |
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
@@ -18,7 +18,6 @@
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
 //! | `seats`, `doubts` | the entries that hold a lock; the puts that may still be carried out |
-//! | `leftovers` | claims whose release was given up |
 
 mod acquire;
 mod admin;
@@ -30,8 +29,8 @@ mod connector;
 mod doctor;
 mod doubts;
 mod errors;
+mod key_pool;
 mod leases;
-mod leftovers;
 mod live;
 mod messages;
 mod names;

@@ -6,9 +6,11 @@
 //! | `PREFIX/lock/NAME/rCLAIM` | the same of a reader |
 //! | `PREFIX/lock/NAME/pCLAIM-TAKE-OF` | the same of permits |
 //! | `PREFIX/limit/NAME` | the number of permits that was set while the name was in use |
-//! | `PREFIX/evicted/CLAIM` | the claim was evicted |
+//! | `PREFIX/evicted/CLAIM` | the claim with that entry was evicted |
 //! | `PREFIX/note/NAME/KEY` | a note |
 //! | `PREFIX/doubt/LEASE` | how often requests of a lease were in doubt |
+//!
+//! `CLAIM` is the id of a claim: of that one, or of one whose key it has taken over.
 //!
 //! With `dialect=concurrency` the entries are `NAME/CLAIM`, beside those of other clients.
 
@@ -61,7 +63,8 @@ impl Keys {
         self.line(name).of(PERMITS)
     }
 
-    pub(super) fn entry(&self, claim: &Claim) -> Vec<u8> {
+    /// The key of a claim's entry, which ends with the id of this claim or another one.
+    pub(super) fn entry(&self, claim: &Claim, id: ClaimId) -> Vec<u8> {
         let mut key = self.line(&claim.name).start;
         if self.dialect == Dialect::Own {
             key.push(match claim.mode {
@@ -70,14 +73,14 @@ impl Keys {
                 Mode::Permits { .. } => PERMITS,
             });
         }
-        key.extend_from_slice(&claim.id.hex());
+        key.extend_from_slice(&id.hex());
         if let Mode::Permits { take, of } = claim.mode {
             key.extend_from_slice(format!("-{take}-{of}").as_bytes());
         }
         key
     }
 
-    /// The claim of an entry, if cotter wrote it.
+    /// The claim after which the key of an entry is called, if cotter wrote it.
     pub(super) fn claim(&self, entry: &[u8]) -> Option<ClaimId> {
         let last = entry.rsplit(|b| *b == b'/').next()?;
         let claim = if self.dialect == Dialect::Own { last.get(1..)? } else { last };

@@ -65,8 +65,8 @@ impl Inner {
         let is_smaller = less(note.clone(), Target::Value(value[..HEAD].to_vec()));
         let over_smaller: Operation = nested(vec![is_smaller], vec![write()]);
         let is_new = equal(note.clone(), Target::Version(0));
-        let holds = equal(self.keys.entry(&grant.claim), Target::Created(seat.revision));
-        let stays = equal(self.keys.evicted(grant.claim.id), Target::Version(0));
+        let holds = equal(self.entry(&grant.claim), Target::Created(seat.revision));
+        let stays = equal(self.mark(grant.claim.id), Target::Version(0));
         let txn = TxnRequest {
             compare: vec![holds, stays],
             success: vec![either(is_new, write(), over_smaller)],

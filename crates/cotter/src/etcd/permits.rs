@@ -5,7 +5,7 @@ use super::backend::Inner;
 use super::errors::{Failure, unexpected};
 use super::leases::{Proof, seconds};
 use super::messages::{Compare, KeyValue, Target, TxnRequest, TxnResponse};
-use super::requests::{TXN, delete, either, empty, equal, look, put, read, until, whole};
+use super::requests::{TXN, delete, either, empty, equal, look, put, read, touch, until, whole};
 use crate::backend::{Claim, Mode};
 use crate::{Error, ErrorKind, Name, Result, queue};
 
@@ -20,12 +20,20 @@ pub(super) struct Snapshot {
 
 impl Inner {
     /// Puts the entry of a claim for permits. With `only_if_free`, only if it holds then: behind those that it has seen.
-    pub(super) async fn enter_for_permits(&self, claim: Claim, only_if_free: bool) -> Result<Standing> {
+    pub(super) async fn enter_for_permits(
+        &self,
+        claim: &Claim,
+        only_if_free: bool,
+        is_new: bool,
+    ) -> Result<Standing> {
         let seconds = seconds(claim.ttl);
         for _ in 0..TRIES * 4 {
             let seen = self.snapshot(&claim.name).await?;
-            if seen.place_of(&self.keys.entry(&claim)).is_some() {
-                return self.standing_in(&claim, &seen);
+            if seen.place_of(&self.entry(claim)).is_some() {
+                if !is_new {
+                    return self.standing_in(claim, &seen);
+                }
+                self.key_pool.replace(claim.id);
             }
             if let Some((_, first, _)) = seen.entries.first() {
                 queue::admit(claim.mode, *first, seen.set)?;
@@ -36,16 +44,16 @@ impl Inner {
             let proof = self.leases.proved(seconds).await?;
             let condition = match only_if_free {
                 true => until(&self.keys.line(&claim.name), seen.revision),
-                false => equal(self.keys.entry(&claim), Target::Created(0)),
+                false => equal(self.entry(claim), Target::Created(0)),
             };
-            match self.put_if(&claim, proof, condition).await {
+            match self.put_if(claim, proof, condition).await {
                 Ok(answer) if answer.succeeded => {
                     let seen = self.snapshot_of(&answer, 2)?;
                     // Somebody may have entered with another use of the name at the same time, and first.
                     seen.entries
                         .first()
                         .map_or(Ok(()), |(_, first, _)| queue::admit(claim.mode, *first, seen.set))?;
-                    return self.standing_in(&claim, &seen);
+                    return self.standing_in(claim, &seen);
                 }
                 Ok(answer) => {
                     let doubts = answer.found(0).first().map_or(0, |kv| kv.version);
@@ -61,7 +69,7 @@ impl Inner {
 
     /// Whoever finds the line empty forgets the limit that was set for those before.
     async fn put_if(&self, claim: &Claim, proof: Proof, condition: Compare) -> Result<TxnResponse, Failure> {
-        let (line, key) = (self.keys.line(&claim.name), self.keys.entry(claim));
+        let (line, key) = (self.keys.line(&claim.name), self.entry(claim));
         let (doubt, limit) = (self.keys.doubt(proof.lease), self.keys.limit(&claim.name));
         let certain = equal(doubt.clone(), Target::Version(self.leases.doubts(proof.lease)));
         let forget = either(empty(&line), delete(limit.clone()), look(limit.clone()));
@@ -99,12 +107,14 @@ impl Inner {
     }
 
     fn standing_in(&self, claim: &Claim, seen: &Snapshot) -> Result<Standing> {
-        let Some(at) = seen.place_of(&self.keys.entry(claim)) else { return Ok(Standing::Gone) };
+        let Some(at) = seen.place_of(&self.entry(claim)) else { return Ok(Standing::Gone) };
         let own = seen.entries[at].2;
         let modes: Vec<_> = seen.entries.iter().map(|(_, mode, _)| *mode).collect();
-        if at < queue::holders(&modes, seen.set) {
-            return Ok(Standing::Holds(own));
-        }
+        let ahead = match queue::place(&modes, at, seen.set) {
+            queue::Place::Holds => return Ok(Standing::Holds(own)),
+            queue::Place::Next => Ahead::Anybody,
+            queue::Place::Behind => Ahead::Waiter(seen.entries[at - 1].0.clone()),
+        };
         let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], seen.set)) else {
             return Err(unexpected("an entry that is none of permits"));
         };
@@ -112,7 +122,16 @@ impl Inner {
             let why = format!("{take} of {limit} permits can never be granted");
             return Err(Error::new(ErrorKind::LimitMismatch, why));
         }
-        Ok(Standing::Behind(own, Ahead::Anybody))
+        Ok(Standing::Behind(own, ahead))
+    }
+
+    /// Tells the waiter behind this claim that it has been served: that one is the next now.
+    pub(super) async fn pass_the_turn(&self, claim: &Claim, own: Entry) -> Result<()> {
+        let key = self.entry(claim);
+        let is_there = equal(key.clone(), Target::Created(own.revision));
+        let txn = TxnRequest { compare: vec![is_there], success: vec![touch(key)], failure: Vec::new() };
+        let _: TxnResponse = self.link.ask(TXN, txn).await?;
+        Ok(())
     }
 
     /// The number of permits that was set while the name was in use.

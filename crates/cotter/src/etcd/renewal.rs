@@ -42,9 +42,9 @@ impl Inner {
         let each = |(_, grant, place): &Seated<'_>| {
             let entry = match to_longer {
                 true => self.put_on(grant, *place, proof),
-                false => look(self.keys.entry(&grant.claim)),
+                false => look(self.entry(&grant.claim)),
             };
-            [entry, look(self.keys.evicted(grant.claim.id))]
+            [entry, look(self.mark(grant.claim.id))]
         };
         let answer: TxnResponse =
             self.link.ask(TXN, TxnRequest::of(some.iter().flat_map(each).collect())).await?;
@@ -69,9 +69,9 @@ impl Inner {
 
     /// Attaches an entry to another lease. Its place and its token stay.
     fn put_on(&self, grant: &Grant, place: Place, proof: Proof) -> super::messages::Operation {
-        let key = self.keys.entry(&grant.claim);
+        let key = self.entry(&grant.claim);
         let is_ours = equal(key.clone(), Target::Created(place.revision));
-        let stays = equal(self.keys.evicted(grant.claim.id), Target::Version(0));
+        let stays = equal(self.mark(grant.claim.id), Target::Version(0));
         nested(vec![is_ours, stays], vec![put(key, self.value(&grant.claim).as_bytes(), proof.lease)])
     }
 }

@@ -15,7 +15,13 @@ fn operation(request: Request) -> Operation {
 }
 
 pub(super) fn put(key: Vec<u8>, value: &[u8], lease: i64) -> Operation {
-    operation(Request::Put(PutRequest { key, value: value.to_vec(), lease }))
+    operation(Request::Put(PutRequest { key, value: value.to_vec(), lease, ..PutRequest::default() }))
+}
+
+/// Writes a key that is there as it is, so that whoever follows it is told.
+pub(super) fn touch(key: Vec<u8>) -> Operation {
+    let put = PutRequest { key, ignore_value: true, ignore_lease: true, ..PutRequest::default() };
+    operation(Request::Put(put))
 }
 
 pub(super) fn delete(key: Vec<u8>) -> Operation {

@@ -1,4 +1,7 @@
 //! Waiting in the queue of a name for the end of the entry before one's own.
+//!
+//! Of those who wait for permits, the first one watches the whole line, and each other one the waiter before it: that one
+//! writes its entry when it is served, and the next of them becomes the first.
 
 use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
@@ -66,6 +69,11 @@ impl<'a> Waiting<'a> {
 fn watch(inner: &Inner, claim: &Claim, ahead: Ahead, woken: &Arc<Notify>) -> (Ahead, Vec<Watched>) {
     let watched = match &ahead {
         Ahead::Entry(key) => vec![inner.watches.wait_for(key.clone(), Vec::new(), woken)],
+        // Whoever can never be served any more is refused as soon as the limit is set, wherever it stands.
+        Ahead::Waiter(key) => {
+            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken);
+            vec![inner.watches.follow(key.clone(), woken), limit]
+        }
         Ahead::Anybody => {
             let line = inner.keys.line(&claim.name);
             let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken);
@@ -85,7 +93,14 @@ impl Attempt for Waiting<'_> {
         };
         self.period = self.calm_period();
         match standing {
-            Standing::Holds(entry) => self.inner.grant(self.claim, entry).await.map(Some),
+            Standing::Holds(entry) => {
+                if self.claim.mode.is_permits()
+                    && let Err(e) = self.inner.pass_the_turn(self.claim, entry).await
+                {
+                    return self.failed(e);
+                }
+                self.inner.grant(self.claim, entry).await.map(Some)
+            }
             Standing::Behind(_, ahead) => {
                 if self.ahead.0 != ahead {
                     self.ahead = watch(self.inner, self.claim, ahead, &self.woken);

@@ -29,7 +29,7 @@ struct State {
     /// To the stream, while there is one.
     orders: Option<mpsc::UnboundedSender<WatchRequest>>,
     is_running: bool,
-    /// The watches of holders that are asked for in a moment.
+    /// The watches of holders that are asked for in a moment, if they are still wanted then.
     later: Vec<i64>,
     is_settling: bool,
 }
@@ -41,6 +41,8 @@ struct Watch {
     /// The first revision that is of interest; 0 for what comes from now on.
     from: i64,
     tell: Tell,
+    /// Whether the server was asked for it.
+    is_ordered: bool,
 }
 
 /// Who is told.
@@ -65,7 +67,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_
 const DELETE: i32 = 1;
 /// The watch of a holder is asked for so long after the grant: most locks are released before, and those that are not miss
 /// nothing, because the server tells what has happened since the grant.
-const SETTLING: Duration = Duration::from_millis(5);
+const SETTLING: Duration = Duration::from_millis(25);
 /// A holder whose entry is gone is told within this time, whether the reason is known or not.
 const REASON_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -82,12 +84,18 @@ impl Watches {
         range_end: Vec<u8>,
         waiter: &Arc<Notify>,
     ) -> Watched {
-        self.add(Watch { key, range_end, from: 0, tell: Tell::Waiter(waiter.clone()) })
+        self.add(Watch { key, range_end, from: 0, tell: Tell::Waiter(waiter.clone()), is_ordered: false })
     }
 
     /// Notifies `follower` once the server watches the key, and when the key has been written or deleted after that.
     pub(super) fn follow(self: &Arc<Self>, key: Vec<u8>, follower: &Arc<Notify>) -> Watched {
-        self.add(Watch { key, range_end: Vec::new(), from: 0, tell: Tell::Follower(follower.clone()) })
+        self.add(Watch {
+            key,
+            range_end: Vec::new(),
+            from: 0,
+            tell: Tell::Follower(follower.clone()),
+            is_ordered: false,
+        })
     }
 
     /// Loses the session when the entry that was created at this revision is deleted.
@@ -103,6 +111,7 @@ impl Watches {
             range_end: Vec::new(),
             from: revision + 1,
             tell: Tell::Holder(session.clone(), evicted),
+            is_ordered: false,
         })
     }
 
@@ -110,15 +119,16 @@ impl Watches {
         let mut state = lock(&self.state);
         state.last += 1;
         let id = state.last;
-        if let Tell::Holder(..) = &watch.tell {
+        let is_holder = matches!(watch.tell, Tell::Holder(..));
+        state.open.insert(id, watch);
+        if !is_holder {
+            state.order(id);
+        } else {
             state.later.push(id);
             if !std::mem::replace(&mut state.is_settling, true) {
                 self.link.host().spawn(self.clone().settle());
             }
-        } else {
-            state.send(watch.order(id));
         }
-        state.open.insert(id, watch);
         if !std::mem::replace(&mut state.is_running, true) {
             let (this, closed) = (self.clone(), self.link.until_closed());
             self.link.host().spawn(async move {
@@ -133,11 +143,7 @@ impl Watches {
         tokio::time::sleep(SETTLING).await;
         let mut state = lock(&self.state);
         state.is_settling = false;
-        for id in std::mem::take(&mut state.later) {
-            if let Some(watch) = state.open.get(&id) {
-                state.send(watch.order(id));
-            }
-        }
+        std::mem::take(&mut state.later).into_iter().for_each(|id| state.order(id));
     }
 
     /// Reads what the server says, over one stream after another.
@@ -169,8 +175,8 @@ impl Watches {
         let mut state = lock(&self.state);
         state.orders = Some(sender);
         state.later.clear();
-        let all: Vec<_> = state.open.iter().map(|(id, watch)| watch.order(*id)).collect();
-        all.into_iter().for_each(|order| state.send(order));
+        let all: Vec<_> = state.open.keys().copied().collect();
+        all.into_iter().for_each(|id| state.order(id));
         Orders(orders)
     }
 
@@ -231,6 +237,15 @@ async fn lose(link: Arc<Link>, session: Session, evicted: Vec<u8>) {
 }
 
 impl State {
+    /// Asks for a watch, if it is still wanted.
+    fn order(&mut self, id: i64) {
+        if let Some(watch) = self.open.get_mut(&id) {
+            watch.is_ordered = true;
+            let order = watch.order(id);
+            self.send(order);
+        }
+    }
+
     fn send(&self, order: WatchRequest) {
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
@@ -250,9 +265,7 @@ impl Watch {
 impl Drop for Watched {
     fn drop(&mut self) {
         let mut state = lock(&self.watches.state);
-        if state.later.iter().position(|id| *id == self.id).map(|at| state.later.swap_remove(at)).is_some() {
-            state.open.remove(&self.id);
-        } else if state.open.remove(&self.id).is_some() {
+        if state.open.remove(&self.id).is_some_and(|watch| watch.is_ordered) {
             let cancel = WatchCancel { watch_id: self.id };
             state.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
         }

@@ -88,6 +88,11 @@ impl Files {
             locked.free();
             return Ok(Try::Busy);
         }
+        // Its file was pruned or replaced before it was locked: what is beside the name belongs to the next file.
+        if !exclusive && !locked.id.is_at(&paths.lock) {
+            locked.free();
+            return Ok(Try::Again);
+        }
         let held = if exclusive {
             Some(self.write(claim, paths, locked)?)
         } else {

@@ -1,4 +1,4 @@
-//! Listing and eviction. On Linux neither ever takes a lock.
+//! Listing and eviction. On Linux neither ever takes a lock; pruning does.
 //!
 //! The file names the holder, and the kernel says whether that is still true: a holder that was killed had no time to write,
 //! and may have left the lock to a child process. Holders in a pid namespace outside of ours count as gone.
@@ -8,7 +8,7 @@ use super::errors::{errno, fault};
 use super::names::{decode, encode};
 use super::paths::{LOCK, LockPaths};
 use super::state::State;
-use crate::backend::{Admin, Cursor, EvictOrder};
+use crate::backend::{Admin, Cursor, EvictOrder, PruneOrder, PrunePage};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::sys::FileId;
 use crate::sys::holders::{self, KernelLock};
@@ -43,6 +43,10 @@ impl Admin for Files {
         Ok(Eviction::HolderMustExit { pid })
     }
 
+    async fn prune(&self, order: &PruneOrder, from: Option<&Cursor>) -> Result<PrunePage> {
+        self.prune_page(order, from).await
+    }
+
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         Ok(self.findings())
     }
@@ -61,7 +65,7 @@ impl Files {
     }
 
     /// The name that a lock file is for. One that is too long for a file name is in the file.
-    fn name_of(&self, file: &str) -> Option<Name> {
+    pub(super) fn name_of(&self, file: &str) -> Option<Name> {
         decode(file).or_else(|| {
             let path = self.directory.path.join(format!("{file}{LOCK}"));
             let found = Found::read(&path).ok()??;

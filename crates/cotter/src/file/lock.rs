@@ -5,11 +5,14 @@ use super::errors::{fault, foreign};
 use crate::Result;
 use crate::backend::Claim;
 use crate::sys::FileId;
-use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, OFlags, Timespec, Timestamps, UTIME_NOW};
-use rustix::fs::{flock, fstat, futimens, utimensat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW,
+};
+use rustix::fs::{flock, fstat, futimens, lstat, open, utimensat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Opening with these flags neither blocks when the path is a pipe, nor follows a link out of the directory.
 pub(super) const SAFE: OFlags =
@@ -39,7 +42,19 @@ pub(super) struct LockFile {
 impl LockFile {
     /// Opens a lock file of cotter's, and creates it if it is missing.
     pub(super) fn open(path: &Path, access: &Access) -> Result<Self> {
-        let fd = access.open(path, SAFE | OFlags::RDWR).map_err(|e| fault("opening", path, e))?;
+        Self::checked(access.open(path, SAFE | OFlags::RDWR).map_err(|e| fault("opening", path, e))?, path)
+    }
+
+    /// The same; `None` where it is missing.
+    pub(super) fn existing(path: &Path) -> Result<Option<Self>> {
+        match open(path, SAFE | OFlags::RDWR, Mode::empty()) {
+            Ok(fd) => Self::checked(fd, path).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(fault("opening", path, e)),
+        }
+    }
+
+    fn checked(fd: OwnedFd, path: &Path) -> Result<Self> {
         let stat = fstat(&fd).map_err(|e| fault("looking at", path, e))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(foreign(path, "is not a regular file"));
@@ -104,10 +119,26 @@ impl LockFile {
         let _ = futimens(&self.fd, &NOW);
     }
 
+    /// When it was written or touched last.
+    pub(super) fn last_used(&self) -> rustix::io::Result<SystemTime> {
+        fstat(&self.fd).map(|stat| modified(&stat))
+    }
+
     /// Another descriptor of the same open file.
     pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
         self.fd.try_clone()
     }
+}
+
+/// When a file that is not open was written or touched last; `None` where it is missing.
+pub(super) fn last_used(path: &Path) -> Option<SystemTime> {
+    lstat(path).ok().map(|stat| modified(&stat))
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the types of the fields differ between systems")]
+fn modified(stat: &Stat) -> SystemTime {
+    let since = Duration::new(stat.st_mtime.max(0) as u64, stat.st_mtime_nsec as u32);
+    SystemTime::UNIX_EPOCH + since
 }
 
 /// Marks a file that is not open as used.

@@ -5,7 +5,8 @@
 //! the ticket before its own.
 //!
 //! # Files in the directory
-//! - `NAME.lock`, one for each name that was ever used. Cotter never deletes it, because another process may wait for it.
+//! - `NAME.lock`, one for each name that was ever used. Only [`Client::prune`](crate::Client::prune) deletes it, under its
+//!   lock, because another process may wait for it.
 //! - `NAME.queue/`, one ticket for each process that waits. It exists only while somebody waits.
 //! - `NAME.readers/`, one record for each reader. The next writer removes those of readers that were killed.
 //! - `NAME.permits/`, for each grant of permits a file that its holder keeps locked, and a record. The next user of the name
@@ -61,6 +62,8 @@
 // | `count_gate` | one at a time, among those who share the lock |
 // | `notes` | notes |
 // | `admin` | listing and eviction |
+// | `prune` | deleting the files of names that nobody uses |
+// | `old_notes` | deleting their notes |
 // | `doctor` | findings about a directory |
 // | `directory` | choosing, making and checking the directory |
 // | `trust` | the check that nobody else can replace the directory |
@@ -86,9 +89,11 @@ mod kernel_queue;
 mod lock;
 mod names;
 mod notes;
+mod old_notes;
 mod paths;
 mod peer;
 mod permits;
+mod prune;
 mod readers;
 mod recheck;
 mod rival;

@@ -7,6 +7,7 @@ use super::backend::Files;
 use super::errors::{errno, fault, foreign};
 use super::lock::{LockFile, LockKind, SAFE};
 use super::names::encode;
+use super::paths::{NOTE_GATE, NOTES};
 use crate::backend::poll::{self, Attempt};
 use crate::backend::{Grant, NoteAt, Notes, Until};
 use crate::sys::watch::Watch;
@@ -58,7 +59,7 @@ struct NoteDirectory<'a> {
 
 impl<'a> NoteDirectory<'a> {
     fn of(files: &'a Files, name: &Name) -> Self {
-        let all_notes = files.directory.path.join("notes");
+        let all_notes = files.directory.path.join(NOTES);
         Self { files, directory: all_notes.join(encode(name)), all_notes }
     }
 
@@ -105,12 +106,8 @@ impl<'a> NoteDirectory<'a> {
 
     /// Waits until no other process writes.
     async fn lock(&self) -> Result<WriteLock> {
-        let access = &self.files.directory.access;
-        for directory in [&self.all_notes, &self.directory] {
-            access.make(directory).map_err(|e| fault("making the directory", directory, e))?;
-        }
         let clock = &*self.files.clock;
-        let mut attempt = LockAttempt { notes: self, path: self.directory.join(".gate") };
+        let mut attempt = LockAttempt { notes: self, path: self.directory.join(NOTE_GATE) };
         let last = Until::Moment(clock.now() + LOCK_TIMEOUT);
         let locked = poll::until(clock, last, &mut attempt).await?;
         locked.ok_or_else(|| {
@@ -150,6 +147,13 @@ struct LockAttempt<'a> {
 /// The lock of the writers, until it is dropped.
 struct WriteLock(Option<LockFile>);
 
+impl WriteLock {
+    /// Whether it keeps other writers out: who prunes deletes the file.
+    fn is_linked(&self, path: &Path) -> bool {
+        self.0.as_ref().is_some_and(|file| file.id.is_at(path))
+    }
+}
+
 impl Drop for WriteLock {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(LockFile::free);
@@ -160,9 +164,18 @@ impl Attempt for LockAttempt<'_> {
     type Done = WriteLock;
 
     async fn attempt(&mut self) -> Result<Option<WriteLock>> {
-        let opened = LockFile::open(&self.path, &self.notes.files.directory.access)?;
+        let access = &self.notes.files.directory.access;
+        for directory in [&self.notes.all_notes, &self.notes.directory] {
+            access.make(directory).map_err(|e| fault("making the directory", directory, e))?;
+        }
+        let opened = match LockFile::open(&self.path, access) {
+            // Who prunes may remove the directory at this moment.
+            Err(_) if !self.notes.directory.exists() => return Ok(None),
+            other => other?,
+        };
         let locked = opened.attempt(LockKind::Exclusive).map_err(|e| fault("locking", &self.path, e))?;
-        Ok(locked.then_some(WriteLock(Some(opened))))
+        let lock = locked.then(|| WriteLock(Some(opened)));
+        Ok(lock.filter(|lock| lock.is_linked(&self.path)))
     }
 
     fn period(&self) -> Duration {

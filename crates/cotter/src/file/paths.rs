@@ -17,6 +17,11 @@ const READERS: &str = ".readers";
 /// The suffix of directories with permits.
 const PERMITS: &str = ".permits";
 
+/// The directory with the notes of all names.
+pub(super) const NOTES: &str = "notes";
+/// The file that the writers of the notes of one name lock.
+pub(super) const NOTE_GATE: &str = ".gate";
+
 /// The paths of the files of one name.
 #[derive(Debug, Clone)]
 pub(super) struct LockPaths {

@@ -96,7 +96,7 @@ impl Files {
         Ok(state.map_or(Gate::Stuck, |state| Gate::Locked(state.mode())))
     }
 
-    fn behind_gate(
+    pub(super) fn behind_gate(
         &self,
         claim: &Claim,
         paths: &LockPaths,
@@ -104,6 +104,10 @@ impl Files {
         gate: &LockFile,
         as_of: Moment,
     ) -> Result<PermitTry> {
+        // Its file was pruned or replaced before it was locked: the permits are counted under the next file.
+        if !gate.id.is_at(&paths.lock) {
+            return Ok(PermitTry::Again);
+        }
         let mut state = State::of(gate.fd(), &paths.lock, &claim.name)?;
         let taken = paths.permits.clean()?;
         let (take, limit) = limit_for(claim.mode, &state, !taken.is_empty(), seen)?;

@@ -94,6 +94,14 @@ impl State {
         self.last = self.last.min((self.first + u64::from(used)).saturating_sub(1));
     }
 
+    /// Makes it the state of a name that nobody has ever shared or counted, which leaves its next user nothing to clean up.
+    /// False where it is one already.
+    pub(super) fn end_of_use(&mut self) -> bool {
+        let was_used = self.held || self.shared || self.limit != 0;
+        (self.held, self.shared, self.limit, self.take) = (false, false, 0, 0);
+        was_used
+    }
+
     /// The state of this name; a new one when there is none.
     pub(super) fn of(file: BorrowedFd<'_>, path: &Path, name: &Name) -> Result<Self> {
         match Self::read(file, path)? {

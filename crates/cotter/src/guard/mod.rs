@@ -20,7 +20,7 @@ pub use release::Released;
 
 use crate::backend::ClaimId;
 use crate::engine::{Engine, Hold, Returned, give_back};
-use crate::{ExpirySignal, FencingToken, Lease, LossSignal, Lost, Mode, Name, Result};
+use crate::{ExpirySignal, FencingToken, Lease, LossSignal, Lost, Mode, Name, Result, Votes};
 use std::fmt;
 use std::future::Future;
 #[cfg(unix)]
@@ -88,6 +88,25 @@ impl Guard {
     /// The lease that was asked for.
     pub fn lease(&self) -> Lease {
         self.hold().lease
+    }
+
+    /// How many members of a quorum have confirmed the lock, when it was acquired and since then at each renewal; `None` for
+    /// other stores. Asks nobody.
+    ///
+    /// A lock that a bare majority has confirmed is as valid as any, but does not survive the loss of one of them. Renewals
+    /// ask the members that are missing.
+    ///
+    /// ```
+    /// # use cotter::{Client, memory, quorum};
+    /// # fn main() -> cotter::Result<()> {
+    /// # let members = [memory::Store::new(), memory::Store::new(), memory::Store::new()];
+    /// let client = Client::builder().backend(quorum::Store::new(members)?).connect().wait()?;
+    /// let guard = client.mutex("orders").lock().wait()?;
+    /// assert_eq!(guard.votes().expect("it is a quorum").to_string(), "3 of 3");
+    /// # Ok(()) }
+    /// ```
+    pub fn votes(&self) -> Option<Votes> {
+        self.hold().grant.votes.clone()
     }
 
     /// The number of guards that the same owner has on this lock.

@@ -27,6 +27,7 @@ impl Memory {
         let mut info = Info::new("memory", format!("memory of this process (store {})", shared.number));
         info.capabilities = Capabilities {
             leases: true,
+            shared_session: false,
             ordered: true,
             names: true,
             distinct: true,

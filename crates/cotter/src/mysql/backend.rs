@@ -7,14 +7,13 @@ use super::live::Live;
 use super::rows::{self, Changed};
 use super::state::{self, Lock};
 use super::waiting::QueueEntry;
-use super::{SCHEME, Shared};
+use super::{SCHEME, Shared, attempt, doctor};
 use crate::backend::poll;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
     Until,
 };
 use crate::lock_state::{Held, Now};
-use crate::net::Live as _;
 use crate::sql::{FORGET_PERIOD, grant};
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
@@ -65,22 +64,13 @@ impl Lease {
         self.link.now()
     }
 
-    /// Makes an attempt on the current connection, and another one if the server had closed it before anything was changed.
+    /// Makes a request after which no other claim holds more than before.
     pub(super) async fn attempt<T, F: Future<Output = Result<T>>>(
         &self,
         link: &Link,
-        attempt: impl Fn(Arc<Live>) -> F,
+        ask: impl Fn(Arc<Live>) -> F,
     ) -> Result<T> {
-        let (began, live) = (self.now(), link.live().await?);
-        match attempt(live.clone()).await {
-            Err(e) if e.is_retryable() && !e.outcome_unknown() && !live.is_usable() => {
-                if self.now().since(began) > link.timeout() / 2 {
-                    return Err(e);
-                }
-                attempt(link.live().await?).await
-            }
-            answer => answer,
-        }
+        attempt::attempt(link, ask).await
     }
 
     /// Makes a request after which this claim may hold something.
@@ -89,17 +79,7 @@ impl Lease {
         id: ClaimId,
         ask: impl Fn(Arc<Live>) -> F,
     ) -> Result<T> {
-        let ask = &ask;
-        let answer = self.attempt(self.pool.of(id), |live| async move {
-            let arrives_by = self.link.arrives_by(self.now());
-            let request = self.shared.in_flight.send(id, live.number, arrives_by);
-            let answer = ask(live).await;
-            if !answer.as_ref().is_err_and(Error::outcome_unknown) {
-                request.answered();
-            }
-            answer
-        });
-        answer.await
+        attempt::for_claim(&self.pool, &self.shared.in_flight, id, ask).await
     }
 
     /// Changes a lock in one step, after which no other claim holds it than before.
@@ -251,7 +231,7 @@ impl Backend for Lease {
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {
-        self.server_time().await.map(|now| Some(state::wall(now)))
+        doctor::server_time(&self.link).await.map(|now| Some(state::wall(now)))
     }
 
     async fn close(&self) {

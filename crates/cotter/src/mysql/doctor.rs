@@ -1,8 +1,11 @@
 //! Diagnosing a server for `doctor`.
 
+use super::attempt::attempt;
 use super::backend::Lease;
+use super::connector::Link;
 use super::errors::unexpected;
 use super::rows::{text, value};
+use super::schema::CLOCK;
 use super::state;
 use crate::backend::{Finding, Severity};
 use crate::lock_state::Now;
@@ -16,35 +19,38 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version',
 const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected', 'Rpl_semi_sync_master_status', \
     'Rpl_semi_sync_source_status')";
 
-impl Lease {
-    /// The clock of the server.
-    pub(super) async fn server_time(&self) -> Result<Now> {
-        self.attempt(&self.link, |live| {
-            let servers = self.shared.servers.clone();
-            async move {
-                live.run(move |session| {
-                    Box::pin(async move {
-                        let rows = session.read(&servers.tables.clock, ()).await?;
-                        let row = rows.first().ok_or_else(|| unexpected("no row"))?;
-                        Ok(state::now(value(row, 0)?))
-                    })
-                })
-                .await
-            }
+/// The clock of the server.
+pub(super) async fn server_time(link: &Link) -> Result<Now> {
+    attempt(link, |live| async move {
+        live.run(|session| {
+            Box::pin(async move {
+                let rows = session.read(&format!("SELECT {CLOCK}"), ()).await?;
+                let row = rows.first().ok_or_else(|| unexpected("no row"))?;
+                Ok(state::now(value(row, 0)?))
+            })
         })
         .await
-    }
+    })
+    .await
+}
 
+/// What voids or limits a guarantee, whatever the mode.
+pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
+    let before = link.clock().wall();
+    let theirs = state::wall(server_time(link).await?);
+    let mut findings = vec![Finding::of_clocks(before, theirs, link.clock().wall())];
+    let (settings, status) = (variables(link, SETTINGS).await?, variables(link, STATUS).await?);
+    let version = settings.get("version").cloned().unwrap_or_default();
+    findings.push(Finding::new(Severity::Ok, "version", version));
+    findings.push(durability(&settings));
+    findings.push(replicas(&status));
+    Ok(findings)
+}
+
+impl Lease {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
-        let before = self.link.clock().wall();
-        let theirs = state::wall(self.server_time().await?);
-        let mut findings = vec![Finding::of_clocks(before, theirs, self.link.clock().wall())];
-        let (settings, status) = (self.variables(SETTINGS).await?, self.variables(STATUS).await?);
-        let version = settings.get("version").cloned().unwrap_or_default();
-        findings.push(Finding::new(Severity::Ok, "version", version));
-        findings.push(durability(&settings));
-        findings.push(replicas(&status));
+        let mut findings = of_server(&self.link).await?;
         findings.push(self.waiting().await?);
         Ok(findings)
     }
@@ -60,19 +66,19 @@ impl Lease {
             "sessions are not the server's own, as behind a proxy: waiters ask every 25 to 700 ms instead";
         Ok(Finding::new(Severity::Warning, "waiting", message))
     }
+}
 
-    async fn variables(&self, statement: &'static str) -> Result<HashMap<String, String>> {
-        self.attempt(&self.link, |live| async move {
-            live.run(move |session| {
-                Box::pin(async move {
-                    let rows = session.read(statement, ()).await?;
-                    rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?))).collect()
-                })
+pub(super) async fn variables(link: &Link, statement: &'static str) -> Result<HashMap<String, String>> {
+    attempt(link, |live| async move {
+        live.run(move |session| {
+            Box::pin(async move {
+                let rows = session.read(statement, ()).await?;
+                rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?))).collect()
             })
-            .await
         })
         .await
-    }
+    })
+    .await
 }
 
 /// What is lost when the machine of the server stops.

@@ -10,6 +10,15 @@ use std::time::Duration;
 pub(super) const DUPLICATE: u16 = 1062;
 /// Two statements waited for each other, and this one was undone.
 pub(super) const DEADLOCK: u16 = 1213;
+/// A row was locked by another session for too long, or, in MySQL, when it must not be waited for.
+pub(super) const LOCK_TIMEOUT: u16 = 1205;
+pub(super) const LOCKED: u16 = 3572;
+/// The statement was ended from another session.
+pub(super) const INTERRUPTED: u16 = 1317;
+/// A setting cannot have this value.
+pub(super) const WRONG_VALUE: u16 = 1231;
+/// There is no session with this number.
+pub(super) const NO_SUCH_SESSION: u16 = 1094;
 
 /// Turns an error of the driver into one of this crate, and says whether it ends the session. `writes`: the statement may have
 /// changed something if its answer was lost.
@@ -43,11 +52,19 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
         1045 | 1698 | 1820 | 1862 | 3118 | 4151 => {
             Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
         }
-        1044 | 1142 | 1143 | 1227 | 1370 => {
+        1044 | 1095 | 1142 | 1143 | 1227 | 1370 => {
             let why = format!("a privilege is missing: {message}; docs/stores.md has the GRANT statements");
             Error::new(ErrorKind::Denied, why)
         }
         1146 | 1054 => missing(&message),
+        1292 => {
+            let why = "a TIMESTAMP column cannot hold this time, because it is in an hour that the time zone of the sessions skips, \
+                       or too far in the future; DATETIME(3) columns can";
+            Error::new(ErrorKind::Config, format!("{why} ({message})"))
+        }
+        1267 | 1366 | 1406 => {
+            Error::new(ErrorKind::InvalidName, format!("the table cannot hold this text: {message}"))
+        }
         1049 => Error::new(ErrorKind::Config, message),
         1665 => {
             let why =
@@ -88,6 +105,7 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
         | 1927
         | 1969
         | 3024
+        | 3058
         | 3169
         | 3572
         | 4031 => Error::new(

@@ -54,22 +54,10 @@ impl Live {
         &self,
         job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let (done, answer) = oneshot::channel();
         let caller = Caller::default();
-        let fate = caller.fate().clone();
-        let job: Job = Box::new(move |session| {
-            Box::pin(async move {
-                if !fate.is_abandoned() {
-                    session.fate = fate;
-                    let _ = done.send(job(session).await);
-                }
-            })
-        });
         let _pending = self.load.enter();
         let before = self.signs.answers.load(Ordering::Relaxed);
-        if self.jobs.send(job).is_err() {
-            return Err(ended(false));
-        }
+        let answer = self.hand_over(&caller, job)?;
         match tokio::time::timeout(self.timeout, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(ended(caller.fate().abandon())),
@@ -81,6 +69,48 @@ impl Live {
                 Err(no_answer(self.timeout, caller.fate().abandon()))
             }
         }
+    }
+}
+
+impl Live {
+    /// The same without a time limit.
+    pub(super) async fn wait<T: Send + 'static>(
+        &self,
+        job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let caller = Caller::default();
+        let _pending = self.load.enter();
+        let answer = self.hand_over(&caller, job)?;
+        answer.await.unwrap_or_else(|_| Err(ended(caller.fate().abandon())))
+    }
+
+    fn hand_over<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        job: impl for<'s> FnOnce(&'s mut Session) -> Running<'s, Result<T>> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T>>> {
+        let (done, answer) = oneshot::channel();
+        let fate = caller.fate().clone();
+        let job: Job = Box::new(move |session| {
+            Box::pin(async move {
+                if !fate.is_abandoned() {
+                    session.fate = fate;
+                    let _ = done.send(job(session).await);
+                }
+            })
+        });
+        self.jobs.send(job).map_err(|_| ended(false))?;
+        Ok(answer)
+    }
+
+    /// Has the connection end without waiting for an answer when this is dropped.
+    pub(super) fn give_up(&self) {
+        self.signs.broken.store(true, Ordering::Release);
+    }
+
+    /// Completes when the connection is known to have ended: nobody looks at it between two statements. Cancel safe.
+    pub(super) async fn ended(&self) {
+        self.jobs.closed().await;
     }
 }
 

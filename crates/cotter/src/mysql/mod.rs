@@ -12,6 +12,7 @@
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `connector`, `checks` | opening a connection; refusing servers that cannot be worked with |
 //! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job still waits |
+//! | `attempt` | requests, and when they are made once more |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema` | the tables, and the statements on them |
 //! | `state` | the waiters in a row |
@@ -21,10 +22,14 @@
 //! | `waiting` | waiting in the queue of a name |
 //! | `bells`, `bell` | what wakes those who wait; the session that stands in the server's queue for one of them |
 //! | `notes` | notes |
+//! | `sessions` | locks that live with a session |
+//! | `lock_in` | locking a name inside a transaction of the caller's own |
+//! | `shedlock` | ShedLock's table and columns |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 
 mod address;
 mod admin;
+mod attempt;
 mod backend;
 mod bell;
 mod bells;
@@ -35,6 +40,7 @@ mod doctor;
 mod errors;
 mod fate;
 mod live;
+mod lock_in;
 mod notes;
 mod options;
 mod recent;
@@ -42,18 +48,23 @@ mod renewal;
 mod rows;
 mod schema;
 mod session;
+mod sessions;
 mod settings;
+mod shedlock;
 mod state;
 mod waiting;
 
 use crate::Result;
 use crate::backend::inflight::InFlight;
+use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
+use crate::sql::Mode;
 use address::Place;
 use async_trait::async_trait;
 use connector::{Connector, Pool, Servers};
 use options::Options;
 use recent::Recent;
+use shedlock::ShedLock;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -76,6 +87,7 @@ struct Shared {
     kept: bells::Kept,
     recent: Recent,
     releases: AtomicU32,
+    rests: Rests,
 }
 
 impl Store {
@@ -87,7 +99,10 @@ impl Store {
     /// | option | meaning | default |
     /// |---|---|---|
     /// | `prefix` | the beginning of the names of tables | `cotter` |
-    /// | `mode` | how locks are held: `lease` | `lease` |
+    /// | `mode` | how locks are held: `lease`, `row`, `advisory` or `shedlock` | `lease` |
+    /// | `session_timeout` | `row` and `advisory`: the time without a sign of life after which the server ends a session, in its whole seconds | `8s` |
+    /// | `table`, `column` | `row`: the table whose rows are locked, and the column with the names | a table of the store |
+    /// | `table` | `shedlock`: ShedLock's table | `shedlock` |
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
@@ -113,7 +128,8 @@ impl Store {
     fn new(place: Place, options: Options) -> Self {
         let servers = Arc::new(Servers::new(place, &options));
         let (in_flight, kept, releases) = (InFlight::default(), bells::Kept::default(), AtomicU32::new(0));
-        Self(Arc::new(Shared { servers, options, in_flight, kept, recent: Recent::default(), releases }))
+        let (recent, rests) = (Recent::default(), Rests::default());
+        Self(Arc::new(Shared { servers, options, in_flight, kept, recent, releases, rests }))
     }
 
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
@@ -129,7 +145,13 @@ impl Connect for Store {
         let Shared { servers, options, .. } = &*self.0;
         let pool = Pool::open(&Connector::new(servers, host.clock()), host.clock()).await;
         let pool = pool.map_err(|e| e.with_server(&options.instance))?;
-        Ok(Arc::new(backend::Lease::new(pool, self.0.clone())))
+        match options.mode {
+            Mode::ShedLock => Ok(Arc::new(ShedLock::new(pool, self.0.clone()))),
+            Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
+            Mode::Row | Mode::Advisory => {
+                sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.instance))
+            }
+        }
     }
 
     fn schema(&self) -> Option<String> {

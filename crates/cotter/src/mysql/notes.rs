@@ -1,7 +1,9 @@
 //! Notes: a row for each, which stays.
 
 use super::SCHEME;
+use super::attempt::attempt;
 use super::backend::Lease;
+use super::connector::{Link, Servers};
 use super::errors::unexpected;
 use super::rows::{self, unless_changed, value};
 use super::schema::Tables;
@@ -12,27 +14,70 @@ use crate::backend::{ClaimId, Grant, NoteAt, Notes, Until};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use mysql_async::Row;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A watched note is loaded this often.
 const PERIOD: Duration = Duration::from_millis(250);
 
+/// Loads the note beside a name.
+pub(super) async fn load(link: &Link, servers: &Arc<Servers>, name: &str, key: &str) -> Result<Option<Note>> {
+    attempt(link, |live| {
+        let (name, key, servers) = (name.to_owned(), key.to_owned(), servers.clone());
+        async move {
+            live.run(move |session| {
+                Box::pin(async move {
+                    let rows = session.read(&servers.tables.note_load, (name, key)).await?;
+                    rows.first().map(note).transpose()
+                })
+            })
+            .await
+        }
+    })
+    .await
+}
+
+/// Writes the note beside a name, if its revision is still the one that was seen.
+pub(super) async fn swap(
+    link: &Link,
+    servers: &Arc<Servers>,
+    name: &str,
+    (key, seen): (&str, u64),
+    bytes: &[u8],
+) -> Result<Option<u64>> {
+    attempt(link, |live| {
+        let (name, key, bytes) = (name.to_owned(), key.to_owned(), bytes.to_vec());
+        let servers = servers.clone();
+        async move {
+            live.run(move |session| {
+                Box::pin(async move {
+                    let tables = &servers.tables;
+                    let written = match seen {
+                        0 => session.write(&tables.note_create, (name, key, bytes)).await,
+                        _ => session.write(&tables.note_swap, (bytes, name, key, seen)).await,
+                    };
+                    Ok((unless_changed(written)?.rows > 0).then_some(seen + 1))
+                })
+            })
+            .await
+        }
+    })
+    .await
+}
+
+/// Waits until a note has another revision.
+pub(super) async fn changed<L, F>(link: &Link, seen: u64, until: Until, load: L) -> Result<Option<Note>>
+where
+    L: FnMut() -> F + Send,
+    F: Future<Output = Result<Option<Note>>> + Send,
+{
+    poll::until(&**link.clock(), until, &mut NoteChange::new(seen, PERIOD, load)).await
+}
+
 #[async_trait]
 impl Notes for Lease {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
-        let loaded = self.attempt(&self.link, |live| {
-            let (name, key, servers) = (name.clone(), key.to_owned(), self.shared.servers.clone());
-            async move {
-                live.run(move |session| {
-                    Box::pin(async move {
-                        let rows = session.read(&servers.tables.note_load, (name.as_str(), key)).await?;
-                        rows.first().map(note).transpose()
-                    })
-                })
-                .await
-            }
-        });
-        loaded.await.map_err(|e| e.with_name(name))
+        load(&self.link, &self.shared.servers, name, key).await.map_err(|e| e.with_name(name))
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
@@ -53,34 +98,12 @@ impl Notes for Lease {
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
-        let swapped = self.attempt(&self.link, |live| {
-            let (name, key, bytes) = (name.clone(), key.to_owned(), bytes.to_vec());
-            let servers = self.shared.servers.clone();
-            async move {
-                live.run(move |session| {
-                    Box::pin(async move {
-                        let written = match seen {
-                            0 => {
-                                session.write(&servers.tables.note_create, (name.as_str(), key, bytes)).await
-                            }
-                            _ => {
-                                session
-                                    .write(&servers.tables.note_swap, (bytes, name.as_str(), key, seen))
-                                    .await
-                            }
-                        };
-                        Ok((unless_changed(written)?.rows > 0).then_some(seen + 1))
-                    })
-                })
-                .await
-            }
-        });
-        swapped.await.map_err(|e| e.with_name(name))
+        let swapped = swap(&self.link, &self.shared.servers, name, (key, seen), bytes).await;
+        swapped.map_err(|e| e.with_name(name))
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        let mut change = NoteChange::new(seen, PERIOD, || self.load(name, key));
-        poll::until(&**self.link.clock(), until, &mut change).await
+        changed(&self.link, seen, until, || self.load(name, key)).await
     }
 }
 

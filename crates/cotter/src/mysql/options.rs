@@ -4,7 +4,7 @@ use super::address::{Address, Place};
 use crate::Result;
 use crate::error::config;
 use crate::net::{Certificates, connections, duration, pairs, read_password, split, verifies, word};
-use crate::sql::identifier;
+use crate::sql::{Mode, Table, identifier, quoted};
 use std::time::Duration;
 
 /// The options of a store.
@@ -17,7 +17,15 @@ pub(super) struct Options {
     pub(super) client_name: String,
     /// The most connections that one runtime has for requests.
     pub(super) connections: usize,
+    pub(super) mode: Mode,
+    /// The server ends a session that holds a lock when its client is silent for so long.
+    pub(super) session_timeout: Duration,
+    /// The rows to lock in `mode=row`, instead of those of the store, or ShedLock's table.
+    pub(super) table: Option<Table>,
 }
+
+/// A session that is silent for less could be that of a busy client.
+const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
 
 impl Options {
     fn new() -> Self {
@@ -28,7 +36,15 @@ impl Options {
             timeout: Duration::from_secs(2),
             client_name: "cotter".into(),
             connections: 4,
+            mode: Mode::Lease,
+            session_timeout: Duration::from_secs(8),
+            table: None,
         }
+    }
+
+    /// ShedLock's table, as it stands in a statement.
+    pub(super) fn shedlock(&self) -> String {
+        quoted(self.table.as_ref().map_or(Table::SHEDLOCK, |table| &table.name), '`')
     }
 }
 
@@ -48,6 +64,7 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
             _ => options.set(key, value)?,
         }
     }
+    options.check()?;
     options.instance = address.instance();
     Ok((address.place(certificates, &options)?, options))
 }
@@ -55,8 +72,10 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
 impl Options {
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
-            "mode" if value == "lease" => {}
-            "mode" => return Err(config(format!("unknown mode={value}; the mode is lease"))),
+            "mode" => self.mode = Mode::parse(&value, &MODES)?,
+            "session_timeout" => self.session_timeout = duration(key, &value)?,
+            "table" => self.table.get_or_insert_default().set_name(key, &value)?,
+            "column" => self.table.get_or_insert_default().column = identifier(key, value)?,
             "prefix" => self.prefix = identifier(key, value)?,
             "connect_timeout" => self.connect_timeout = duration(key, &value)?,
             "timeout" => self.timeout = duration(key, &value)?,
@@ -66,9 +85,20 @@ impl Options {
         }
         Ok(())
     }
+
+    /// Refuses options that contradict each other.
+    fn check(&self) -> Result<()> {
+        Table::check(self.table.as_ref(), self.mode)?;
+        if self.session_timeout < MIN_SESSION_TIMEOUT {
+            return Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")));
+        }
+        Ok(())
+    }
 }
 
-const NAMES: &str = "mode, prefix, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";
+const MODES: [Mode; 4] = [Mode::Lease, Mode::Row, Mode::Advisory, Mode::ShedLock];
+
+const NAMES: &str = "mode, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]
 mod tests {
@@ -93,7 +123,16 @@ mod tests {
             ("mysql://app@/jobs", "host"),
             ("mysql://app@db:port/jobs", "port"),
             ("mysql://app@db/jobs?timeout=2", "timeout"),
-            ("mysql://app@db/jobs?mode=row", "row"),
+            ("mysql://app@db/jobs?mode=magic", "lease, row, advisory, shedlock"),
+            ("mysql://app@db/jobs?table=orders&column=id", "mode=row"),
+            ("mysql://app@db/jobs?mode=advisory&table=orders&column=id", "mode=row"),
+            ("mysql://app@db/jobs?mode=row&table=orders", "column="),
+            ("mysql://app@db/jobs?mode=row&column=id", "table="),
+            ("mysql://app@db/jobs?mode=row&table=orders&column=i`d", "column="),
+            ("mysql://app@db/jobs?mode=shedlock&column=id", "column="),
+            ("mysql://app@db/jobs?mode=row&session_timeout=5ms", "session_timeout="),
+            ("mysql://app@db/jobs?mode=shedlock&table=a.b.c", "table="),
+            ("mysql://app@db/jobs?mode=shedlock&table=a`b", "table="),
             ("mysql://app@db/jobs?prefix=a`b", "prefix="),
             ("mysql://app@db/jobs?schema=x", "schema"),
             ("mysql://app@db/jobs?connections=0", "connections="),

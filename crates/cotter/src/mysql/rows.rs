@@ -97,7 +97,7 @@ pub(super) async fn replace_many(
 }
 
 /// Places for so many values.
-fn holes(count: usize) -> String {
+pub(super) fn holes(count: usize) -> String {
     vec!["?"; count].join(", ")
 }
 

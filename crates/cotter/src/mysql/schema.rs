@@ -1,7 +1,7 @@
 //! The tables, and the statements on them.
 
 use super::options::Options;
-use crate::sql::ALONE;
+use crate::sql::{ALONE, Mode};
 
 /// Names are bytes: no two of them are equal by a collation.
 const TABLES: &str = "\
@@ -23,23 +23,65 @@ CREATE TABLE IF NOT EXISTS `{prefix}_floor` (
   id TINYINT NOT NULL PRIMARY KEY,
   token BIGINT NOT NULL
 ) ENGINE = InnoDB;
+CREATE TABLE IF NOT EXISTS `{prefix}_session` (
+  place VARBINARY(128) NOT NULL,
+  name VARBINARY(512) NOT NULL,
+  claim VARBINARY(32) NOT NULL DEFAULT '',
+  session BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  marker VARBINARY(64) NOT NULL DEFAULT '',
+  number BIGINT NOT NULL DEFAULT 0,
+  turns INT NOT NULL DEFAULT 1,
+  last_token BIGINT NOT NULL DEFAULT 0,
+  since BIGINT NOT NULL DEFAULT 0,
+  label VARCHAR(512) CHARACTER SET utf8mb4 NOT NULL DEFAULT '',
+  evicted VARBINARY(32) NOT NULL DEFAULT '',
+  PRIMARY KEY (place, name)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
+CREATE TABLE IF NOT EXISTS `{prefix}_row` (
+  name VARBINARY(512) NOT NULL PRIMARY KEY
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;
 INSERT IGNORE INTO `{prefix}_floor` (id, token) VALUES (1, 0);
+";
+
+/// ShedLock's table, as it needs it. Its own documentation has `TIMESTAMP` columns, whose values depend on the time zones of
+/// sessions, and which cannot hold an hour that a zone skips; the statements are the same. Names are bytes here too.
+const SHEDLOCK: &str = "\
+CREATE TABLE IF NOT EXISTS {table} (
+  name VARBINARY(256) NOT NULL PRIMARY KEY,
+  lock_until DATETIME(3) NOT NULL,
+  locked_at DATETIME(3) NOT NULL,
+  locked_by VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL
+) ENGINE = InnoDB;
 ";
 
 /// The statements that create everything that is missing.
 pub(super) fn statements(options: &Options) -> String {
+    if options.mode == Mode::ShedLock {
+        return SHEDLOCK.replace("{table}", &options.shedlock());
+    }
     TABLES.replace("{prefix}", &options.prefix)
 }
 
 /// The clock of the server in microseconds since 1970, the same in sessions of all time zones. It stands still while a statement
 /// runs.
-const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+
+/// What becomes of a note that is there when one is inserted: what a later writer has stored stays. The assignments run from left to
+/// right, and see the new values.
+pub(super) fn note_update() -> String {
+    let newer = "(VALUES(token) > token OR VALUES(token) = token AND VALUES(sequence) > sequence)";
+    format!(
+        "ON DUPLICATE KEY UPDATE value = IF({newer}, VALUES(value), value), \
+         revision = IF({newer}, LAST_INSERT_ID(revision + 1), revision), \
+         sequence = IF({newer}, VALUES(sequence), sequence), token = GREATEST(token, VALUES(token))"
+    )
+}
 
 /// The statements, with the names of the tables filled in.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) locks: String,
-    /// Fails if a table is missing.
+    /// Fails if a table is missing, or one of its columns.
     pub(super) check: String,
     pub(super) clock: String,
     pub(super) read: String,
@@ -66,11 +108,21 @@ impl Tables {
     pub(super) fn new(options: &Options) -> Self {
         let [locks, notes, floor] =
             ["locks", "notes", "floor"].map(|table| format!("`{}_{table}`", options.prefix));
-        // What a later writer stores stays. The assignments run from left to right, and see the new values.
-        let newer = "(VALUES(token) > token OR VALUES(token) = token AND VALUES(sequence) > sequence)";
         let [token, tokens, since, ends, end] = ALONE;
         Self {
-            check: format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0"),
+            check: match options.mode {
+                Mode::ShedLock => {
+                    format!(
+                        "SELECT name, lock_until, locked_at, locked_by FROM {} LIMIT 0",
+                        options.shedlock()
+                    )
+                }
+                Mode::Advisory => format!("SELECT 1 FROM `{0}_session`, {notes} LIMIT 0", options.prefix),
+                Mode::Row => {
+                    format!("SELECT 1 FROM `{0}_session`, `{0}_row`, {notes} LIMIT 0", options.prefix)
+                }
+                Mode::Lease => format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0"),
+            },
             clock: format!("SELECT {CLOCK}"),
             read: format!(
                 "SELECT {CLOCK}, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
@@ -104,10 +156,8 @@ impl Tables {
             note_store: format!(
                 "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) \
                  SELECT l.name, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {locks} AS l \
-                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? LOCK IN SHARE MODE \
-                 ON DUPLICATE KEY UPDATE value = IF({newer}, VALUES(value), value), \
-                 revision = IF({newer}, LAST_INSERT_ID(revision + 1), revision), \
-                 sequence = IF({newer}, VALUES(sequence), sequence), token = GREATEST(token, VALUES(token))"
+                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? LOCK IN SHARE MODE {}",
+                note_update()
             ),
             note_create: format!(
                 "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) VALUES (?, ?, 0, 0, 1, ?)"

@@ -76,6 +76,33 @@ impl Session {
         Ok(written)
     }
 
+    /// Runs a statement that may change something, and has an answer.
+    pub(super) async fn ask(&mut self, statement: &str, values: impl Into<Params>) -> Result<Vec<Row>> {
+        if !self.fate.begin_write() {
+            return Err(abandoned());
+        }
+        let answer = self.conn.exec(statement, values.into()).await;
+        self.note(answer, true)
+    }
+
+    /// The same for statements without values, in one message; the rows of all of them.
+    pub(super) async fn texts(&mut self, statements: &str) -> Result<Vec<Row>> {
+        if !self.fate.begin_write() {
+            return Err(abandoned());
+        }
+        let answer = texts(&mut self.conn, statements).await;
+        self.note(answer, true)
+    }
+
+    /// Runs a statement that cannot be prepared, and changes no rows.
+    pub(super) async fn tell(&mut self, statement: &str) -> Result<()> {
+        if self.fate.is_abandoned() {
+            return Err(abandoned());
+        }
+        let answer = self.conn.query_drop(statement).await;
+        self.note(answer, false)
+    }
+
     /// Takes another session of this user out of the queue that it stands in. That session goes on. Its number may belong to
     /// somebody else by now, after a restart or on another server: only what stands in such a queue is ended.
     pub(super) async fn end_standing(&mut self, session: u32) -> Result<()> {
@@ -84,8 +111,7 @@ impl Session {
         if rows.first().and_then(|row| row.get(0)) != Some(1) {
             return Ok(());
         }
-        let answer = self.conn.query_drop(format!("KILL QUERY {session}")).await;
-        self.note(answer, false)
+        self.tell(&format!("KILL QUERY {session}")).await
     }
 
     /// Whether the server knows this session by the number that the driver has been told. Behind a proxy it may not.
@@ -114,5 +140,16 @@ impl Session {
     /// Ends the connection, whatever it was doing. Unlike a connection that is dropped, it reads nothing more.
     pub(super) async fn close(self) {
         let _ = tokio::time::timeout(GOODBYE, self.conn.disconnect()).await;
+    }
+}
+
+async fn texts(conn: &mut Conn, statements: &str) -> mysql_async::Result<Vec<Row>> {
+    let (mut answers, mut rows) = (conn.query_iter(statements).await?, Vec::new());
+    loop {
+        rows.extend(answers.collect::<Row>().await?);
+        if answers.is_empty() {
+            // An error of a later statement is told here, or to the next statement.
+            return answers.drop_result().await.map(|()| rows);
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
+//! | `members` | connecting to one of the members of a cluster |
 //! | `load` | how many requests wait for their answers |
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
@@ -22,6 +23,8 @@ mod link;
 mod listeners;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod load;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod members;
 mod options;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
@@ -41,6 +44,8 @@ pub(crate) use link::{Link, Live, Open, next_number, timed_out};
 pub(crate) use listeners::{Listener, Listeners};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use load::Load;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+pub(crate) use members::any_member;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

@@ -1,10 +1,10 @@
 //! Locking a name inside a transaction of the caller's own.
 
 use super::Store;
-use super::options::Mode;
 use super::sessions::in_transaction;
 use crate::Result;
 use crate::error::config;
+use crate::sql::Mode;
 
 /// Locks inside a transaction of the caller's own.
 impl Store {

@@ -4,7 +4,7 @@ use super::address::{Address, Place};
 use crate::Result;
 use crate::error::config;
 use crate::net::{Certificates, connections, duration, pairs, read_password, split, verifies, word};
-use crate::sql::identifier;
+use crate::sql::{Mode, Table, identifier, quoted};
 use std::time::Duration;
 
 /// The options of a store.
@@ -23,31 +23,6 @@ pub(super) struct Options {
     pub(super) session_timeout: Duration,
     /// The rows to lock in `mode=row`, instead of those of the store.
     pub(super) table: Option<Table>,
-}
-
-/// How locks are held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    Lease,
-    Row,
-    Advisory,
-    ShedLock,
-}
-
-/// A table of the user's own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
-    /// May begin with a schema.
-    pub(super) name: String,
-    /// Says which row a name stands for.
-    pub(super) column: String,
-}
-
-impl Table {
-    /// As it stands in a statement.
-    pub(super) fn quoted(&self) -> String {
-        self.name.split('.').map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".")
-    }
 }
 
 /// A session that is silent for less could be that of a busy client.
@@ -71,24 +46,23 @@ impl Options {
 
     /// ShedLock's table, as it stands in a statement.
     pub(super) fn shedlock(&self) -> String {
-        self.table.as_ref().map_or_else(|| "\"shedlock\"".into(), Table::quoted)
+        quoted(self.shedlock_name(), '"')
+    }
+
+    fn shedlock_name(&self) -> &str {
+        self.table.as_ref().map_or(Table::SHEDLOCK, |table| &table.name)
     }
 
     /// The table without which there is no lock, as it stands in a statement, and as it is told.
     pub(super) fn needed(&self) -> (String, String) {
-        match (self.mode, &self.table) {
-            (Mode::ShedLock, table) => {
-                let name = table.as_ref().map_or("shedlock", |table| &table.name);
-                (self.shedlock(), format!("there is no table {name}"))
-            }
-            _ => {
-                let name = format!("{}_lock", self.prefix);
-                (
-                    format!("{}_lock", self.qualified()),
-                    format!("there is no table {name} in the schema {}", self.schema),
-                )
-            }
+        if self.mode == Mode::ShedLock {
+            return (self.shedlock(), format!("there is no table {}", self.shedlock_name()));
         }
+        let name = format!("{}_lock", self.prefix);
+        (
+            format!("{}_lock", self.qualified()),
+            format!("there is no table {name} in the schema {}", self.schema),
+        )
     }
 
     /// How statements begin the names of tables and functions.
@@ -121,9 +95,9 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
 impl Options {
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
-            "mode" => self.mode = mode(&value)?,
+            "mode" => self.mode = Mode::parse(&value, &MODES)?,
             "session_timeout" => self.session_timeout = duration(key, &value)?,
-            "table" => self.table().name = qualified(key, &value)?,
+            "table" => self.table().set_name(key, &value)?,
             "column" => self.table().column = identifier(key, value)?,
             "schema" => self.schema = identifier(key, value)?,
             "prefix" => self.prefix = identifier(key, value)?,
@@ -137,45 +111,20 @@ impl Options {
     }
 
     fn table(&mut self) -> &mut Table {
-        self.table.get_or_insert(Table { name: String::new(), column: String::new() })
+        self.table.get_or_insert_default()
     }
 
     /// Refuses options that contradict each other.
     pub(super) fn check(&self) -> Result<()> {
-        match &self.table {
-            Some(table) if self.mode == Mode::ShedLock && !table.column.is_empty() => {
-                Err(config("mode=shedlock has columns of its own; leave out column="))
-            }
-            Some(_) if self.mode == Mode::ShedLock => Ok(()),
-            Some(_) if self.mode != Mode::Row => Err(config("table= and column= need mode=row")),
-            Some(table) if table.name.is_empty() || table.column.is_empty() => {
-                Err(config("table= and column= need each other: the column says which row a name stands for"))
-            }
-            _ if self.session_timeout < MIN_SESSION_TIMEOUT => {
-                Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")))
-            }
-            _ => Ok(()),
+        Table::check(self.table.as_ref(), self.mode)?;
+        if self.session_timeout < MIN_SESSION_TIMEOUT {
+            return Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")));
         }
+        Ok(())
     }
 }
 
-fn mode(value: &str) -> Result<Mode> {
-    match value {
-        "lease" => Ok(Mode::Lease),
-        "row" => Ok(Mode::Row),
-        "advisory" => Ok(Mode::Advisory),
-        "shedlock" => Ok(Mode::ShedLock),
-        _ => Err(config(format!("unknown mode={value}; the modes are lease, row, advisory and shedlock"))),
-    }
-}
-
-/// A name that may begin with a schema.
-fn qualified(key: &str, value: &str) -> Result<String> {
-    let parts: Vec<_> =
-        value.splitn(2, '.').map(|part| identifier(key, part.to_owned())).collect::<Result<_>>()?;
-    Ok(parts.join("."))
-}
-
+const MODES: [Mode; 4] = [Mode::Lease, Mode::Row, Mode::Advisory, Mode::ShedLock];
 const NAMES: &str = "mode, schema, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The tables, and the functions that are the atomic steps.
 
-use super::options::{Mode, Options};
+use super::options::Options;
+use crate::sql::Mode;
 use std::fmt::Write;
 
 /// The tables.

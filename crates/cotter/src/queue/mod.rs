@@ -24,6 +24,27 @@ pub(crate) fn holders(line: &[Mode], limit: Option<u32>) -> usize {
     }
 }
 
+/// Where an entry of a line of permits stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Holds,
+    /// Whoever leaves may let it in.
+    Next,
+    /// Another waiter is before it, which says when it is served. Until then, nobody who leaves lets this one in.
+    Behind,
+}
+
+/// Returns where the entry with this number stands. `limit` is the number of permits, if it is not the one that the first
+/// entry names: where it was set, those who hold more than it allows look like waiters, but will never be served. So everybody
+/// is next then.
+pub(crate) fn place(line: &[Mode], at: usize, limit: Option<u32>) -> Place {
+    match holders(line, limit) {
+        holders if at < holders => Place::Holds,
+        holders if at == holders || limit.is_some() => Place::Next,
+        _ => Place::Behind,
+    }
+}
+
 fn taken(mode: Mode) -> Option<u32> {
     match mode {
         Mode::Permits { take, .. } => Some(take),
@@ -57,6 +78,8 @@ pub(crate) fn admit(newcomer: Mode, first: Mode, set: Option<u32>) -> Result<(),
 mod tests {
     use super::*;
     use Mode::{Exclusive, Shared};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn permits(take: u32) -> Mode {
         Mode::Permits { take, of: 3 }
@@ -86,6 +109,34 @@ mod tests {
             [(permits(1), Shared, None), (Exclusive, permits(1), None), (permits(1), permits(1), Some(5))]
         {
             assert_eq!(admit(newcomer, first, set).unwrap_err().kind(), ErrorKind::LimitMismatch);
+        }
+    }
+
+    #[test]
+    fn the_first_waiter_is_next_and_the_others_are_behind_it() {
+        let line = [permits(2), permits(2), permits(1)];
+        let places = |limit| (0..3).map(|at| place(&line, at, limit)).collect::<Vec<_>>();
+        assert_eq!(places(None), [Place::Holds, Place::Next, Place::Behind]);
+        assert_eq!(places(Some(4)), [Place::Holds, Place::Holds, Place::Next]);
+        assert_eq!(places(Some(1)), [Place::Next; 3]);
+    }
+
+    proptest! {
+        /// Who leaves a line without a limit that was set lets nobody in who is behind another waiter, unless that one is let in
+        /// too, which says so.
+        #[test]
+        fn nobody_behind_a_waiter_is_let_in_before_it(takes in vec(1_u32..4, 1..12), leaver: prop::sample::Index) {
+            let line: Vec<_> = takes.iter().map(|take| permits(*take)).collect();
+            let (gone, mut rest) = (leaver.index(line.len()), line.clone());
+            rest.remove(gone);
+            for at in 0..rest.len() {
+                let before = at + usize::from(at >= gone);
+                if place(&rest, at, None) == Place::Holds && place(&line, before, None) == Place::Behind {
+                    // The one before it has left, or holds now and did not before.
+                    let told = before - 1 == gone || place(&line, before - 1, None) != Place::Holds;
+                    prop_assert!(told && (before - 1 == gone || place(&rest, at - 1, None) == Place::Holds));
+                }
+            }
         }
     }
 }

@@ -3,19 +3,27 @@
 //! 1. Each member takes the claim, and counts.
 //! 2. Unless a majority stands at the largest number already, the members that granted raise their counters to it, each
 //!    only while it still holds the claim.
+//!
+//! Many waiters that ask all members at the same time share their votes, and nobody has a majority. So those that have met
+//! this ask one member first, which is the same for all of them, and the others only if it has granted.
 
 use super::backend::Quorum;
 use super::rounds::{Ballot, Round};
-use super::seats::{Answers, member};
+use super::seats::member;
 use super::shortage::no_quorum;
-use crate::backend::{Acquired, Backend, Claim, ClaimId, Grant, Leave, Vote};
+use super::voting::Tally;
+use crate::backend::{Acquired, Backend, Claim, Grant, Leave, Votes};
 use crate::{Error, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
-/// The members that are slower than a majority have this much longer than twice its time.
-const GRACE: Duration = Duration::from_millis(1);
+/// In which order an attempt asks the members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    AllAtOnce,
+    /// The first one, and all others if it is not busy.
+    OneFirst,
+}
 
 /// What came of an attempt.
 pub(super) enum Tried {
@@ -29,41 +37,9 @@ pub(super) enum Tried {
     Abstained(Error),
 }
 
-/// The answers of the members to a claim.
-#[derive(Default)]
-struct Tally {
-    granted: usize,
-    busy: usize,
-    abstains: Option<Duration>,
-    failed: Option<Error>,
-}
-
-impl Tally {
-    fn of(answers: &[Option<Result<Vote>>]) -> Self {
-        let mut tally = Self::default();
-        for answer in answers.iter().flatten() {
-            match answer {
-                Ok(Vote::Granted(_)) => tally.granted += 1,
-                Ok(Vote::Busy) => tally.busy += 1,
-                // A quorum is there when the first of them comes back.
-                Ok(Vote::Abstains(left)) => {
-                    tally.abstains = Some(tally.abstains.map_or(*left, |known| known.min(*left)));
-                }
-                Err(e) => {
-                    // An error that waiting does not mend says more.
-                    if tally.failed.as_ref().is_none_or(|known| known.is_retryable() && !e.is_retryable()) {
-                        tally.failed = Some(e.clone());
-                    }
-                }
-            }
-        }
-        tally
-    }
-}
-
 impl Quorum {
     /// Tries once. A claim that is granted already gets the same grant.
-    pub(super) async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+    pub(super) async fn try_once(&self, claim: &Claim, order: Order) -> Result<Tried> {
         self.info.supports(claim.mode)?;
         if let Some(round) = self.shared.rounds.won(claim.id) {
             if let Some(grant) = self.again(claim, &round).await {
@@ -71,21 +47,26 @@ impl Quorum {
             }
             self.undo(claim.id, &round.claim, Leave::default()).await;
         }
-        self.round(claim).await
+        self.round(claim, order).await
     }
 
-    async fn round(&self, claim: &Claim) -> Result<Tried> {
+    async fn round(&self, claim: &Claim, order: Order) -> Result<Tried> {
         let (id, round, seats) = (claim.id, claim.renewed(), self.seats.awake());
         let as_of = self.seats.now();
-        self.begin(claim, &round, &seats, as_of);
-        let answers = self.take(&round, &seats, 0).await;
-        let tally = Tally::of(&answers);
-        let mut votes = self.record(id, &round, &seats, answers);
+        self.begin(claim, &round, as_of);
+        let (first, others) = seats.split_at(usize::from(order == Order::OneFirst));
+        let (tally, mut votes) = self.ask_for_votes(id, &round, first, Tally::default()).await;
+        if tally.busy > 0 {
+            self.shared.rounds.forget(id, round.id);
+            return Ok(Tried::Failed { acquired: Acquired::Busy, split: false });
+        }
+        let (tally, more) = self.ask_for_votes(id, &round, others, tally).await;
+        votes.extend(more);
         if votes.len() >= self.seats.majority()
             && let Some(won) = self.agree(&round, &mut votes).await
         {
-            self.shared.rounds.with(id, round.id, |r| r.win(won, votes));
-            return Ok(Tried::Granted(granted(claim, won, as_of, claim.ttl)));
+            let votes = self.shared.rounds.with(id, round.id, |r| r.win(won, votes));
+            return Ok(Tried::Granted(granted(claim, won, as_of, claim.ttl, votes)));
         }
         let undone = self.undo(id, &round, Leave::default()).await;
         if tally.granted + tally.busy >= self.seats.majority() {
@@ -101,67 +82,12 @@ impl Quorum {
         }
     }
 
-    /// Registers what is about to be sent.
-    fn begin(&self, claim: &Claim, round: &Claim, seats: &[usize], as_of: Moment) {
-        let ballot = |seat| if seats.contains(&seat) { Ballot::Sent } else { Ballot::Empty };
-        let ballots = (0..self.seats.len()).map(ballot).collect();
-        let ends = as_of + claim.ttl;
-        self.shared.rounds.begin(claim.id, Round { claim: round.clone(), ballots, ends, won: None, used: 0 });
-    }
-
-    /// Phase 1. When a majority has granted, the others have as long again: a bare majority survives the loss of none.
-    pub(super) async fn take(&self, round: &Claim, seats: &[usize], at_least: u64) -> Answers<Vote> {
-        let (majority, reached) = (self.seats.majority(), Notify::new());
-        let in_vain = self.seats.len() - majority;
-        let take =
-            |_, backend: Arc<dyn Backend>| async move { member(&*backend).take(round, at_least).await };
-        let decided = |answers: &[Option<Result<Vote>>]| {
-            let tally = Tally::of(answers);
-            if tally.granted >= majority {
-                reached.notify_one();
-            }
-            tally.busy > in_vain
-        };
-        self.seats.ask_while(seats, self.patience(round.ttl, &reached), take, decided).await
-    }
-
-    /// Completes when it is no use to wait for more votes: true if members are silent, false if they are only slower than a
-    /// majority.
-    async fn patience(&self, ttl: Duration, reached: &Notify) -> bool {
-        let began = self.seats.now();
-        tokio::select! {
-            biased;
-            () = reached.notified() => {}
-            silent = self.seats.silence(self.seats.limit(ttl)) => return silent,
-        }
-        let elapsed = self.seats.now().since(began);
-        self.seats.silence(elapsed + GRACE).await;
-        false
-    }
-
-    /// Records what each member has of the round. Returns the votes for it.
-    pub(super) fn record(
-        &self,
-        id: ClaimId,
-        round: &Claim,
-        seats: &[usize],
-        answers: Answers<Vote>,
-    ) -> Vec<(usize, Grant)> {
-        let mut votes = Vec::new();
-        self.shared.rounds.with(id, round.id, |r| {
-            for (seat, answer) in seats.iter().zip(answers) {
-                r.ballots[*seat] = match answer {
-                    None => Ballot::Sent,
-                    Some(Err(e)) if e.outcome_unknown() => Ballot::Unknown,
-                    Some(Err(_)) | Some(Ok(Vote::Busy | Vote::Abstains(_))) => Ballot::Empty,
-                    Some(Ok(Vote::Granted(grant))) => {
-                        votes.push((*seat, grant.clone()));
-                        Ballot::Cast(grant)
-                    }
-                };
-            }
-        });
-        votes
+    /// Registers the attempt, before anything of it is sent.
+    fn begin(&self, claim: &Claim, round: &Claim, as_of: Moment) {
+        let ballots = vec![Ballot::Empty; self.seats.len()];
+        let (ends, confirmed) = (as_of + claim.ttl, Votes::new(0, self.seats.len()));
+        let round = Round { claim: round.clone(), ballots, ends, won: None, used: 0, confirmed };
+        self.shared.rounds.begin(claim.id, round);
     }
 
     /// Phase 2: a majority stands at the largest number, or nobody has won. Returns the first token and the turns.
@@ -199,8 +125,10 @@ impl Quorum {
             async move { member(&*backend).raise(&vote, vote.number).await }
         };
         let answers = self.seats.ask(&seats, self.seats.limit(claim.ttl), look, |_| false).await;
-        let left = answers.into_iter().filter_map(|a| a?.ok()??.ttl).collect();
-        Some(granted(claim, won, as_of, self.held_by_a_majority(left)?))
+        let left: Vec<_> = answers.into_iter().filter_map(|a| a?.ok()??.ttl).collect();
+        round.confirmed.set(left.len());
+        let votes = Some(round.confirmed.clone());
+        Some(granted(claim, won, as_of, self.held_by_a_majority(left)?, votes))
     }
 
     /// The time for which a majority holds on to a claim, from the times that the members have given.
@@ -211,16 +139,24 @@ impl Quorum {
 }
 
 impl Round {
-    fn win(&mut self, won: (u64, u16), votes: Vec<(usize, Grant)>) {
+    fn win(&mut self, won: (u64, u16), votes: Vec<(usize, Grant)>) -> Votes {
         self.won = Some(won);
+        self.confirmed.set(votes.len());
         for (seat, vote) in votes {
             self.ballots[seat] = Ballot::Cast(vote);
         }
+        self.confirmed.clone()
     }
 }
 
-fn granted(claim: &Claim, (number, turns): (u64, u16), as_of: Moment, ttl: Duration) -> Grant {
+fn granted(
+    claim: &Claim,
+    (number, turns): (u64, u16),
+    as_of: Moment,
+    ttl: Duration,
+    votes: Option<Votes>,
+) -> Grant {
     let mut grant = Grant::new(claim.clone(), number, as_of);
-    (grant.turns, grant.ttl) = (turns, Some(ttl));
+    (grant.turns, grant.ttl, grant.votes) = (turns, Some(ttl), votes);
     grant
 }

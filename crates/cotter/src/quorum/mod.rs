@@ -9,8 +9,10 @@
 //! |---|---|
 //! | `seats` | the members: connections, who is silent, the time limit of a request |
 //! | `rounds` | the attempts of each claim: which members were asked, and what they gave |
-//! | `backend` | the contract; waiting with random pauses |
+//! | `backend` | the contract |
+//! | `waiting` | being told that a name is free, and random pauses |
 //! | `acquire` | one attempt at all members, in two phases |
+//! | `voting` | asking members for their votes, and counting them |
 //! | `renewal` | extending grants, and asking members that are missing |
 //! | `release` | releasing at all members |
 //! | `notes` | notes by majority |
@@ -26,6 +28,8 @@ mod renewal;
 mod rounds;
 mod seats;
 mod shortage;
+mod voting;
+mod waiting;
 
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};

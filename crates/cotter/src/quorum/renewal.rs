@@ -76,6 +76,7 @@ impl Quorum {
         self.shared.rounds.with(id, round, |r| r.keep(&renewal.stay));
         let added = self.top_up(&renewal, ttl).await;
         renewal.left.extend(added);
+        renewal.round.confirmed.set(renewal.left.len());
         match self.held_by_a_majority(std::mem::take(&mut renewal.left)) {
             Some(left) if left >= ttl => {
                 self.shared.rounds.with(id, round, |r| r.ends = r.ends.max(as_of + left));
@@ -108,7 +109,7 @@ impl Quorum {
         }
         let mut claim = round.clone();
         claim.ttl = ttl;
-        let answers = self.take(&claim, &missing, renewal.grant.number).await;
+        let answers = self.take(&claim, &missing, renewal.grant.number, 0).await;
         let votes = self.record(id, round, &missing, answers);
         votes.into_iter().filter_map(|(_, vote)| vote.ttl).collect()
     }

@@ -5,7 +5,7 @@
 
 use crate::Moment;
 use crate::backend::by_claim::ByClaim;
-use crate::backend::{Claim, ClaimId, Grant};
+use crate::backend::{Claim, ClaimId, Grant, Votes};
 use crate::sync::lock;
 use std::sync::Mutex;
 
@@ -27,6 +27,8 @@ pub(super) struct Round {
     /// The turns that were used, as far as is known. A release that is repeated does not say it again, and a member that
     /// took back a token that was used would give it once more.
     pub(super) used: u16,
+    /// The members that have confirmed it, as the holder sees them.
+    pub(super) confirmed: Votes,
 }
 
 /// What a member may have of an attempt.

@@ -88,7 +88,7 @@ macro_rules! parts {
 
 /// Parts that several scripts include, or that would make one too long.
 const PARTS: &[(&str, &str)] = parts! {
-    "now" "lease" "state" "reserve" "queue" "silence" "line" "join"
+    "now" "lease" "state" "reserve" "first_claim" "queue" "silence" "line" "join"
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
     "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"

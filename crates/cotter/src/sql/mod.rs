@@ -3,16 +3,25 @@
 //! | file | concept |
 //! |---|---|
 //! | `identifier` | names of schemas and tables |
+//! | `mode` | the options `mode`, `table` and `column` |
 //! | `missing` | the error for tables that are not there |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
+//! | `shedlock` | ShedLock's table |
+//! | `sessions` | locks that live with a session |
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod missing;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod mode;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod row;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) mod sessions;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) mod shedlock;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod text;
 
@@ -20,6 +29,8 @@ mod text;
 pub(crate) use identifier::identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use missing::missing;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use mode::{Mode, Table, quoted};
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
 #[cfg(feature = "mysql")]

@@ -217,14 +217,13 @@ impl Inner {
         claim: &Claim,
         node: &Node,
         asked: Moment,
-        session: &ServerSession,
-        live: &Live,
+        session: &Arc<ServerSession>,
     ) -> Result<Grant> {
         let number = u64::try_from(node.created).ok().and_then(|zxid| zxid.checked_mul(u64::from(TURNS)));
         let number = number.ok_or_else(|| unexpected("a transaction number that is too large"))?;
         let (seat, is_new) = session.seats.take(claim.id, &node.path);
         if is_new {
-            live.look_at_seat(claim.id, &node.path);
+            session.look_soon(claim.id);
         }
         let (as_of, lasts) = session.proof();
         seat.prove(as_of, lasts);

@@ -140,6 +140,10 @@ impl Inner {
         let line = self.keys.entries(nodes);
         let holding = self.holding(name, &line, &live).await?.0;
         let mut evicted = Eviction::NotHeld;
+        if holding == 0 {
+            return Ok(Eviction::NotHeld);
+        }
+        self.link.let_holders_look().await;
         for seated in self.seated(name, &line[..holding], &live).await? {
             let is_meant = order.token.is_none_or(|token| seated.tokens().contains(&token.get()));
             let token = seated.tokens().start;

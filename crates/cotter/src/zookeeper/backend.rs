@@ -77,10 +77,6 @@ impl Inner {
     /// Removes the node of a claim.
     pub(super) async fn remove(&self, claim: &Claim) -> Result<Release> {
         let place = self.places.get(claim.id);
-        let leaving = place.as_ref().map(|place| {
-            let (line, protection) = (self.keys.line(&claim.name), self.keys.protection(claim.id));
-            place.session.leftovers.leaving(claim.id, line, protection)
-        });
         let node = match &place {
             Some(place) if place.node.is_some() => place.node.clone(),
             // Its session is over: what was sent in it may still be carried out, until the servers have ended it.
@@ -95,7 +91,6 @@ impl Inner {
             Some(node) => self.delete(node, place.as_ref().map(|place| &*place.session)).await?,
             None => false,
         };
-        leaving.into_iter().for_each(super::leftovers::Leaving::answered);
         let is_evicted = place.is_some_and(|place| place.session.seats.is_evicted(claim.id));
         self.places.left(claim.id);
         Ok(match (freed, is_evicted) {
@@ -135,7 +130,7 @@ impl Backend for ZooKeeper {
             inner.remove(claim).await.map_err(|e| named(e.with_outcome_unknown()))?;
         }
         let answer = match entered.map_err(named)? {
-            Standing::Holds(node, asked) => inner.grant_now(claim, &node, asked).await.map(Acquired::Granted),
+            Standing::Holds(node, asked) => inner.grant_now(claim, &node, asked).map(Acquired::Granted),
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
             Standing::Behind(..) if until == Until::InLine => Ok(Acquired::Queued),
@@ -190,9 +185,8 @@ impl fmt::Debug for ZooKeeper {
 }
 
 impl Inner {
-    async fn grant_now(&self, claim: &Claim, node: &Node, asked: crate::Moment) -> Result<Grant> {
+    fn grant_now(&self, claim: &Claim, node: &Node, asked: crate::Moment) -> Result<Grant> {
         let Some(place) = self.places.get(claim.id) else { return Err(place_is_gone()) };
-        let live = place.session.live().await?;
-        self.grant(claim, node, asked, &place.session, &live)
+        self.grant(claim, node, asked, &place.session)
     }
 }

@@ -5,7 +5,7 @@ use super::errors::unreachable;
 use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
-use crate::net::{Stream, connect_with, untrusted};
+use crate::net::{Stream, any_member, connect_with, untrusted};
 use crate::{Error, ErrorKind, Result};
 use rustls::ClientConfig;
 use std::io;
@@ -73,19 +73,7 @@ impl Connector {
 
     /// Connects to a member that answers: the first one from `first` on. With a ticket, the session goes on.
     pub(super) async fn open(&self, first: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
-        let mut failed: Option<Error> = None;
-        for host in (0..self.hosts()).map(|n| (first + n) % self.hosts()) {
-            match self.open_one(host, ticket).await {
-                Ok(opened) => return Ok(opened),
-                // The same everywhere.
-                Err(e) if !e.is_retryable() => return Err(e),
-                // One that cannot be reached may be trusted when it can.
-                Err(e) if failed.as_ref().is_none_or(is_untrusted) => failed = Some(e),
-                Err(_) => {}
-            }
-        }
-        let failed = failed.unwrap_or_else(|| unreachable("the URL names no host"));
-        Err(if is_untrusted(&failed) { failed.with_retryable(false) } else { failed })
+        any_member(self.hosts(), first, |host| self.open_one(host, ticket)).await
     }
 
     async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
@@ -160,10 +148,6 @@ impl Connector {
 /// The error for a member that cannot be connected to.
 fn not_connected(e: io::Error) -> Error {
     untrusted(&e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
-}
-
-fn is_untrusted(e: &Error) -> bool {
-    e.kind() == ErrorKind::Denied
 }
 
 /// Reads one message, without its length.

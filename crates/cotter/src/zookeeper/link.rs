@@ -7,7 +7,7 @@ use super::live::Live;
 use super::messages::Op;
 use super::options::Options;
 use super::replies::Reply;
-use super::session::ServerSession;
+use super::session::{HEADSTART, ServerSession};
 use crate::backend::Host;
 use crate::backend::flight::Flight;
 use crate::sync::lock;
@@ -41,6 +41,11 @@ impl Link {
 
     pub(super) fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// Gives holders that have just got their locks the time to read their nodes: they learn from those why they lose them.
+    pub(super) async fn let_holders_look(&self) {
+        self.host.clock().sleep_until(self.now() + HEADSTART).await;
     }
 
     /// Returns a session that is not lost, a new one if need be.

@@ -18,7 +18,7 @@
 //! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing an ensemble |
-//! | `places`, `seats`, `leftovers` | the nodes of claims; those that hold a lock; those whose release was given up |
+//! | `places`, `seats` | the nodes of claims; those that hold a lock |
 
 mod acquire;
 mod admin;
@@ -29,7 +29,6 @@ mod connector;
 mod doctor;
 mod errors;
 mod layout;
-mod leftovers;
 mod link;
 mod live;
 mod messages;

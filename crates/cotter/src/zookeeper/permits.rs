@@ -29,19 +29,33 @@ pub(super) fn standing_for_permits(
     line: String,
 ) -> Result<Standing> {
     let modes: Vec<_> = entries.iter().map(|entry| entry.mode).collect();
-    if at < queue::holders(&modes, limit) {
-        return Ok(Standing::Holds(own, asked));
-    }
+    let ahead = match queue::place(&modes, at, limit) {
+        queue::Place::Holds => return Ok(Standing::Holds(own, asked)),
+        queue::Place::Next => Ahead::Anybody(line),
+        queue::Place::Behind => Ahead::Node(format!("{line}/{}", entries[at - 1].node)),
+    };
     if let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], limit))
         && take > limit
     {
         let why = format!("{take} of {limit} permits can never be granted");
         return Err(Error::new(ErrorKind::LimitMismatch, why));
     }
-    Ok(Standing::Behind(own, Ahead::Anybody(line)))
+    Ok(Standing::Behind(own, ahead))
 }
 
 impl Inner {
+    /// Tells the waiter behind this claim that it has been served: that one is the next now. Whoever has changed the data
+    /// meanwhile has told it as well.
+    pub(super) async fn pass_the_turn(&self, claim: &Claim, own: &Node, live: &Live) -> Result<()> {
+        let served = Op::Set { path: own.path.clone(), data: self.keys.data(claim), version: 0 };
+        match live.ask::<Outcome>(&Op::Multi(vec![served])).await {
+            Ok(Outcome::Done(_) | Outcome::Failed(_, NO_NODE | BAD_VERSION)) => Ok(()),
+            Ok(Outcome::Failed(_, code)) => Err(Failure::Code(code).into()),
+            Err(failure) if failure.is(NO_NODE) || failure.is(BAD_VERSION) => Ok(()),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
     /// The number of permits that was set while the first one of a line was in it.
     pub(super) async fn limit_of(&self, first: &Entry, line: &str, live: &Live) -> Result<Option<u32>> {
         if !first.mode.is_permits() {

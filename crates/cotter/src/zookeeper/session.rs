@@ -6,7 +6,6 @@
 
 use super::connector::{Connector, Opened, Ticket};
 use super::errors::{Failure, place_is_gone};
-use super::leftovers::Leftovers;
 use super::live::{Listener, Live};
 use super::messages::{Event, Op, What};
 use super::proofs::{Proofs, SYNCS};
@@ -36,7 +35,8 @@ pub(super) struct ServerSession {
     has_ended: AtomicBool,
     pub(super) watches: Arc<Watches>,
     pub(super) seats: Seats,
-    pub(super) leftovers: Leftovers,
+    /// The seats whose nodes are read in a moment, if they still hold then.
+    later: Mutex<Vec<ClaimId>>,
 }
 
 #[derive(Clone)]
@@ -47,6 +47,10 @@ enum Phase {
 }
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
+/// The node of a holder is read, and watched, so long after the grant: most locks are released before. Whoever evicts a holder has
+/// seen it hold for [`HEADSTART`] before.
+const SETTLING: Duration = Duration::from_millis(25);
+pub(super) const HEADSTART: Duration = Duration::from_millis(100);
 /// A connection on which a `sync` has no answer after this part of a session is given up.
 const SILENCE: u32 = 4;
 
@@ -71,7 +75,7 @@ impl ServerSession {
             has_ended: AtomicBool::new(false),
             watches: Arc::default(),
             seats: Seats::default(),
-            leftovers: Leftovers::default(),
+            later: Mutex::default(),
         });
         let live = session.connected(opened);
         (session, live)
@@ -190,8 +194,6 @@ impl ServerSession {
                     // What has happened meanwhile is read; nothing is watched any more.
                     self.seats.all().iter().for_each(|(id, path)| live.look_at_seat(*id, path));
                     self.watches.interrupted();
-                    let (this, next) = (self.clone(), live.clone());
-                    self.host.spawn(async move { this.leftovers.delete(&next).await });
                     return Some(live);
                 }
                 Ok(None) => return None,
@@ -241,6 +243,27 @@ impl ServerSession {
                 tokio::time::sleep(backoff.pause()).await;
             }
         }
+    }
+
+    /// Reads the node of a seat in a moment, and watches it.
+    pub(super) fn look_soon(self: &Arc<Self>, id: ClaimId) {
+        let mut later = lock(&self.later);
+        later.push(id);
+        if later.len() > 1 {
+            return;
+        }
+        let this = self.clone();
+        self.host.spawn(async move {
+            tokio::time::sleep(SETTLING).await;
+            let seats = std::mem::take(&mut *lock(&this.later));
+            // Without a connection: the next one begins with the nodes of all seats.
+            let Phase::Connected(live) = this.phase.borrow().clone() else { return };
+            for id in seats {
+                if let Some((path, _)) = this.seats.node(id) {
+                    live.look_at_seat(id, &path);
+                }
+            }
+        });
     }
 
     /// Ends it at the servers, which deletes all of its nodes.

@@ -1,4 +1,7 @@
 //! Waiting in the queue of a name for the end of the node before one's own.
+//!
+//! Of those who wait for permits, the first one watches the folder, and each other one the waiter before it: that one writes
+//! its data when it is served, and the next of them becomes the first.
 
 use super::acquire::{Ahead, Standing};
 use super::backend::Inner;
@@ -25,10 +28,10 @@ pub(super) struct Waiting<'a> {
     /// Who is in front of it, as long as that is known from entering the line.
     ahead: Option<Ahead>,
     woken: Arc<Notify>,
-    /// The node that it waits for, or the folder.
+    /// The node that it waits for.
     watched: Option<Watched>,
-    /// Whether the folder is watched since before the last look.
-    is_armed: bool,
+    /// The folder, if that is watched since before the last look.
+    folder: Option<Watched>,
     period: Duration,
 }
 
@@ -55,7 +58,7 @@ impl<'a> Waiting<'a> {
             ahead: Some(ahead),
             woken: Arc::default(),
             watched: None,
-            is_armed: false,
+            folder: None,
             period: CALM_PERIOD,
         }
     }
@@ -70,8 +73,11 @@ impl<'a> Waiting<'a> {
         for _ in 0..TRIES {
             let ahead = match self.inner.look(self.claim, &self.own, &self.session).await? {
                 Standing::Holds(own, asked) => {
-                    let live = self.session.live().await?;
-                    return self.inner.grant(self.claim, &own, asked, &self.session, &live).map(Some);
+                    if self.claim.mode.is_permits() {
+                        let live = self.session.live().await?;
+                        self.inner.pass_the_turn(self.claim, &own, &live).await?;
+                    }
+                    return self.inner.grant(self.claim, &own, asked, &self.session).map(Some);
                 }
                 Standing::Behind(_, ahead) => ahead,
                 Standing::Gone | Standing::Refused => return Err(place_is_gone()),
@@ -85,26 +91,33 @@ impl<'a> Waiting<'a> {
 
     /// Returns false if the node is gone already, or the line may have changed since it was read.
     async fn watch(&mut self, ahead: &Ahead) -> Result<bool> {
-        if self.is_armed && matches!(ahead, Ahead::Anybody(_)) {
-            return Ok(true);
-        }
-        let (Ahead::Node(path) | Ahead::Anybody(path)) = ahead;
+        let path = match ahead {
+            Ahead::Node(path) => path,
+            Ahead::Anybody(line) => return self.watch_folder(line).await,
+        };
         if self.watched.as_ref().is_none_or(|watched| watched.path() != path) {
             self.watched = Some(self.session.watches.wait_for(path, &self.woken));
         }
-        let live = self.session.live().await?;
-        let answer = match ahead {
-            Ahead::Node(path) => live.ask::<Data>(&Op::watch(path)).await.map(|_| true),
-            // The next look counts.
-            Ahead::Anybody(path) => {
-                let watching = live.ask::<Children>(&Op::Children { path: path.clone(), watch: true });
-                self.is_armed = true;
-                watching.await.map(|_| false)
-            }
-        };
-        match answer {
+        match self.session.live().await?.ask::<Data>(&Op::watch(path)).await {
             Err(failure) if failure.is(NO_NODE) => Ok(false),
-            answer => Ok(answer?),
+            // A waiter that was served since the line was read, or marked, says nothing any more.
+            Ok(data) if self.claim.mode.is_permits() && data.stat.version > 0 => {
+                self.watch_folder(path.rsplit_once('/').map_or("/", |(line, _)| line)).await
+            }
+            answer => Ok(answer.map(|_| true)?),
+        }
+    }
+
+    /// The line is read again after it is watched.
+    async fn watch_folder(&mut self, line: &str) -> Result<bool> {
+        if self.folder.is_some() {
+            return Ok(true);
+        }
+        self.folder = Some(self.session.watches.wait_for(line, &self.woken));
+        let watch = Op::Children { path: line.to_owned(), watch: true };
+        match self.session.live().await?.ask::<Children>(&watch).await {
+            Err(failure) if failure.is(NO_NODE) => Ok(false),
+            answer => Ok(answer.map(|_| false)?),
         }
     }
 
@@ -122,7 +135,7 @@ impl Attempt for Waiting<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
-        (self.period, self.is_armed) = (CALM_PERIOD, false);
+        (self.period, self.folder) = (CALM_PERIOD, None);
         match self.look().await {
             Ok(granted) => Ok(granted),
             Err(e) => self.failed(e),

@@ -64,6 +64,8 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
         "saturate with reads" => saturate(|| lock.read().wait().unwrap().into()),
         "saturate with writes" => saturate(|| lock.write().wait().unwrap().into()),
         "contend" => return contend(client),
+        "prune" => return crate::prune::prune(client),
+        "use names" => return crate::prune::use_names(client, Path::new(&std::env::var(DIRECTORY).unwrap())),
         "valid" => return held.as_ref().is_some_and(Guard::is_valid).to_string(),
         "release" => return format!("{:?}", held.take().map(|g| g.release().wait())),
         other => return format!("no such order: {other}"),
@@ -181,9 +183,13 @@ impl Copy {
         assert!(done.success());
     }
 
-    pub(crate) fn state(&self) -> char {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap()
+    /// Whether all of its threads stand still: one that still runs may take the lock.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        threads.flatten().all(|thread| {
+            let stat = std::fs::read_to_string(thread.path().join("stat"));
+            stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')))
+        })
     }
 }
 

@@ -65,7 +65,7 @@ fn a_stopped_waiter_is_passed_over_and_keeps_its_place() {
     let mut stopped = waiting(&directory, 0);
     let mut second = waiting(&directory, 1);
     stopped.signal("STOP");
-    until("it stops", || stopped.state() == 'T');
+    until("it stops", || stopped.is_stopped());
     holder.ask("release");
     let passed = second.token();
     let mut third = waiting(&directory, 1);
@@ -84,7 +84,7 @@ fn a_newcomer_passes_a_line_in_which_nobody_listens() {
     holder.ask("lock");
     let stopped = waiting(&directory, 0);
     stopped.signal("STOP");
-    until("it stops", || stopped.state() == 'T');
+    until("it stops", || stopped.is_stopped());
     holder.ask("release");
     assert!(holder.ask("try").parse::<u64>().is_ok());
 }
@@ -181,7 +181,7 @@ fn without_descriptors_nobody_waits() {
 
 /// Runs as an ordinary user, because nothing is read-only to root.
 #[test]
-fn a_read_only_directory_is_an_error_and_keeps_what_is_held() {
+fn a_read_only_directory_is_an_error_and_keeps_what_is_there() {
     let (keep, directory) = place();
     let exe = keep.path().join("copy");
     // By another process: a child of another test may have a file that this one writes, and then it cannot be run.
@@ -204,6 +204,13 @@ fn a_read_only_directory_is_an_error_and_keeps_what_is_held() {
     let answer = user.ask("try b");
     assert!(answer.starts_with("Denied") && answer.contains("b.lock"), "{answer}");
     assert_eq!(user.ask("valid"), "true");
+    assert_eq!(user.ask("release"), "Some(Ok(Yes))");
+    let kept = user.ask("prune");
+    assert!(kept.starts_with("a kept: ") && kept.contains("a.lock failed: Permission denied"), "{kept}");
     mode(&directory, 0o700);
     assert!(user.ask("try b").parse::<u64>().is_ok());
+    // A file that another user has made.
+    mode(&directory.join("a.lock"), 0o400);
+    let kept = user.ask("prune");
+    assert!(kept.starts_with("a kept: ") && kept.contains("opening"), "{kept}");
 }

@@ -63,6 +63,19 @@ fn two_users_contend() {
     }
 }
 
+/// Who prunes deletes the files of the other members as well.
+#[test]
+fn users_prune_for_each_other() {
+    let scene = Scene::new();
+    let [mut one, mut other] = [60_001, 60_002].map(|user| scene.member(user, "077"));
+    one.take("lock");
+    assert_eq!(other.ask("prune"), "");
+    assert_eq!(one.ask("release"), "Some(Ok(Yes))");
+    assert_eq!(other.ask("prune"), "a deleted");
+    assert_eq!(std::fs::read_dir(&scene.directory).unwrap().count(), 0);
+    one.take("lock");
+}
+
 /// One waits for the other, and is woken by it.
 #[test]
 fn users_wait_for_each_other() {

@@ -9,4 +9,5 @@ mod group;
 mod migration;
 mod namespaces;
 mod permits;
+mod prune;
 mod readers;

@@ -67,7 +67,7 @@ fn a_stopped_waiter_does_not_hold_up_the_others() {
     copies[2].order("take 1 permits of 1");
     until("it queues", || waiters(&directory) == 2);
     copies[1].signal("STOP");
-    until("it stops", || copies[1].state() == 'T');
+    until("it stops", || copies[1].is_stopped());
     copies[0].ask("release");
     let passed = copies[2].token();
     copies[1].signal("CONT");

@@ -1,5 +1,6 @@
 //! An authority that signs certificates for tests of TLS.
 
+use cotter::{Client, ErrorKind};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -40,4 +41,12 @@ impl Authority {
         }
         files
     }
+}
+
+/// Asserts that a server whose certificate is not trusted is not spoken to, and that the error says so.
+pub(crate) async fn is_not_trusted(url: &str, why: &str) {
+    let error = Client::connect(url).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{why}: {error}");
+    let text = error.to_string();
+    assert!(text.contains("certificate") && text.contains("ca=") && !text.contains('\n'), "{why}: {text}");
 }

@@ -16,6 +16,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `peer` | another lock client in a process of its own |
+//! | `shedlock` | the real ShedLock, on any database |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
@@ -59,6 +60,8 @@ mod redis;
 mod rings;
 mod rwlock;
 mod semaphore;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod shedlock;
 mod slow_subscriber;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;

@@ -52,15 +52,14 @@ const TIMED: &[&str] = &[
     "file/flock/backend.rs",
     "file/kernel_queue.rs",
     "file/recheck.rs",
-    // The connection to a cluster, releases that it has not answered, and the stream of its watches.
+    // The connection to a cluster, and the stream of its watches.
     "etcd/connection.rs",
     "etcd/connector.rs",
-    "etcd/leftovers.rs",
     "etcd/live.rs",
     "etcd/watches.rs",
     // Members of a quorum: how long to wait for them, and looking for those that are silent.
-    "quorum/backend.rs",
     "quorum/seats.rs",
+    "quorum/waiting.rs",
     "url/redlock.rs",
     // The connection to a server, and its subscription.
     "redis/connector.rs",
@@ -77,11 +76,13 @@ const TIMED: &[&str] = &[
     "mysql/connector.rs",
     "mysql/live.rs",
     "mysql/session.rs",
+    // The sessions that hold locks, and the tasks that keep them alive.
+    "mysql/sessions/",
     "postgres/connector.rs",
     "postgres/listening.rs",
     "postgres/live.rs",
-    // The sessions that hold locks, and the tasks that keep them alive.
     "postgres/sessions/",
+    "sql/sessions/",
     "postgres/wake.rs",
 ];
 

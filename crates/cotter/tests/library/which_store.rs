@@ -143,9 +143,16 @@ async fn the_rows_of_postgres_are_true() {
 #[cfg(feature = "mysql")]
 #[tokio::test]
 #[ignore = "needs mariadbd"]
-async fn the_row_of_mysql_is_true() {
+async fn the_rows_of_mysql_are_true() {
     let server = cotter_testkit::servers::Mariadb::migrated();
-    assert_true("`mysql:`", &server.url("")).await;
+    for (store, options) in [
+        ("`mysql:`", ""),
+        ("`mysql:` `mode=row`", "mode=row"),
+        ("`mysql:` `mode=advisory`", "mode=advisory"),
+        ("`mysql:` `mode=shedlock`", "mode=shedlock"),
+    ] {
+        assert_true(store, &server.url(options)).await;
+    }
 }
 
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
@@ -172,7 +179,7 @@ async fn the_row_of_a_quorum_is_true() {
 /// A row that no test compares could be wrong.
 #[test]
 fn every_row_is_compared() {
-    const STORES: [&str; 18] = [
+    const STORES: [&str; 21] = [
         "`memory:`",
         "`file:`",
         "`flock:`",
@@ -190,6 +197,9 @@ fn every_row_is_compared() {
         "`postgres:` `mode=advisory`",
         "`postgres:` `mode=shedlock`",
         "`mysql:`",
+        "`mysql:` `mode=row`",
+        "`mysql:` `mode=advisory`",
+        "`mysql:` `mode=shedlock`",
         "`sqlite:`",
     ];
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));

@@ -144,7 +144,7 @@ fn with_quiet_only_failures_are_told() {
 fn when_one_shim_is_killed_the_other_command_goes_on() {
     let env = TestEnv::new();
     let orphan =
-        "setsid sh -c 'echo orphan=$$; trap \"\" TERM; while :; do sleep 0.1; done' & echo shim=$PPID; wait";
+        "setsid sh -c 'trap \"\" TERM; echo orphan=$$; while :; do sleep 0.1; done' & echo shim=$PPID; wait";
     let other = "setsid sh -c 'echo other=$$; sleep 600' & sleep 0.2; while [ ! -e \"$0\" ]; do sleep 0.02; done; kill $!; echo well";
     let mark = env.path("mark");
     let other = other.replace("$0", mark.to_str().unwrap());

@@ -4,6 +4,7 @@ mod replicas;
 mod storm;
 mod storm_on_etcd;
 mod storm_on_mysql;
+mod storm_on_mysql_sessions;
 mod storm_on_postgres;
 mod storm_on_postgres_sessions;
 mod storm_on_zookeeper;

@@ -33,13 +33,12 @@ fn storm() {
     let (_place, mut run) = on(&proxy.redis_url(OPTIONS));
     stormy(&mut run);
     run.orders.names = (0..sized(4, 16)).map(|i| format!("name {i}")).collect();
-    run.acquisitions = sized(6_500, 200_000);
+    (run.acquisitions, run.faults) = (sized(7_000, 200_000), sized(1_000, 5_000));
     let mut storm =
         Storm::begin(&server, &proxy, RATES, &run.orders.names, run.orders.seed).expect("a storm");
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm", &report);
     demand(report.contended >= sized(5_000, 80_000), Kind::Void, "too few had to wait for each other");
-    demand(report.confirmed >= sized(1_000, 5_000), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
 
@@ -61,14 +60,13 @@ fn storm_in_all_modes() {
     ];
     // Answers come late, and whoever has asked may have left by then.
     run.limits.inherited = TTL;
-    run.acquisitions = sized(3_500, 200_000);
+    (run.acquisitions, run.faults) = (sized(3_500, 200_000), sized(500, 5_000));
     let mut storm =
         Storm::begin(&server, &proxy, RATES, &run.orders.names[..1], run.orders.seed).expect("a storm");
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm in all modes", &report);
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
     demand(report.contended >= sized(1_700, 60_000), Kind::Void, "too few had to wait for each other");
-    demand(report.confirmed >= sized(500, 5_000), Kind::Void, "too little went wrong");
     demand_all_back(&run, LEASES_END);
 }
 
@@ -103,7 +101,7 @@ fn stormy(run: &mut Run) {
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
     run.orders.ttl_ms = TTL.as_millis() as u64;
-    run.patience = Duration::from_secs(sized(240, 3600) as u64);
+    run.patience = Duration::from_secs(sized(240, 5400) as u64);
     run.injections = Injections {
         kill_every: Some(2_000_000..4_000_000),
         kill_holders: 0.5,

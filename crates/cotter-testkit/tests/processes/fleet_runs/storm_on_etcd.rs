@@ -19,11 +19,10 @@ fn members_and_processes_in_trouble() {
     run.orders.names = (0..6).map(|i| format!("name {i}")).collect();
     let (readers, permits) = (Usage::RwLock { writers: 0.3 }, Usage::Semaphore { of: 3, most: 2 });
     run.orders.usages = vec![Usage::Mutex, Usage::Mutex, Usage::Mutex, Usage::Mutex, readers, permits];
-    run.orders.tasks = 6;
-    run.acquisitions = sized(2_200, 60_000);
+    run.orders.tasks = 9;
+    (run.acquisitions, run.faults) = (sized(3_000, 60_000), sized(20, 300));
     let report = run.go_under(&mut members).expect("the run can be made");
     show("etcd, members and processes in trouble", &report);
     demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");
-    demand(report.confirmed >= sized(20, 300), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }

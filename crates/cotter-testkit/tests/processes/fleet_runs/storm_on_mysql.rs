@@ -16,10 +16,9 @@ fn sessions_and_processes_in_trouble() {
     six_with_leases_of_two_seconds(&mut run, 1_000_000..2_000_000);
     run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
     run.orders.tasks = 16;
-    run.acquisitions = sized(3_200, 100_000);
+    (run.acquisitions, run.faults) = (sized(5_200, 100_000), sized(20, 300));
     let report = run.go_under(&mut sessions).expect("the run can be made");
     show("mysql, sessions and processes in trouble", &report);
-    demand(report.contended >= sized(1_200, 30_000), Kind::Void, "too few had to wait for each other");
-    demand(report.confirmed >= sized(20, 300), Kind::Void, "too little went wrong");
+    demand(report.contended >= sized(2_000, 30_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }

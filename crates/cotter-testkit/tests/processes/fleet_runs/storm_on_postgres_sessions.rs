@@ -17,11 +17,10 @@ fn processes_in_trouble(mode: &str, acquisitions: usize) {
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);
     run.orders.names = (0..16).map(|i| format!("name {i}")).collect();
     run.orders.tasks = 16;
-    run.acquisitions = sized(acquisitions, 50_000);
+    (run.acquisitions, run.faults) = (sized(acquisitions, 50_000), sized(8, 300));
     let report = run.go_under(&mut NoTrouble).expect("the run can be made");
     show(&format!("postgres in mode={mode}, processes in trouble"), &report);
     demand(report.contended >= sized(500, 15_000), Kind::Void, "too few had to wait for each other");
-    demand(report.stops + report.kills >= sized(8, 300), Kind::Void, "too little went wrong");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
 

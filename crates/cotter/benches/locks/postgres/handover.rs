@@ -2,27 +2,19 @@
 
 use super::raw::{settings, wire};
 use super::server;
+use crate::between::{Kind, compare_kinds};
 use crate::children::Other;
 use crate::redis::{nanos, runtime};
-use crate::rounds::spread;
 use cotter::{Client, Mutex};
 use std::future::poll_fn;
 use std::io::BufRead;
 use std::time::Duration;
 use tokio_postgres::{AsyncMessage, NoTls};
 
-const ROUNDS: usize = 3;
 const TIMES: usize = 300;
 /// How long the other process gets to stand in the queue.
 const QUEUE: Duration = Duration::from_millis(5);
 const MESSAGE: &str = "raw NOTIFY";
-
-struct Kind {
-    name: &'static str,
-    other: Other,
-    by: By,
-    rounds: [Vec<f64>; 2],
-}
 
 enum By {
     Message(tokio_postgres::Client),
@@ -31,44 +23,27 @@ enum By {
 
 pub(crate) fn run() {
     let (server, runtime) = (server(), runtime());
-    let mut kinds = [MESSAGE, "lease", "advisory", "row"].map(|name| {
-        let url = if name == MESSAGE { settings(&server) } else { server.url(&format!("mode={name}")) };
-        let other = Other::start(
-            "postgres-handover",
-            &format!("{} {url}", if name == MESSAGE { "message" } else { "lock" }),
-        );
-        let by = match name {
-            MESSAGE => By::Message(runtime.block_on(wire(&url))),
-            _ => By::Lock(runtime.block_on(async { Client::connect(&url).await.unwrap() }).mutex("handed")),
-        };
-        Kind { name, other, by, rounds: Default::default() }
-    });
-    for round in 0..=ROUNDS {
-        for kind in &mut kinds {
-            let times = runtime.block_on(times(kind));
-            let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-            if round > 0 {
-                [0.5, 0.99].iter().zip(&mut kind.rounds).for_each(|(part, row)| row.push(at(*part)));
-            }
-        }
-    }
-    println!(
-        "microseconds to another process, {TIMES} times in each of {ROUNDS} rounds: min, median, max of the rounds"
-    );
-    let message = spread(kinds[0].rounds[0].clone())[1];
-    for kind in kinds {
-        let [median, late] = kind.rounds.map(spread);
-        let times = median[1] / message;
-        println!(
-            "{:<12} median {median:>7.0?}   99 % within {late:>7.0?}   {times:.2} times a notification",
-            kind.name
-        );
-        kind.other.end();
-    }
+    let kinds = [MESSAGE, "lease", "advisory", "row"]
+        .map(|name| {
+            let url = if name == MESSAGE { settings(&server) } else { server.url(&format!("mode={name}")) };
+            let other = Other::start(
+                "postgres-handover",
+                &format!("{} {url}", if name == MESSAGE { "message" } else { "lock" }),
+            );
+            let by = match name {
+                MESSAGE => By::Message(runtime.block_on(wire(&url))),
+                _ => {
+                    By::Lock(runtime.block_on(async { Client::connect(&url).await.unwrap() }).mutex("handed"))
+                }
+            };
+            Kind::new(name, other, by)
+        })
+        .into();
+    compare_kinds(&runtime, kinds, times);
 }
 
 /// Microseconds, sorted.
-async fn times(kind: &mut Kind) -> Vec<f64> {
+async fn times(kind: &mut Kind<By>) -> Vec<f64> {
     let mut times = Vec::new();
     for _ in 0..TIMES {
         let guard = match &kind.by {

@@ -3,13 +3,12 @@
 use super::raw::{Session, pgbench, settings};
 use super::server;
 use crate::redis::two_workers;
-use crate::rounds::compare;
+use crate::rounds::{compare, thousands};
 use cotter::{Client, Mutex};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::task::JoinSet;
 
 const ROUND: Duration = Duration::from_millis(700);
 /// One pair.
@@ -83,21 +82,9 @@ fn by_sessions(runtime: &Runtime, sessions: &Arc<Vec<Session>>) -> f64 {
 
 /// A task for each of them, which does pair after pair.
 fn each<T: Send + Sync + 'static>(runtime: &Runtime, all: &Arc<Vec<T>>, pair: fn(&T) -> Work<'_>) -> f64 {
-    let start = Instant::now();
-    let done: usize = runtime.block_on(async {
-        let mut set = JoinSet::new();
-        for task in 0..all.len() {
-            let all = all.clone();
-            set.spawn(async move {
-                let mut done = 0;
-                while start.elapsed() < ROUND {
-                    pair(&all[task]).await;
-                    done += 1;
-                }
-                done
-            });
-        }
-        set.join_all().await.into_iter().sum()
-    });
-    done as f64 / start.elapsed().as_secs_f64() / 1e3
+    let (all, tasks) = (all.clone(), all.len());
+    thousands(runtime, ROUND, tasks, move |task| {
+        let all = all.clone();
+        async move { pair(&all[task]).await }
+    })
 }

@@ -2,8 +2,8 @@
 
 use super::raw::wire;
 use super::{nanos, runtime, server_anywhere};
+use crate::between::{Kind, compare_kinds};
 use crate::children::Other;
-use crate::rounds::spread;
 use cotter::{Client, Mutex};
 use cotter_testkit::servers::Redis;
 use futures_core::Stream;
@@ -14,19 +14,10 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-const ROUNDS: usize = 3;
 const TIMES: usize = 400;
 /// How long the other process gets to stand in the queue.
 const QUEUE: Duration = Duration::from_millis(5);
 const MESSAGE: &str = "raw PUBLISH";
-
-/// What one of the kinds needs here.
-struct Kind {
-    name: &'static str,
-    other: Other,
-    by: By,
-    rounds: [Vec<f64>; 2],
-}
 
 enum By {
     Message(MultiplexedConnection),
@@ -36,38 +27,11 @@ enum By {
 pub(crate) fn run() {
     let (server, runtime) = (server_anywhere(), runtime());
     let kinds = [(MESSAGE, ""), ("native", ""), ("plain", "mode=plain"), ("getset", "mode=getset")];
-    let mut kinds = kinds.map(|(name, options)| start(&server, &runtime, name, options));
-    for round in 0..=ROUNDS {
-        for kind in &mut kinds {
-            let times = runtime.block_on(times(kind));
-            let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-            if round > 0 {
-                [0.5, 0.99].iter().zip(&mut kind.rounds).for_each(|(part, row)| row.push(at(*part)));
-            }
-        }
-    }
-    println!(
-        "microseconds to another process, {TIMES} times in each of {ROUNDS} rounds: min, median, max of the rounds"
-    );
-    let message = spread(kinds[0].rounds[0].clone())[1];
-    for kind in kinds {
-        let [median, late] = kind.rounds.map(spread);
-        println!(
-            "{:<14} median {:>8.0} {:>8.0} {:>8.0}   99 % within {:>8.0} {:>8.0} {:>8.0}   {:.2} times a message",
-            kind.name,
-            median[0],
-            median[1],
-            median[2],
-            late[0],
-            late[1],
-            late[2],
-            median[1] / message
-        );
-        kind.other.end();
-    }
+    let kinds = kinds.map(|(name, options)| start(&server, &runtime, name, options)).into();
+    compare_kinds(&runtime, kinds, times);
 }
 
-fn start(server: &Redis, runtime: &Runtime, name: &'static str, options: &str) -> Kind {
+fn start(server: &Redis, runtime: &Runtime, name: &'static str, options: &str) -> Kind<By> {
     let url = server.url(options);
     let other =
         Other::start("handover", &format!("{} {url}", if name == MESSAGE { "message" } else { "lock" }));
@@ -75,11 +39,11 @@ fn start(server: &Redis, runtime: &Runtime, name: &'static str, options: &str) -
         MESSAGE => By::Message(runtime.block_on(wire(server))),
         _ => By::Lock(runtime.block_on(async { Client::connect(&url).await.unwrap() }).mutex(name)),
     };
-    Kind { name, other, by, rounds: Default::default() }
+    Kind::new(name, other, by)
 }
 
 /// Microseconds, sorted.
-async fn times(kind: &mut Kind) -> Vec<f64> {
+async fn times(kind: &mut Kind<By>) -> Vec<f64> {
     let mut times = Vec::new();
     for _ in 0..TIMES {
         let before = match &mut kind.by {

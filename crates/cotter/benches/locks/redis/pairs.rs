@@ -2,15 +2,13 @@
 
 use super::raw::{Scripts, fresh, wire};
 use super::{others, runtime, server, server_anywhere, two_workers};
-use crate::rounds::compare;
+use crate::rounds::{compare, thousands};
 use cotter::Client;
 use cotter_testkit::servers::Redis;
 use rslock::LockManager;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::Runtime;
-use tokio::task::JoinSet;
 
 const ROUND: Duration = Duration::from_millis(700);
 
@@ -20,49 +18,28 @@ enum Pair {
     Plain,
 }
 
-/// So many tasks, each doing pair after pair.
-pub(crate) async fn thousands<F: Future<Output = ()> + Send>(
-    tasks: usize,
-    pair: impl Fn() -> F + Send + Sync + 'static,
-) -> f64 {
-    let (pair, done) = (Arc::new(pair), Arc::new(AtomicU64::new(0)));
-    let start = Instant::now();
-    let mut set = JoinSet::new();
-    for _ in 0..tasks {
-        let (pair, done) = (pair.clone(), done.clone());
-        set.spawn(async move {
-            while start.elapsed() < ROUND {
-                pair().await;
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-    }
-    set.join_all().await;
-    done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64() / 1e3
-}
-
 pub(crate) fn by_cotter(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     let client = client.clone();
-    runtime.block_on(thousands(tasks, move || {
+    thousands(runtime, ROUND, tasks, move |_| {
         let mutex = client.mutex(fresh());
         async move { _ = mutex.lock().await.unwrap().release().await.unwrap() }
-    }))
+    })
 }
 
 fn by_readers(runtime: &Runtime, client: &Client, tasks: usize) -> f64 {
     let client = client.clone();
-    runtime.block_on(thousands(tasks, move || {
+    thousands(runtime, ROUND, tasks, move |_| {
         let lock = client.rwlock(fresh());
         async move { _ = lock.read().await.unwrap().release().await.unwrap() }
-    }))
+    })
 }
 
 pub(crate) fn by_rslock(runtime: &Runtime, manager: &LockManager, tasks: usize) -> f64 {
     let manager = manager.clone();
-    runtime.block_on(thousands(tasks, move || {
+    thousands(runtime, ROUND, tasks, move |_| {
         let manager = manager.clone();
         async move { others::pair(&manager).await }
-    }))
+    })
 }
 
 /// One thread; it and the server have a core each where there are two.
@@ -89,7 +66,7 @@ fn run(server: &Redis, runtime: &Runtime) {
         println!("\n{tasks} tasks");
         let bare = |wanted: Pair| {
             let (scripts, wire) = (scripts.clone(), wire.clone());
-            runtime.block_on(thousands(tasks, move || {
+            thousands(runtime, ROUND, tasks, move |_| {
                 let (scripts, mut wire) = (scripts.clone(), wire.clone());
                 async move {
                     match wanted {
@@ -97,7 +74,7 @@ fn run(server: &Redis, runtime: &Runtime) {
                         Pair::Plain => scripts.plain(&mut wire).await,
                     }
                 }
-            }))
+            })
         };
         compare(
             "thousand pairs a second",

@@ -2,16 +2,13 @@
 
 use super::ROUND;
 use super::peer::Peer;
-use crate::rounds::compare;
+use crate::rounds::{compare, thousands};
 use cotter::backend::Host;
 use cotter::{Client, etcd, zookeeper};
 use cotter_testkit::bare::clock;
 use cotter_testkit::servers::{Etcd, ZooKeeper};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::JoinSet;
 
 const TASKS: [usize; 2] = [1, 64];
 
@@ -36,7 +33,7 @@ pub(crate) fn zookeeper() {
     for tasks in TASKS {
         let bare = |tasks| {
             let bare = bare.clone();
-            thousands(&runtime, tasks, move |task| {
+            thousands(&runtime, ROUND, tasks, move |task| {
                 let bare = bare.clone();
                 async move { bare.pair(&format!("/bare-{task}")).await.unwrap() }
             })
@@ -59,7 +56,7 @@ pub(crate) fn etcd() {
     for tasks in TASKS {
         let bare = |tasks| {
             let bare = bare.clone();
-            thousands(&runtime, tasks, move |task| {
+            thousands(&runtime, ROUND, tasks, move |task| {
                 let bare = bare.clone();
                 async move { bare.pair(&format!("bare-{task}")).await.unwrap() }
             })
@@ -87,7 +84,7 @@ fn run(
     let mut messages = 0.0;
     let mut ours = || {
         let (before, client) = (received(), client.clone());
-        let thousands = thousands(runtime, tasks, move |task| {
+        let thousands = thousands(runtime, ROUND, tasks, move |task| {
             let mutex = client.mutex(format!("cotter-{task}"));
             async move { _ = mutex.lock().await.unwrap().release().await.unwrap() }
         });
@@ -103,28 +100,4 @@ fn run(
         ],
     );
     println!("messages to the server for a pair of {our_name} {messages:.2}");
-}
-
-/// So many tasks, each doing pair after pair.
-pub(super) fn thousands<F: Future<Output = ()> + Send>(
-    runtime: &Runtime,
-    tasks: usize,
-    pair: impl Fn(usize) -> F + Send + Sync + 'static,
-) -> f64 {
-    let (pair, done) = (Arc::new(pair), Arc::new(AtomicU64::new(0)));
-    let start = Instant::now();
-    runtime.block_on(async {
-        let mut set = JoinSet::new();
-        for task in 0..tasks {
-            let (pair, done) = (pair.clone(), done.clone());
-            set.spawn(async move {
-                while start.elapsed() < ROUND {
-                    pair(task).await;
-                    done.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        set.join_all().await;
-    });
-    done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64() / 1e3
 }

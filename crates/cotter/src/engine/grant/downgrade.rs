@@ -1,8 +1,8 @@
 //! Downgrade from writer to reader, without a gap.
 
 use crate::backend::Feature;
+use crate::engine::grant::give_back::forget;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::release::forget;
 use crate::{Error, ErrorKind, Guard, Result};
 
 /// Continues as a reader. The guard is consumed in any case: if the downgrade fails half-way, the lock is released.

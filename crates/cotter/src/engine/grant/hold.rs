@@ -2,8 +2,8 @@
 
 use crate::backend::{Grant, Mode, OnLoss, Session};
 use crate::engine::core::Core;
+use crate::engine::grant::give_back;
 use crate::engine::grant::guards::Guards;
-use crate::engine::grant::release;
 use crate::engine::queue::line::Line;
 use crate::engine::report::{Event, report};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
@@ -147,7 +147,7 @@ impl Hold {
         let Some(wakers) = self.mark_lost(cause) else { return };
         report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
         // Update the line before waking: a woken task that tries again must not find the old hold there.
-        release::after_loss(self, cause);
+        give_back::after_loss(self, cause);
         wakers.into_iter().for_each(Waker::wake);
     }
 

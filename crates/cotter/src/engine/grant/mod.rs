@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `hold`, `guards` | one grant as this process sees it; the guards that live on it, and their signals |
 //! | `renew` | the agenda: renewal and loss, in order of deadline |
-//! | `release` | release, and hand-over inside the process |
+//! | `give_back` | a guard is given back, and the lock passes to a task of this process or is released |
+//! | `release` | telling the store |
 //! | `downgrade` | from writer to reader |
 //! | `ticket` | tickets: taking over their locks, extending and releasing them |
 //! | `undo` | unknown outcomes, undone in the background until they are settled |
 
 pub(crate) mod downgrade;
+pub(crate) mod give_back;
 mod guards;
 pub(crate) mod hold;
 pub(crate) mod release;

@@ -1,148 +1,20 @@
-//! Release, and hand-over inside the process.
+//! Telling the store that a hold is over.
 
 use crate::backend::{Backend, Claim, Found, Leave, Release};
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::{in_background, in_time_if_left, undo_until};
+use crate::engine::grant::undo::{in_time, in_time_if_left, release_later, undo_until};
 use crate::engine::queue::ask_store::kick;
-use crate::engine::queue::line::can_pass;
-use crate::engine::queue::recall::watch;
-use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
 use crate::engine::timing::release_backoff;
-use crate::{Error, ErrorKind, Guard, LossCause, Lost, Moment, Released, Result};
+use crate::{Error, ErrorKind, LossCause, Moment, Released, Result};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-
-/// The result of giving back a guard.
-pub(crate) enum Returned {
-    /// The owner still holds the lock through this many other guards.
-    StillHeld(usize),
-    /// The lock passed to the next task of this process.
-    Passed,
-    /// The hold was already lost.
-    AlreadyLost(LossCause),
-    /// The holder was evicted and is done: the store has kept the lock until now, and must be told.
-    Evicted(ReleaseCall),
-    /// The release must be sent to the store.
-    Send(ReleaseCall),
-}
-
-/// Releases one guard. Synchronous, so that a dropped guard can do it without a runtime.
-pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration>) -> Returned {
-    let mut serial = serial;
-    loop {
-        let lost = hold.lost();
-        match step(hold, serial, lost, keep_for) {
-            Step::Done(returned) => return returned,
-            Step::Pass(waiter, guard) => match waiter.give(guard) {
-                Ok(()) => return Returned::Passed,
-                // The waiter has left in the meantime, so its turn must be released here.
-                Err(guard) => serial = guard.into_serial(),
-            },
-        }
-    }
-}
-
-enum Step {
-    Done(Returned),
-    Pass(Arc<Waiter>, Box<Guard>),
-}
-
-fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
-    let mut state = hold.line.state();
-    if lost.is_none() && hold.count() > 1 {
-        return Step::Done(Returned::StillHeld(hold.leave(serial).0));
-    }
-    if let Some(pass) = (lost.is_none() && keep_for.is_none()).then(|| pass(hold, &mut state)).flatten() {
-        hold.leave(serial);
-        return pass;
-    }
-    let (left, lost_now) = if lost.is_some() { hold.leave(serial) } else { hold.begin_release() };
-    if let Some(cause) = lost_now.or(lost) {
-        if left == 0 {
-            state.lost_holds.retain(|h| !Arc::ptr_eq(h, hold));
-        }
-        if left == 0 && !frees_at_once(cause) {
-            state.remove_hold(hold);
-            drop(state);
-            return Step::Done(Returned::Evicted(ReleaseCall::new(hold, None)));
-        }
-        drop(state);
-        hold.core.lines.retire(&hold.line);
-        return Step::Done(Returned::AlreadyLost(cause));
-    }
-    state.remove_hold(hold);
-    // The waiting task may never process the answer.
-    let unwatched = state.head().is_some() && state.given.start();
-    drop(state);
-    if unwatched {
-        watch(&hold.core, &hold.line);
-    }
-    hold.core.engine.agenda().remove(hold);
-    Step::Done(Returned::Send(ReleaseCall::new(hold, keep_for)))
-}
-
-fn pass(hold: &Arc<Hold>, state: &mut crate::engine::queue::line::State) -> Option<Step> {
-    let waiter = state.head()?.clone();
-    if !can_pass(hold, &waiter.request, hold.core.now()) {
-        return None;
-    }
-    let (serial, token) = hold.next_turn(waiter.request.owner.clone())?;
-    if state.pop(&waiter) {
-        watch(&hold.core, &hold.line);
-    }
-    Some(Step::Pass(waiter, Box::new(Guard::new(hold.clone(), serial, token))))
-}
-
-/// Handles a lost hold: local waiters ask again, and anything that the store still keeps is freed.
-pub(crate) fn after_loss(hold: &Arc<Hold>, cause: LossCause) {
-    {
-        let mut state = hold.line.state();
-        if frees_at_once(cause) {
-            state.remove_hold(hold);
-        } else {
-            state.forget_hold(hold);
-        }
-        if hold.has_owner() && hold.count() > 0 {
-            state.lost_holds.push(hold.clone());
-        }
-    }
-    hold.core.engine.agenda().remove(hold);
-    if frees_at_once(cause) {
-        send_in_background(hold);
-    } else {
-        kick(&hold.core, &hold.line);
-    }
-}
-
-/// An evicted holder gets no warning. Unless it is done earlier, it has the rest of its lease to stop in; the release is
-/// sent with its last guard.
-fn frees_at_once(cause: LossCause) -> bool {
-    cause != LossCause::Evicted
-}
-
-fn send_in_background(hold: &Arc<Hold>) {
-    let call = ReleaseCall::new(hold, None);
-    in_background(&hold.core, async move { drop(call.await) });
-}
-
-/// Ends a hold here without telling the store, because its claim belongs to somebody else from now on. The hold must not
-/// pass to a waiting local task either, which a `keep_for` prevents.
-pub(crate) fn forget(guard: Guard) -> Result<()> {
-    let (hold, token) = (guard.hold().clone(), guard.token());
-    match give_back(&hold, guard.into_serial(), Some(Duration::ZERO)) {
-        Returned::Send(call) => call.forget(),
-        Returned::AlreadyLost(cause) => return Err(Lost::new(hold.name().clone(), token, cause).into()),
-        Returned::Evicted(_) => return Err(Lost::new(hold.name().clone(), token, LossCause::Evicted).into()),
-        Returned::StillHeld(_) | Returned::Passed => {}
-    }
-    Ok(())
-}
 
 enum CallState {
     Unsent(ReleaseWork),
@@ -158,7 +30,7 @@ pub(crate) struct ReleaseCall {
 }
 
 impl ReleaseCall {
-    fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
+    pub(super) fn new(hold: &Arc<Hold>, keep_for: Option<Duration>) -> Self {
         let work = ReleaseWork {
             hold: hold.clone(),
             leave: Leave { used: hold.used(), keep_for },
@@ -168,7 +40,7 @@ impl ReleaseCall {
     }
 
     /// Discards the release because the store has learned of it in another way.
-    fn forget(mut self) {
+    pub(super) fn forget(mut self) {
         if let Some(CallState::Unsent(work)) = self.state.take() {
             work.answered();
         }
@@ -326,8 +198,9 @@ impl ReleaseWork {
         self.core().lines.retire(line);
     }
 
-    /// Retries until the lease would have ended anyway. A try that was sent and not answered may have freed the lock,
-    /// in which case a later one finds nothing.
+    /// Retries until the lease would have ended anyway, or the caller has waited long enough; what the store still keeps
+    /// then is released in the background. A try that was sent and not answered may have freed the lock, in which case a
+    /// later one finds nothing.
     async fn retry(&self, mut error: Error) -> Result<Release> {
         let core = self.core();
         let mut pauses = release_backoff();
@@ -339,11 +212,15 @@ impl ReleaseWork {
             let at = core.now() + pauses.pause();
             // The first try may have used a connection other than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
+                if error.is_retryable() {
+                    release_later(core, self.claim().clone(), self.leave, self.deadline);
+                }
                 return Err(core.at_the_server(error).with_name(&self.claim().name));
             }
             core.clock().sleep_until(at).await;
             tried = true;
-            match core.backend.release(self.claim(), self.leave).await {
+            let told = in_time(core, core.backend.release(self.claim(), self.leave)).await;
+            match told.unwrap_or_else(|| Err(core.silence().with_outcome_unknown())) {
                 Ok(Release::NotHeld) if may_be_freed => return Ok(Release::Freed),
                 Ok(Release::Unsettled { found: Found::Nothing, until }) if may_be_freed => {
                     return Ok(Release::Freed.unsettled(until));

@@ -1,9 +1,10 @@
 //! Tickets: from a ticket to a guard, more time for it, and its end.
 
 use crate::backend::{Claim, Extension, Feature, Found, Grant, Leave, Release};
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::{in_background, undo, undo_until};
+use crate::engine::grant::undo::{undo, undo_until};
 use crate::engine::queue::ask_store::{enter_hold, freshen, is_stale};
 use crate::engine::queue::line::Line;
 use crate::engine::route::Carrier;

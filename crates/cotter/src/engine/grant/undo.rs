@@ -1,73 +1,17 @@
 //! Unknown outcomes, undone in the background until they are settled.
 
 use crate::backend::{Acquired, Backend, Claim, Leave, Release};
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
-use crate::engine::timing::{ABANDONED_REQUEST, BACKGROUND_LOOK, UNDO_PAUSES};
-use crate::{Clock, Moment, Result};
+use crate::engine::timing::{ABANDONED_REQUEST, UNDO_PAUSE_IN_SILENCE, UNDO_PAUSES};
+use crate::{Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
-use tokio::sync::Notify;
-
-/// Background work; only `close` waits for it.
-#[derive(Debug, Default)]
-pub(crate) struct Background {
-    running: AtomicUsize,
-    done: Notify,
-    hurry: Notify,
-}
-
-/// Counts one piece of work for as long as it lives, however it ends.
-struct Running(Arc<Core>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.background.running.fetch_sub(1, Ordering::AcqRel);
-        self.0.background.done.notify_waiters();
-    }
-}
-
-impl Background {
-    /// Makes clean-up that is waiting for its next try run it now.
-    pub(crate) fn hurry(&self) {
-        self.hurry.notify_waiters();
-    }
-
-    /// Waits until all work is done. Returns false if some is left at `end`.
-    pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
-        loop {
-            let done = self.done.notified();
-            if self.running.load(Ordering::Acquire) == 0 {
-                return true;
-            }
-            if clock.now() >= end {
-                return false;
-            }
-            // The count is decremented by a task that may be dropped with its runtime, so check periodically.
-            let step = end.min(clock.now() + BACKGROUND_LOOK);
-            tokio::select! {
-                biased;
-                () = done => {}
-                () = clock.sleep_until(step) => {}
-            }
-        }
-    }
-}
-
-/// Runs the work on the engine.
-pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
-    core.background.running.fetch_add(1, Ordering::AcqRel);
-    let running = Running(core.clone());
-    core.engine.spawn(async move {
-        work.await;
-        drop(running);
-    });
-}
 
 /// Drives an attempt whose caller is gone to its answer, and undoes it.
 pub(crate) fn abandon<F>(core: &Arc<Core>, claim: Claim, carrier: Carrier, answering: F)
@@ -77,7 +21,7 @@ where
     let engine = core.clone();
     in_background(core, async move {
         let answer = in_time(&engine, answering).await;
-        let mut open = Open::new(&engine, &claim, false);
+        let mut open = Open::new(&engine, claim);
         match answer {
             Some(Ok(Acquired::Busy)) => return,
             Some(Err(e)) if !e.outcome_unknown() => return,
@@ -85,51 +29,68 @@ where
             Some(Ok(Acquired::Granted(_) | Acquired::Queued)) => {}
             Some(Err(_)) | None => open.unknown = true,
         }
-        settle(&engine, &claim, &carrier, &mut open).await;
+        settle(engine, carrier, open).await;
     });
 }
 
 /// Undoes a claim. `unknown`: one of its requests may still be in flight.
 pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: bool) {
-    let (engine, carrier) = (core.clone(), carrier.clone());
-    in_background(core, async move {
-        let mut open = Open::new(&engine, &claim, unknown);
-        settle(&engine, &claim, &carrier, &mut open).await;
-    });
+    let open = Open { unknown, ..Open::new(core, claim) };
+    in_background(core, settle(core.clone(), carrier.clone(), open));
 }
 
 /// Undoes a claim of which a request may arrive until that moment.
 pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
-    let engine = core.clone();
-    in_background(core, async move {
-        let mut open = Open { until, ..Open::new(&engine, &claim, false) };
-        repeat(&engine, &claim, &mut open).await;
-    });
+    in_background(core, repeat(core.clone(), Open { until, ..Open::new(core, claim) }));
+}
+
+/// Continues a release that its caller has given up, because the store does not answer.
+pub(crate) fn release_later(core: &Arc<Core>, claim: Claim, leave: Leave, deadline: Moment) {
+    let open = Open { leave, lease_end: deadline, is_silent: true, ..Open::new(core, claim) };
+    in_background(core, repeat(core.clone(), open));
 }
 
 /// The unsettled state of a claim.
 struct Open {
+    claim: Claim,
+    leave: Leave,
     /// A request may still be in flight, for an unknown time.
     unknown: bool,
     /// The moment until which, according to the store, a request may still arrive.
     until: Moment,
-    /// The moment by which anything granted to the claim has expired.
+    /// The moment by which a lease that was granted to the claim has expired.
     lease_end: Moment,
+    /// What is left of the claim lives as long as a session of this client, however short its lease.
+    lives_with_session: bool,
     /// The time when the last release was sent.
     sent: Moment,
+    /// The last release has no answer, and the next one may have one.
+    is_silent: bool,
 }
 
 impl Open {
-    fn new(core: &Core, claim: &Claim, unknown: bool) -> Self {
+    fn new(core: &Core, claim: Claim) -> Self {
         let now = core.now();
-        Self { unknown, until: Moment::ZERO, lease_end: now + claim.ttl.max(UNDO_PAUSES[0]), sent: now }
+        Self {
+            leave: Leave::default(),
+            unknown: false,
+            until: Moment::ZERO,
+            lease_end: now + claim.ttl.max(UNDO_PAUSES[0]),
+            lives_with_session: core.backend.info().capabilities.lives_with_session(),
+            sent: now,
+            is_silent: false,
+            claim,
+        }
     }
 
-    /// Returns when to release again; `None` when it is no longer useful. If the store has reported until when a
-    /// request may arrive, a release is sent after that moment, however long the lease.
-    fn next(&self, now: Moment, pause: Option<Duration>) -> Option<Moment> {
-        match pause.map(|pause| now + pause) {
-            Some(at) if at <= self.lease_end => Some(at),
+    /// Returns when to release again, after this pause or, if there is none left, while the store is silent; `None` when
+    /// it is no longer useful. If the store has reported until when a request may arrive, a release is sent after that
+    /// moment, however long the lease. A session ends with its client.
+    fn next(&self, now: Moment, pause: Option<Duration>, is_closed: bool) -> Option<Moment> {
+        let end = if self.lives_with_session && !is_closed { Moment::NEVER } else { self.lease_end };
+        let while_silent = (self.is_silent && !is_closed).then_some(UNDO_PAUSE_IN_SILENCE);
+        match pause.or(while_silent).map(|pause| now + pause) {
+            Some(at) if at <= end => Some(at),
             _ => (self.until > self.sent).then(|| self.until.max(now)),
         }
     }
@@ -137,47 +98,56 @@ impl Open {
 
 /// Releases first on the connection that carried the claim, behind its request; then on the engine's, in case that one
 /// is gone.
-async fn settle(core: &Arc<Core>, claim: &Claim, carrier: &Carrier, open: &mut Open) {
-    if !is_settled(core, carrier.get().unwrap_or(&core.backend), claim, open).await {
-        repeat(core, claim, open).await;
+async fn settle(core: Arc<Core>, carrier: Carrier, mut open: Open) {
+    if !is_settled(&core, carrier.get().unwrap_or(&core.backend), &mut open).await {
+        repeat(core, open).await;
     }
 }
 
-async fn repeat(core: &Arc<Core>, claim: &Claim, open: &mut Open) {
-    let clock = core.clock();
-    let mut closing = false;
+/// Releases until nothing is left to do. After the claim's lease, only for as long as the client is used: its sessions
+/// end with it.
+async fn repeat(core: Arc<Core>, mut open: Open) {
+    let (clock, background) = (core.clock().clone(), core.background.clone());
+    let (client, mut kept) = (Arc::downgrade(&core), Some(core));
+    let mut heard_closing = false;
     for pause in UNDO_PAUSES.into_iter().map(Some).chain(std::iter::repeat(None)) {
-        let Some(at) = open.next(clock.now(), pause) else { return };
+        let Some(at) = open.next(clock.now(), pause, background.is_closed()) else { return };
+        if at > open.lease_end && open.until <= open.sent {
+            kept = None;
+        }
         // Once per pause: the answers to hurried releases must not trigger one another.
         let mut hurried = false;
         loop {
+            let mut is_due = false;
             tokio::select! {
                 biased;
-                () = clock.sleep_until(at) => break,
+                () = clock.sleep_until(at) => is_due = true,
                 // Additional to the scheduled releases: a request that lands late is undone by those still to come.
-                () = core.background.hurry.notified(), if !hurried => hurried = true,
-                () = core.closing(), if !closing => closing = true,
+                () = background.hurried(), if !hurried => hurried = true,
+                () = background.closing(), if !heard_closing => heard_closing = true,
             }
-            if is_settled(core, &core.backend, claim, open).await {
+            let Some(core) = kept.clone().or_else(|| client.upgrade()) else { return };
+            if is_settled(&core, &core.backend, &mut open).await {
                 return;
             }
-        }
-        if is_settled(core, &core.backend, claim, open).await {
-            return;
+            if is_due {
+                break;
+            }
         }
     }
 }
 
 /// Releases once. Returns true when nothing is left to do.
-async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open: &mut Open) -> bool {
+async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, open: &mut Open) -> bool {
     open.sent = core.now();
-    let failed = match in_time(core, on.release(claim, Leave::default())).await {
+    let failed = match in_time(core, on.release(&open.claim, open.leave)).await {
         Some(Ok(release)) => {
             core.hear();
             // A client that is being closed sends no more: its connections end, and with them the requests in flight.
             if core.is_closed() {
                 return true;
             }
+            open.is_silent = false;
             return match release {
                 Release::Freed => true,
                 Release::NotHeld | Release::Evicted => !open.unknown && open.until <= open.sent,
@@ -190,8 +160,8 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, claim: &Claim, open
         Some(Err(e)) => e,
         None => core.silence(),
     };
-    open.unknown = true;
-    core.failed(Doing::Undoing, &claim.name, &failed);
+    (open.unknown, open.is_silent) = (true, failed.is_retryable());
+    core.failed(Doing::Undoing, &open.claim.name, &failed);
     false
 }
 

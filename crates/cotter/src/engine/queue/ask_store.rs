@@ -1,9 +1,10 @@
 //! Waiting for the store: one waiter per process and name, on the engine.
 
 use crate::backend::{Acquired, Backend, Backoff, Claim, Extension, Grant, Until};
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::{in_background, undo};
+use crate::engine::grant::undo::undo;
 use crate::engine::queue::first_try::{PendingAnswer, SharedTry, ask_on};
 use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::line::{Line, Phase};

@@ -4,8 +4,9 @@
 //! behind it, the engine takes over the attempt, and the task finds itself in the local queue.
 
 use crate::backend::{Acquired, Backend, Claim, Until};
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
-use crate::engine::grant::undo::{abandon, in_background};
+use crate::engine::grant::undo::abandon;
 use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
 use crate::engine::queue::line::{Line, Phase};
 use crate::engine::queue::waiter::Waiter;

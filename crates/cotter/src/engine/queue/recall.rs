@@ -5,8 +5,8 @@
 //! request or a release that it does not process.
 
 use crate::Guard;
+use crate::engine::background::in_background;
 use crate::engine::core::Core;
-use crate::engine::grant::undo::in_background;
 use crate::engine::queue::ask_store::kick;
 use crate::engine::queue::first_try::{SharedTry, take_over};
 use crate::engine::queue::line::Line;

@@ -3,13 +3,14 @@
 //! The number is a hash of the name. The row of the name says which number it has, and no two names have the same, so a name
 //! whose number is in use for another is an error and not a lock that nobody can explain.
 
-use super::backend::{Asked, Held, Inner, Steps, Tokens, Wait};
+use super::backend::{Held, Inner, Steps, setting};
 use super::connection::{Connection, Refusal, block, refusal};
 use crate::backend::Claim;
 use crate::postgres::backend::{hex, one, value};
 use crate::postgres::connector::Link;
 use crate::postgres::live::Bound;
 use crate::postgres::options::Options;
+use crate::sql::sessions::{Asked, Tokens, Wait};
 use crate::{Error, Result};
 use tokio_postgres::types::Type;
 
@@ -24,7 +25,7 @@ pub(super) struct Advisory {
 const PLACE: &str = "advisory";
 
 impl Advisory {
-    async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked> {
+    async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
         let as_of = inner.now();
         let answer = session.live.ask(&self.attempt, &Values::of(claim).bound()).await;
         let row = match answer.map_err(refusal) {
@@ -66,7 +67,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl From<Refusal> for Asked {
+impl From<Refusal> for Asked<Held> {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Busy => Self::Busy { failed: true },
@@ -105,11 +106,11 @@ impl Steps for Advisory {
         session: &Connection,
         claim: &Claim,
         wait: Wait,
-    ) -> Result<Asked> {
+    ) -> Result<Asked<Held>> {
         if wait == Wait::No {
             return self.attempt(inner, session, claim).await;
         }
-        let limit = wait.setting();
+        let limit = setting(wait);
         let bound: [Bound<'_>; 2] = [(&&*claim.name, Type::TEXT), (&limit, Type::TEXT)];
         match session.live.ask(&self.wait, &bound).await.map_err(refusal) {
             Ok(_) => Ok(Asked::Held(Held { as_of: inner.now(), waited: true, xid: None, block: None })),

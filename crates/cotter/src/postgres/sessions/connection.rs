@@ -1,12 +1,13 @@
 //! A session that can hold one lock.
 
-use crate::net::{Open, timed_out};
+use crate::net::{Live as _, Open, Pooled, timed_out};
 use crate::postgres::SCHEME;
 use crate::postgres::backend::{one, value};
 use crate::postgres::connector::{Connector, Link};
 use crate::postgres::errors::{explain, unexpected};
 use crate::postgres::live::{Bound, Live};
 use crate::postgres::socket;
+use crate::sql::sessions;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -21,12 +22,12 @@ pub(super) struct Connection {
     connector: Connector,
     pub(super) session: SessionId,
     /// It holds nothing, and no answer is awaited.
-    pub(super) is_idle: bool,
+    is_idle: bool,
 }
 
 /// A session of the server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SessionId {
+pub(crate) struct SessionId {
     pub(super) pid: i32,
     /// When it began, in µs: another session may get the same process id later.
     began: i64,
@@ -63,12 +64,6 @@ impl Connection {
         Ok(Self { live, connector: connector.clone(), session, is_idle: false })
     }
 
-    /// The same session, with a claim.
-    pub(super) fn in_use(mut self) -> Self {
-        self.is_idle = false;
-        self
-    }
-
     /// Asks the server to cancel the statement that runs. True if the server has carried it out: then no later statement of this
     /// session is cancelled in its place.
     pub(super) async fn cancel(&self) -> bool {
@@ -102,6 +97,64 @@ impl Connection {
         timeout(limit, answer).await.unwrap_or_else(|_| {
             Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())
         })
+    }
+}
+
+/// Opens the sessions of a store.
+#[derive(Debug)]
+pub(super) struct Opener {
+    connector: Connector,
+    silence: Duration,
+}
+
+impl Opener {
+    pub(super) fn new(connector: &Connector, silence: Duration) -> Self {
+        Self { connector: connector.clone(), silence }
+    }
+}
+
+impl sessions::Opens for Opener {
+    type Connection = Connection;
+
+    async fn open(&self) -> Result<Connection> {
+        Connection::open(&self.connector, self.silence).await
+    }
+
+    fn connections(&self) -> usize {
+        self.connector.connections()
+    }
+
+    fn silence(&self) -> Duration {
+        self.silence
+    }
+}
+
+impl sessions::Connection for Connection {
+    type Id = SessionId;
+
+    fn id(&self) -> SessionId {
+        self.session
+    }
+
+    fn is_usable(&self) -> bool {
+        self.live.is_usable()
+    }
+
+    /// The driver reads what the server sends, also between two statements.
+    async fn is_there(&self) -> bool {
+        true
+    }
+
+    fn set_idle(&mut self, is_idle: bool) {
+        self.is_idle = is_idle;
+    }
+
+    fn give_up(&self) {
+        self.live.give_up();
+    }
+
+    async fn ended(&self) {
+        self.live.ended().await;
     }
 }
 

@@ -1,47 +1,45 @@
 //! The modes in which a lock lives with a session of the database: `row` and `advisory`.
-//!
-//! Each claim has a session of its own, because two claims of one session would not exclude each other. It waits in the server, in
-//! one statement, and then keeps the lock for as long as it lives. The server ends a session whose client is silent for
-//! `session_timeout`; a client proves that it lives every quarter of that, and counts from the sending of its last answered proof,
-//! so it knows of the end before the server frees the lock.
+//! `sql/sessions` says how.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `backend` | the contract for both, and the steps in which they differ |
+//! | `backend` | what both share, and the steps in which they differ |
 //! | `row` | `SELECT … FOR UPDATE` in a transaction that stays open |
 //! | `advisory` | `pg_advisory_lock` |
 //! | `connection` | a session that can hold one lock |
-//! | `spare` | the sessions that the next claims will use |
-//! | `seats`, `keeper` | the claims of this process; the task of one of them |
-//! | `records` | who holds what: extending, notes, listing, evicting |
+//! | `records` | who holds what: notes, listing, evicting |
 //! | `diagnosis` | diagnosing a server |
 
 mod advisory;
 mod backend;
 mod connection;
 mod diagnosis;
-mod keeper;
 mod records;
 mod row;
-mod seats;
-mod spare;
 
 pub(super) use row::in_transaction;
 
-use super::Shared;
 use super::connector::Pool;
-use super::options::Mode;
+use super::{SCHEME, Shared};
 use crate::Result;
 use crate::backend::{Backend, Host};
+use crate::sql::Mode;
+use crate::sql::sessions::{Sessions, info};
 use advisory::Advisory;
-use backend::Sessions;
+use backend::{Inner, Steps};
 use row::Row;
 use std::sync::Arc;
 
 /// Connects in the mode of the options. The pool is for everything that is not about one lock.
 pub(super) async fn open(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc<dyn Backend>> {
-    Ok(match shared.options.mode {
-        Mode::Advisory => Arc::new(Sessions::<Advisory>::open(pool, shared, host).await?),
-        _ => Arc::new(Sessions::<Row>::open(pool, shared, host).await?),
-    })
+    match shared.options.mode {
+        Mode::Advisory => open_as::<Advisory>(pool, shared, host).await,
+        _ => open_as::<Row>(pool, shared, host).await,
+    }
+}
+
+async fn open_as<S: Steps>(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc<dyn Backend>> {
+    let info = info(SCHEME, S::VARIANT, &shared.options.instance, S::ORDERED);
+    let inner = Inner::<S>::open(pool, shared, host).await?;
+    Ok(Arc::new(Sessions::open(inner, info).await?))
 }

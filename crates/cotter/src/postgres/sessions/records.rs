@@ -1,17 +1,16 @@
 //! Who holds what: the rows beside the locks.
 
 use super::backend::{Inner, Steps};
-use super::seats::State;
 use crate::backend::{
-    Admin, Claim, Cursor, EvictOrder, Extension, Filter, Finding, Grant, Holder, Mode, NoteAt, Notes, Page,
-    Record, Session, Until,
+    Admin, Claim, Cursor, EvictOrder, Filter, Finding, Grant, Holder, Mode, NoteAt, Notes, Page, Record,
+    Until,
 };
 use crate::postgres::admin::{page, time};
 use crate::postgres::backend::{hex, one, token, value};
 use crate::postgres::live::Bound;
 use crate::postgres::notes;
 use crate::postgres::options::Options;
-use crate::{Eviction, LossCause, Name, Note, Result};
+use crate::{Eviction, Name, Note, Result};
 use async_trait::async_trait;
 use tokio_postgres::types::Type;
 
@@ -61,7 +60,7 @@ impl Statements {
 
 impl<S: Steps> Inner<S> {
     /// Says for each claim whether it was evicted.
-    pub(super) async fn evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
+    pub(super) async fn are_evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
         let names: Vec<&str> = claims.iter().map(|claim| &*claim.name).collect();
         let place = self.steps.place();
         let bound: [Bound<'_>; 2] = [(&place, Type::TEXT), (&names, Type::TEXT_ARRAY)];
@@ -72,33 +71,8 @@ impl<S: Steps> Inner<S> {
         Ok(claims.iter().map(is_evicted).collect())
     }
 
-    /// Whether each grant is still held. Sessions prove themselves, so this is about their rows only.
-    pub(super) async fn look_at(&self, grants: &[&Grant]) -> Vec<Result<Extension>> {
-        let claims: Vec<&Claim> = grants.iter().map(|grant| &grant.claim).collect();
-        match self.evicted(&claims).await {
-            Ok(evicted) => {
-                grants.iter().zip(evicted).map(|(grant, evicted)| Ok(self.state_of(grant, evicted))).collect()
-            }
-            Err(e) => grants.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))).collect(),
-        }
-    }
-
-    fn state_of(&self, grant: &Grant, evicted: bool) -> Extension {
-        if evicted {
-            return Extension::Lost(LossCause::Evicted);
-        }
-        let session = self.seats.get(grant.claim.id).and_then(|seat| match seat.state() {
-            State::Granted(held) => held.session,
-            State::Asking | State::Ended(_) => None,
-        });
-        match session.filter(|session| session.lost().is_none()).as_ref().and_then(Session::proof) {
-            Some((as_of, _)) => Extension::extended(as_of, None),
-            None => Extension::Lost(LossCause::Gone),
-        }
-    }
-
     /// Gives back the turns that were not used. The next holder does not need them, so an error does no harm.
-    pub(super) async fn give_back(&self, claim: &Claim, (_, turns): (u64, u16), used: u16) {
+    pub(super) async fn give_back_turns(&self, claim: &Claim, (_, turns): (u64, u16), used: u16) {
         if used >= turns {
             return;
         }

@@ -3,7 +3,7 @@
 //! Tokens are in another row, written over another session in a transaction of its own: in this one they would go with it when
 //! its holder dies. They are reserved only while this transaction is in progress.
 
-use super::backend::{Asked, Held, Inner, Steps, Tokens, Wait};
+use super::backend::{Held, Inner, Steps, setting};
 use super::connection::{Connection, Refusal, block, refusal, transaction};
 use crate::backend::Claim;
 use crate::postgres::SCHEME;
@@ -11,7 +11,9 @@ use crate::postgres::backend::{hex, one, value};
 use crate::postgres::connector::Link;
 use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
-use crate::postgres::options::{Options, Table};
+use crate::postgres::options::Options;
+use crate::sql::Table;
+use crate::sql::sessions::{Asked, Tokens, Wait};
 use crate::{Error, ErrorKind, Result};
 use tokio_postgres::types::Type;
 
@@ -36,7 +38,7 @@ const IN_PROGRESS: &str = "select coalesce(pg_current_xact_id_if_assigned()::tex
 fn arguments(table: Option<&Table>) -> String {
     match table {
         None => "null, null".into(),
-        Some(table) => format!("'{}'::regclass, '{}'", table.quoted(), table.column),
+        Some(table) => format!("'{}'::regclass, '{}'", table.quoted('"'), table.column),
     }
 }
 
@@ -58,7 +60,7 @@ impl Row {
         claim: &Claim,
         wait: Wait,
     ) -> Result<Result<Option<String>, Refusal>> {
-        let (limit, waits) = (wait.setting(), wait != Wait::No);
+        let (limit, waits) = (setting(wait), wait != Wait::No);
         let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&waits, Type::BOOL), (&limit, Type::TEXT)];
         // Sent together.
         let (began, locked) = tokio::join!(session.live.run(BEGIN), session.live.ask(&self.lock, &bound));
@@ -124,7 +126,7 @@ impl Steps for Row {
     async fn check(&self, link: &Link) -> Result<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let Table { name, column } = table;
-        let bound: [Bound<'_>; 2] = [(&table.quoted(), Type::TEXT), (column, Type::TEXT)];
+        let bound: [Bound<'_>; 2] = [(&table.quoted('"'), Type::TEXT), (column, Type::TEXT)];
         let row = link.live().await?.rows(CHECK, &bound).await.and_then(one)?;
         let (kind, why) = match (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?) {
             (true, true, true) => return Ok(()),
@@ -144,7 +146,7 @@ impl Steps for Row {
         session: &Connection,
         claim: &Claim,
         wait: Wait,
-    ) -> Result<Asked> {
+    ) -> Result<Asked<Held>> {
         let as_of = inner.now();
         let mut locked = self.attempt(session, claim, wait).await?;
         if matches!(locked, Ok(None)) {

@@ -1,12 +1,12 @@
 //! Listing and evicting locks, those of other programs too.
 
 use super::backend::ShedLock;
-use super::holder;
-use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
+use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Page, Record};
 use crate::postgres::admin::{page, time};
 use crate::postgres::backend::{duration, value};
 use crate::postgres::doctor;
 use crate::postgres::live::Bound;
+use crate::sql::shedlock;
 use crate::{Eviction, Name, Result};
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -24,7 +24,7 @@ impl Admin for ShedLock {
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let Some(locked_by) = self.look(name).await? else { return Ok(Eviction::NotHeld) };
-        let (_, number) = holder::parse(&locked_by);
+        let (_, number) = shedlock::parse(&locked_by);
         if order.token.is_some_and(|token| token.get() != number) {
             return Ok(Eviction::NotHeld);
         }
@@ -41,14 +41,8 @@ impl Admin for ShedLock {
 }
 
 fn record(row: &Row) -> Result<Record> {
-    let mut record = Record::free(Name::new(value::<String>(row, 0)?)?);
-    if value(row, 2)? {
-        let locked_by: String = value(row, 1)?;
-        let (label, number) = holder::parse(&locked_by);
-        let mut holder = Holder::new(label, Mode::Exclusive, number);
-        holder.since = Some(time(value(row, 3)?));
-        holder.remaining = Some(duration(value(row, 4)?));
-        record.holders.push(holder);
-    }
-    Ok(record)
+    let name = Name::new(value::<String>(row, 0)?)?;
+    let (locked_by, since, left): (String, _, _) = (value(row, 1)?, time(value(row, 3)?), value(row, 4)?);
+    let held = (&*locked_by, since, duration(left));
+    Ok(shedlock::record(name, value::<bool>(row, 2)?.then_some(held)))
 }

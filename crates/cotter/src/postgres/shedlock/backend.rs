@@ -1,12 +1,9 @@
 //! The contract.
 
-use super::holder;
 use super::statements::Statements;
 use crate::backend::pace::{Pauses, Rests};
 use crate::backend::retry::{self, Contend, Tried};
-use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Release, Until,
-};
+use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::postgres::backend::{duration, micros, one, value};
 use crate::postgres::connector::Link;
 use crate::postgres::connector::Pool;
@@ -14,7 +11,8 @@ use crate::postgres::doctor;
 use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
 use crate::postgres::{SCHEME, Shared};
-use crate::{Clock, Error, ErrorKind, LossCause, Moment, Name, Result};
+use crate::sql::shedlock::{self, BATCH, RETRY, STEP};
+use crate::{Clock, Error, LossCause, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -32,32 +30,9 @@ pub(in crate::postgres) struct ShedLock {
     info: Info,
 }
 
-/// The most characters that the column has for a name.
-const MAX_NAME: usize = 64;
-/// A shorter lease could end before its holder has read the answer.
-const MIN_TTL: Duration = Duration::from_millis(10);
-/// The columns count in milliseconds, and round.
-const STEP: Duration = Duration::from_millis(1);
-/// The longest pause between two attempts of a wait.
-const RETRY: Duration = Duration::from_millis(100);
-/// The number of grants that one statement extends.
-const BATCH: usize = 500;
-
 impl ShedLock {
     pub(in crate::postgres) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
-        let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.variant = "postgres in mode=shedlock";
-        // Who was evicted is forgotten with the next holder, so there are no full records.
-        info.capabilities = Capabilities {
-            leases: true,
-            names: true,
-            distinct: true,
-            per_runtime: true,
-            keep_for: true,
-            min_ttl: MIN_TTL,
-            ttl_step: STEP * 2,
-            ..Capabilities::default()
-        };
+        let info = shedlock::info(SCHEME, "postgres in mode=shedlock", &shared.options.instance);
         let (link, statements) = (pool.first().clone(), Statements::new(&shared.options));
         Self { pool, link, shared, statements, info }
     }
@@ -65,7 +40,7 @@ impl ShedLock {
     /// Sends one acquire request.
     async fn request(&self, claim: &Claim) -> Result<Option<Grant>> {
         let live = self.pool.of(claim.id).live().await?;
-        let (ttl, text, mark) = (micros(claim.ttl + STEP), holder::text(claim), holder::mark(claim));
+        let (ttl, text, mark) = (micros(claim.ttl + STEP), shedlock::text(claim), shedlock::mark(claim));
         let bound: [Bound<'_>; 4] =
             [(&&*claim.name, Type::TEXT), (&ttl, Type::INT8), (&text, Type::TEXT), (&mark, Type::TEXT)];
         let sent = self.link.now();
@@ -86,7 +61,7 @@ impl ShedLock {
 
     async fn extend_batch(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Extension>> {
         let names: Vec<&str> = grants.iter().map(|grant| &*grant.claim.name).collect();
-        let marks: Vec<String> = grants.iter().map(|grant| holder::mark(&grant.claim)).collect();
+        let marks: Vec<String> = grants.iter().map(|grant| shedlock::mark(&grant.claim)).collect();
         let ttl = micros(ttl + STEP);
         let bound: [Bound<'_>; 3] =
             [(&names, Type::TEXT_ARRAY), (&marks, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
@@ -100,21 +75,9 @@ impl ShedLock {
     }
 }
 
-/// Refuses what the table cannot hold, and what the protocol does not have.
-fn check(info: &Info, claim: &Claim) -> Result<()> {
-    info.supports(claim.mode)?;
-    let length = claim.name.chars().count();
-    if length > MAX_NAME {
-        let why = format!("ShedLock's table has {MAX_NAME} characters for a name, and this one has {length}");
-        return Err(Error::new(ErrorKind::InvalidName, why).with_backend(SCHEME).with_name(&claim.name));
-    }
-    Ok(())
-}
-
-/// The clock of the database at the grant is its token.
 fn grant(claim: &Claim, row: &Row, as_of: Moment) -> Result<Grant> {
     let locked_by: String = value(row, 0)?;
-    let (_, number) = holder::parse(&locked_by);
+    let (_, number) = shedlock::parse(&locked_by);
     let mut grant = Grant::new(claim.clone(), number, as_of);
     grant.ttl = Some(duration(value(row, 1)?));
     Ok(grant)
@@ -145,9 +108,7 @@ impl Contend for ShedLock {
     }
 
     async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
-        let hash =
-            |text: String| text.bytes().fold(1_u64, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
-        Ok(self.look(&claim.name).await?.map(hash))
+        Ok(self.look(&claim.name).await?.as_deref().map(shedlock::digest))
     }
 }
 
@@ -158,7 +119,7 @@ impl Backend for ShedLock {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        check(&self.info, claim)?;
+        shedlock::check(&self.info, claim)?;
         match until.moment() {
             None => self.request(claim).await.map(Acquired::from),
             // Boxed, or the future of a single attempt would have room for it.
@@ -183,7 +144,7 @@ impl Backend for ShedLock {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let live = self.pool.of(claim.id).live().await?;
-        let (mark, keep) = (holder::mark(claim), leave.keep_for.map(micros));
+        let (mark, keep) = (shedlock::mark(claim), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&mark, Type::TEXT), (&keep, Type::INT8)];
         let row = live.rows(&self.statements.release, &bound).await.and_then(one);
         let released = match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {

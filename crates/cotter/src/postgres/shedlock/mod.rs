@@ -8,12 +8,10 @@
 //! |---|---|
 //! | `backend` | the contract |
 //! | `statements` | the statements |
-//! | `holder` | what `locked_by` says |
 //! | `admin` | listing and evicting |
 
 mod admin;
 mod backend;
-mod holder;
 mod statements;
 
 pub(super) use backend::ShedLock;

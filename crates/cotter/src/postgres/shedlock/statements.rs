@@ -24,6 +24,9 @@ impl Statements {
         let left = |until: &str| format!("(extract(epoch from {until} - {NOW}) * 1000000)::bigint");
         let ours = |mark: &str| format!("starts_with(s.locked_by, {mark} || ' ')");
         let held = format!("{} and s.lock_until > {NOW}", ours("$4"));
+        // The one before may have been given while this statement was already on its way, and the clock may have been set back.
+        let last = "coalesce(substring(s.locked_by from 'cotter:.* ([0-9]{1,16})$')::bigint, 0)";
+        let number = format!("greatest({MICROS}, {last} + 1)");
         // What ends now ends at the last millisecond: the column would round it up, and the name would look taken.
         let at_once = format!("date_trunc('milliseconds', {NOW})");
         Self {
@@ -33,7 +36,7 @@ impl Statements {
                  on conflict (name) do update set \
                    lock_until = case when {held} then s.lock_until else excluded.lock_until end, \
                    locked_at = case when {held} then s.locked_at else excluded.locked_at end, \
-                   locked_by = case when {held} then s.locked_by else excluded.locked_by end \
+                   locked_by = case when {held} then s.locked_by else $3 || ' ' || {number} end \
                  where s.lock_until <= {NOW} or {held} \
                  returning s.locked_by, {}",
                 left("s.lock_until")

@@ -16,16 +16,7 @@ local id = ARGV[1]
 local FREE = '--------------------------------'
 if state and string.sub(state, 1, 37) == '1--- --------------------------------'
   or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
-  local last, turns = 0, ARGV[3]
-  if state then
-    last = tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1
-    if ARGV[10] == '1' then
-      -- It was set aside while its channel had no subscriber.
-      redis.call('ZREM', KEYS[2], id, '~' .. id)
-      redis.call('HDEL', KEYS[3], id)
-    end
-  end
-  --@include reserve
+  --@include first_claim
   redis.call('SET', KEYS[1], '1--- ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' '
     .. ARGV[2] .. ' ' .. ARGV[4], 'PX', ARGV[5])
   return 'g' .. number .. turns .. ARGV[2]

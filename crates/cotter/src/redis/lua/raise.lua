@@ -15,11 +15,18 @@ if share then
   if not record or ends <= share.clock or string.sub(record, 1, 1) == 'e' then return 'n' end
   local number, turns = string.sub(record, 4, 19), string.sub(record, 21, 25)
   if tonumber(number) < AT_LEAST then
+    local is_last, counted = number == share.number, tonumber(share.number)
     number = string.format('%016.0f', AT_LEAST)
     redis.call('HSET', RECORDS, id, string.sub(record, 1, 3) .. number .. string.sub(record, 20))
-  end
-  if tonumber(number) + tonumber(turns) > tonumber(share.number) + tonumber(share.turns) then
-    share.number, share.turns = number, turns
+    local ends = AT_LEAST + tonumber(turns) - 1
+    if is_last then
+      share.number, share.turns = number, turns
+    elseif ends >= counted then
+      -- Others have been granted shares since. None of them may give back a number that this one has now: `give_back`
+      -- compares theirs with this one, which nobody has.
+      share.number = string.format('%016.0f', math.max(ends, counted + tonumber(share.turns) - 1) + 1)
+      share.turns = '00001'
+    end
     redis.call('SET', KEYS[1], compose(waited and 'w' or '-'), 'KEEPTTL')
   end
   return 'g' .. number .. turns .. string.format('%014.0f', ends - share.clock)

@@ -14,6 +14,18 @@ if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37) == '1---
     .. string.sub(state, 95, 110), 'PX', ARGV[3])
   return 'f'
 end
+local gone = 0
+if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 6) == '1--- r' and ARGV[2] >= string.sub(state, 90, 94) then
+  --@include shares
+  -- The only reader leaves the name free.
+  if redis.call('ZCARD', SHARES) == 1 and redis.call('HLEN', RECORDS) == 1 then
+    gone = redis.call('ZREM', SHARES, id) + redis.call('HDEL', RECORDS, id)
+    if gone == 2 then
+      redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 110), 'PX', ARGV[3])
+      return 'f'
+    end
+  end
+end
 if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) ~= '1') then
   -- Another program has overwritten the state: the claim has nothing.
   redis.call('ZREM', KEYS[2], id, '~' .. id)

@@ -6,11 +6,31 @@
 -- Returns as `acquire`.
 local state = redis.call('GET', KEYS[1])
 --@include now
-local FREE = '--------------------------------'
---@include lease
 --@include shares
+local id = ARGV[1]
+local FREE = '--------------------------------'
+-- Nearly always a name is free that is not shared, and nobody waits for it.
+if state and string.sub(state, 1, 37) == '1--- ' .. FREE
+  or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
+  --@include first_claim
+  local use, permits, label = 'rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr', '0000000000', 3
+  if string.sub(ARGV[4], 1, 1) == 's' then
+    permits, label = string.sub(ARGV[4], 2, 11), 23
+    use = 'ssssssssssss' .. string.sub(ARGV[4], 12, 21) .. permits
+  end
+  redis.call('UNLINK', SHARES, RECORDS)
+  redis.call('HSET', RECORDS, id, '-- ' .. number .. ' ' .. turns .. ' ' .. now .. ' ' .. permits .. ' '
+    .. string.sub(ARGV[4], label))
+  redis.call('ZADD', SHARES, nown + tonumber(ARGV[2]), id)
+  redis.call('PEXPIRE', SHARES, ARGV[5])
+  redis.call('PEXPIRE', RECORDS, ARGV[5])
+  redis.call('SET', KEYS[1], '1--- ' .. use .. ' ' .. number .. ' ' .. now .. ' 0000000000000000 ' .. turns .. ' '
+    .. ARGV[2] .. ' 0000000000000000', 'PX', ARGV[5])
+  return 'g' .. number .. turns .. ARGV[2]
+end
+--@include lease
 --@include compose
-local id, kind, mode = ARGV[1], string.sub(ARGV[4], 1, 1), ''
+local kind, mode = string.sub(ARGV[4], 1, 1), ''
 local permits, of = tonumber(string.sub(ARGV[4], 2, 11)), tonumber(string.sub(ARGV[4], 12, 21))
 if kind == 'r' then permits, of = nil, nil end
 local last = state and tonumber(string.sub(state, 39, 54)) + tonumber(string.sub(state, 90, 94)) - 1 or 0

@@ -4,7 +4,8 @@
 --
 -- The marker is  run id of the server(40) longest lease(14) end of the abstinence(16)
 -- A server that was restarted, or has lost the marker, may have forgotten what it granted, so it abstains until every lease
--- that it may have granted is over. Its counters may have gone back too: from then on they begin at that moment, at least.
+-- that it may have granted is over. Its counters may have gone back too: from then on they begin after that moment, by as much
+-- as a counter may be ahead of its clock.
 local LONGEST, AT_LEAST, MARKER = table.remove(ARGV), tonumber(table.remove(ARGV)), table.remove(KEYS)
 local run = table.remove(ARGV)
 local marker = redis.call('GET', MARKER) or ''
@@ -27,4 +28,4 @@ end
 if over > nown then
   return 'a' .. string.format('%014.0f', over - nown)
 end
-AT_LEAST = math.max(AT_LEAST, over)
+AT_LEAST = math.max(AT_LEAST, over + 1000000)

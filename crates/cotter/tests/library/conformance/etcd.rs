@@ -6,25 +6,45 @@ use cotter::etcd::Store;
 use cotter_testkit::servers::Etcd;
 use std::sync::{Arc, Mutex, Weak};
 
-/// One server for the cases that run at the same time: their names differ.
-fn server() -> Arc<Etcd> {
-    static RUNNING: Mutex<Weak<Etcd>> = Mutex::new(Weak::new());
-    let mut running = RUNNING.lock().expect("no case panics here");
+/// A cluster, and the member that is asked.
+struct Running {
+    cluster: Etcd,
+    member: usize,
+}
+
+/// One cluster for the cases that run at the same time: their names differ.
+type Shared = Mutex<Weak<Running>>;
+
+fn shared(running: &Shared, members: usize) -> Arc<Running> {
+    let mut running = running.lock().expect("no case panics here");
     running.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(Etcd::start(1));
-        *running = Arc::downgrade(&server);
-        server
+        let cluster = Etcd::start(members);
+        // A follower, if there is one: it passes on what it is asked, and may be behind its leader.
+        let member = if members > 1 { usize::from(cluster.leader() == 0) } else { 0 };
+        let started = Arc::new(Running { cluster, member });
+        *running = Arc::downgrade(&started);
+        started
     })
 }
 
 fn fixture(options: &str) -> Fixture {
-    let server = server();
-    let store = Store::from_url(server.url(options)).expect("a good URL");
+    static RUNNING: Shared = Mutex::new(Weak::new());
+    fixture_on(shared(&RUNNING, 1), options)
+}
+
+fn fixture_of_three() -> Fixture {
+    static RUNNING: Shared = Mutex::new(Weak::new());
+    fixture_on(shared(&RUNNING, 3), "")
+}
+
+fn fixture_on(running: Arc<Running>, options: &str) -> Fixture {
+    let port = running.cluster.port(running.member);
+    let store = Store::from_url(format!("etcd://127.0.0.1:{port}?{options}")).expect("a good URL");
     let own = !options.contains("dialect=");
-    let removing = server.clone();
-    Fixture::keeping(store, server).removing(move |name: &Name| {
+    let removing = running.clone();
+    Fixture::keeping(store, running).removing(move |name: &Name| {
         let folder = if own { format!("cotter/lock/{name}/") } else { format!("{name}/") };
-        assert_eq!(removing.ctl(&["del", "--prefix", &folder]).trim(), "1");
+        assert_eq!(removing.cluster.ctl(&["del", "--prefix", &folder]).trim(), "1");
     })
 }
 
@@ -38,4 +58,10 @@ cotter::conformance_tests!(
     #[ignore = "needs etcd"]
     concurrency,
     fixture("dialect=concurrency")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs etcd"]
+    own_of_three,
+    fixture_of_three()
 );

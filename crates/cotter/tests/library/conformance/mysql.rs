@@ -4,6 +4,7 @@ use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::mysql::Store;
 use cotter_testkit::servers::Mariadb;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A store on a server that all cases share, as the user of docs/stores.md.
 fn fixture(options: &str) -> Fixture {
@@ -21,4 +22,49 @@ cotter::conformance_tests!(
     #[ignore = "needs mariadbd"]
     lease,
     fixture("")
+);
+
+/// ShedLock's table.
+fn shedlock() -> Fixture {
+    let server = Mariadb::migrated();
+    let store = Store::from_url(server.url("mode=shedlock")).expect("a good URL");
+    let removing = server.clone();
+    Fixture::keeping(store, server).names_up_to(64).removing(move |name: &Name| {
+        let deleted =
+            removing.sql(&format!("DELETE FROM shedlock WHERE name = '{name}'; SELECT ROW_COUNT()"));
+        assert_eq!(deleted, "1");
+    })
+}
+
+cotter::conformance_tests!(
+    #[ignore = "needs mariadbd"]
+    shedlock,
+    shedlock()
+);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A store whose locks live with sessions.
+fn sessions(mode: &str) -> Fixture {
+    let (server, number) = (Mariadb::migrated(), NEXT.fetch_add(1, Ordering::Relaxed));
+    // The sessions of this case are those of a user of its own, so that ending them concerns no other.
+    let user = format!("case{number}");
+    server.add_user(&user);
+    let store = Store::from_url(server.url_of(&user, &format!("mode={mode}&session_timeout=2s")));
+    let ending = server.clone();
+    Fixture::keeping(store.expect("a good URL"), server)
+        .holding_at_most(20)
+        .ending_sessions(move || ending.end_sessions_of(&user))
+}
+
+cotter::conformance_tests!(
+    #[ignore = "needs mariadbd"]
+    row,
+    sessions("row")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs mariadbd"]
+    advisory,
+    sessions("advisory")
 );

@@ -1,10 +1,12 @@
 //! Many who wait, and many who hold.
 
 use super::{keys, leases};
-use cotter::backend::{Leave, Until};
+use cotter::Mode;
+use cotter::backend::{Claim, Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(60);
 const WAITING: usize = 500;
@@ -15,38 +17,65 @@ const HELD: usize = 10_000;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]
 async fn a_release_wakes_one_of_many() {
+    a_release_wakes(Mode::Exclusive, Mode::Exclusive, 1).await;
+}
+
+/// Two permits that become free wake two of them, the second by the first: each tells the next one that it has been served.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn permits_that_become_free_wake_those_who_get_them() {
+    let permits = |take| Mode::Permits { take, of: 2 };
+    a_release_wakes(permits(2), permits(1), 2).await;
+}
+
+fn claim_as(mode: Mode) -> Claim {
+    let mut claim = claim("crowd", TTL);
+    claim.mode = mode;
+    claim
+}
+
+async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     let server = Etcd::start(1);
     let url = server.url("timeout=20s");
     let (one, other) = (backend(&url).await, backend(&url).await);
-    let held = claim("crowd", TTL);
+    let held = claim_as(held);
     take(&one, &held).await;
     let mut waiting = Vec::new();
     for _ in 0..WAITING {
-        let (other, next) = (other.clone(), claim("crowd", TTL));
+        let (other, next) = (other.clone(), claim_as(wanted));
         waiting.push(tokio::spawn(async move {
             other.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
         }));
     }
     eventually("all are in the queue", || keys(&server, "cotter/lock/crowd/").len() == WAITING + 1).await;
     // Each looks once more when the server has confirmed its watch.
+    let before = when_quiet(&server).await;
+    one.release(&held, Leave::used(1)).await.unwrap();
+    let done = || waiting.iter().filter(|wait| wait.is_finished()).count();
+    let start = Instant::now();
+    while done() < served && start.elapsed() < Duration::from_secs(5) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    demand(done() >= served, Kind::StuckWaiter, "who could enter was not told");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let asked = server.received(None) - before;
+    // The release; for each of them one look, the end of one watch and the begin of another, and the word to the next.
+    assert!(asked < 12 * served, "{asked} messages");
+    assert_eq!(done(), served);
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// How many messages the server has received, when no more come.
+async fn when_quiet(server: &Etcd) -> usize {
     let mut before = server.received(None);
     loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let now = server.received(None);
         if now == before {
-            break;
+            return now;
         }
         before = now;
     }
-    let before = server.received(None);
-    one.release(&held, Leave::used(1)).await.unwrap();
-    eventually("one of them holds", || waiting.iter().any(tokio::task::JoinHandle::is_finished)).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    let asked = server.received(None) - before;
-    // The release; one look, the end of one watch and the begin of another.
-    assert!(asked < 12, "{asked} messages");
-    assert_eq!(waiting.iter().filter(|wait| wait.is_finished()).count(), 1);
-    waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 /// A lease is kept alive once for all entries that are attached to it; fifty of them are looked at in one request.
@@ -68,7 +97,9 @@ async fn ten_thousand_names_are_kept_alive_as_one() {
     }
     assert_eq!(leases(&server).len(), 1);
     let keepalives = || server.received(Some("LeaseKeepAlive"));
-    let (before, kept) = (server.received(None), keepalives());
+    // Those who hold are watched a little later.
+    let before = when_quiet(&server).await;
+    let kept = keepalives();
     // As the engine renews them.
     let extended = ours.extend(&grants.iter().collect::<Vec<_>>(), TTL).await;
     assert!(extended.iter().all(Result::is_ok));

@@ -1,11 +1,12 @@
-//! Puts that arrive after the release of their claim.
+//! Puts and removals that arrive after the release of their claim, and keys that are used again.
 
 use super::keys;
-use cotter::backend::{Leave, Until};
+use cotter::backend::{Leave, Mode, Until};
+use cotter::{Client, Lease};
 use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Proxy};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -22,7 +23,7 @@ async fn a_put_that_arrives_after_its_release_has_no_effect() {
     for n in 0..10 {
         let name = format!("late{n}");
         let late = claim(&name, TTL);
-        let kept = proxy.keep_request(late.id.to_string().as_bytes());
+        let kept = proxy.keep_request(format!("{name}/").as_bytes());
         let error = backend.acquire(&late, Until::Now).await.unwrap_err();
         assert!(error.outcome_unknown() && kept.is_caught(), "{error}");
         backend.release(&late, Leave::default()).await.unwrap();
@@ -58,30 +59,100 @@ async fn a_put_that_the_server_has_kept_is_undone() {
     kept.finish().await.unwrap();
 }
 
-/// The engine gives a release up when the cluster is away for too long. Its lease may outlast that: other locks keep it alive,
-/// and a new leader sets it anew.
+/// Nobody waits for the release any more. The entry does not end with the claim: another lock keeps its lease alive.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]
 async fn a_release_that_was_given_up_is_carried_out_when_the_cluster_is_back() {
     let server = Etcd::start(1);
     let proxy = Proxy::start(server.port(0));
     let url = format!("etcd://127.0.0.1:{}?timeout=300ms", proxy.port());
-    let backend = backend(&url).await;
-    take(&backend, &claim("keeps-the-lease", TTL)).await;
-    let (failed, dropped) = (claim("failed", TTL), claim("dropped", TTL));
-    take(&backend, &failed).await;
-    take(&backend, &dropped).await;
+    let builder = Client::builder().url(url).lease(Lease::renewed(TTL)).give_up(Duration::from_millis(200));
+    let client = builder.connect().await.unwrap();
+    let kept = client.mutex("keeps-the-lease").lock().await.unwrap();
+    let (failed, dropped) =
+        (client.mutex("failed").lock().await.unwrap(), client.mutex("dropped").lock().await.unwrap());
     proxy.refuse(true);
     proxy.cut();
-    let poll = tokio::time::timeout(Duration::from_millis(50), backend.release(&dropped, Leave::used(1)));
-    assert!(!matches!(poll.await, Ok(Ok(_))), "nobody answers");
-    backend.release(&failed, Leave::used(1)).await.unwrap_err();
+    drop(dropped);
+    let error = failed.release().await.unwrap_err();
+    assert!(error.is_retryable(), "{error}");
     assert_eq!(keys(&server, "cotter/lock/").len(), 3);
     proxy.refuse(false);
-    let end = std::time::Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(8);
     while keys(&server, "cotter/lock/").len() > 1 {
-        let in_time = std::time::Instant::now() < end;
-        demand(in_time, Kind::LeftBehind, "the lease keeps the entry of a released lock");
+        demand(Instant::now() < end, Kind::LeftBehind, "the lease keeps the entry of a released lock");
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(kept.is_valid());
+}
+
+/// A server keeps deleted keys until its history is compacted, and goes through those of a name with each request about it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_name_has_no_more_keys_than_were_used_at_once() {
+    let server = Etcd::start(1);
+    let backend = backend(&server.url("")).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for round in 0..60 {
+        let (held, refused, queued) = (claim("often", TTL), claim("often", TTL), claim("often", TTL));
+        let grant = take(&backend, &held).await;
+        assert!(backend.acquire(&refused, Until::Now).await.unwrap().granted().is_none());
+        assert!(backend.acquire(&queued, Until::InLine).await.unwrap().granted().is_none());
+        let extended = backend.extend(&[&grant], TTL).await.remove(0).unwrap();
+        assert!(
+            matches!(extended, cotter::backend::Extension::Extended { .. }),
+            "round {round}: {extended:?}"
+        );
+        let found = keys(&server, "cotter/lock/often/");
+        assert_eq!(found.len(), 2);
+        seen.extend(found);
+        backend.release(&held, Leave::used(1)).await.unwrap();
+        take(&backend, &queued).await;
+        backend.release(&queued, Leave::used(1)).await.unwrap();
+    }
+    assert!(seen.len() <= 3, "{seen:?}");
+}
+
+/// The key of a lock whose removal may still arrive is not that of a later one.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_removal_that_arrives_later_ends_no_other_lock() {
+    let server = Etcd::start(1);
+    let proxy = Proxy::start(server.port(0));
+    let backend = backend(&format!("etcd://127.0.0.1:{}?timeout=300ms", proxy.port())).await;
+    let first = claim("late", TTL);
+    take(&backend, &first).await;
+    let kept = proxy.keep_request(first.id.to_string().as_bytes());
+    let error = backend.release(&first, Leave::used(1)).await.unwrap_err();
+    assert!(error.is_retryable() && kept.is_caught(), "{error}");
+    backend.release(&first, Leave::used(1)).await.unwrap();
+    let next = claim("late", TTL);
+    take(&backend, &next).await;
+    // Whoever releases the first one again has nothing of the next.
+    backend.release(&first, Leave::used(1)).await.unwrap();
+    kept.let_go();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let text = "the removal of one lock has removed another";
+    demand(keys(&server, "cotter/lock/late/").len() == 1, Kind::Overlap, text);
+    backend.release(&next, Leave::used(1)).await.unwrap();
+}
+
+/// Two copies of a machine have the same keys at their disposal: an entry that was never put is somebody else's.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_key_that_somebody_else_has_makes_nobody_a_holder() {
+    let server = Etcd::start(1);
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    for mode in [Mode::Exclusive, Mode::Permits { take: 1, of: 1 }] {
+        let mut held = claim("copied", TTL);
+        held.mode = mode;
+        take(&one, &held).await;
+        let text = "two processes believe that an entry is theirs";
+        demand(other.acquire(&held, Until::Now).await.unwrap().granted().is_none(), Kind::Overlap, text);
+        let queued = other.acquire(&held, Until::InLine).await.unwrap();
+        demand(queued.granted().is_none(), Kind::Overlap, text);
+        other.release(&held, Leave::used(1)).await.unwrap();
+        assert_eq!(keys(&server, "cotter/lock/copied/").len(), 1);
+        one.release(&held, Leave::used(1)).await.unwrap();
     }
 }

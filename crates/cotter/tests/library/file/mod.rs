@@ -4,4 +4,5 @@ mod api;
 mod loss;
 mod permits;
 mod place;
+mod prune;
 mod readers;

@@ -22,7 +22,9 @@ impl Place {
 
     /// How many wait for the lock `a`.
     pub(crate) fn waiters(&self) -> usize {
-        std::fs::read_dir(self.directory().join("a.queue")).map_or(0, Iterator::count)
+        let tickets = std::fs::read_dir(self.directory().join("a.queue")).into_iter().flatten().flatten();
+        // One that is not finished does not count yet.
+        tickets.filter(|ticket| !ticket.file_name().to_string_lossy().starts_with('.')).count()
     }
 
     /// To be awaited, or waited for in a thread.

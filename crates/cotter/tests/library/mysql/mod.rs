@@ -9,7 +9,12 @@
 //! | `faults` | sessions that end, servers that restart or stand still |
 //! | `dropped` | futures that are dropped while the server answers |
 //! | `waiting` | in order, woken at once, and not behind the dead |
+//! | `direct` | names that one process uses by itself |
 //! | `connections` | how many connections a process has |
+//! | `sessions`, `session_rules` | locks that live with a session; their rules, each provoked |
+//! | `rows` | `mode=row` on tables of the user's own |
+//! | `proxied` | behind a proxy that hands sessions around |
+//! | `shedlock` | `mode=shedlock` beside the real ShedLock |
 //! | `tls` | `sslmode=verify-full` |
 
 mod connections;
@@ -17,8 +22,13 @@ mod direct;
 mod dropped;
 mod faults;
 mod places;
+mod proxied;
 mod refusals;
+mod rows;
 mod rules;
+mod session_rules;
+mod sessions;
 mod setup;
+mod shedlock;
 mod tls;
 mod waiting;

@@ -48,3 +48,16 @@ pub(crate) fn server() -> Mariadb {
     server.migrate("");
     server
 }
+
+/// How many wait in the server for a lock that lives with a session.
+pub(crate) fn waiters(server: &Mariadb) -> String {
+    server.sql(
+        "SELECT COUNT(*) FROM information_schema.processlist \
+         WHERE user = 'app' AND (state = 'User lock' OR info LIKE '%FOR UPDATE')",
+    )
+}
+
+/// Waits until so many wait there.
+pub(crate) async fn waiting(server: &Mariadb, many: usize) {
+    eventually("they wait", || waiters(server) == many.to_string()).await;
+}

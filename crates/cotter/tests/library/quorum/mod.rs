@@ -3,10 +3,12 @@
 //! | file | concept |
 //! |---|---|
 //! | `setup` | servers behind proxies, and clients that know nothing of each other |
+//! | `agreement` | how often members have to be asked until they agree on a token |
 //! | `silence` | members that are gone or silent |
 //! | `memory` | members that have forgotten what they granted |
 //! | `others` | `mode=plain` beside other Redlock libraries |
 
+mod agreement;
 mod memory;
 mod others;
 mod setup;

@@ -1,11 +1,12 @@
 //! Many who wait, and many who hold.
 
 use super::{places, received, shared};
-use cotter::backend::{Leave, Until};
+use cotter::Mode;
+use cotter::backend::{Claim, Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
 const MANY: usize = 500;
@@ -40,31 +41,57 @@ async fn who_is_woken_looks_again() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn a_release_wakes_one_of_many() {
+    a_release_wakes(Mode::Exclusive, Mode::Exclusive, 1).await;
+}
+
+/// Two permits that become free wake two of them, the second by the first: each tells the next one that it has been served.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn permits_that_become_free_wake_those_who_get_them() {
+    let permits = |take| Mode::Permits { take, of: 2 };
+    a_release_wakes(permits(2), permits(1), 2).await;
+}
+
+fn claim_as(mode: Mode) -> Claim {
+    let mut claim = claim("crowd", TTL);
+    claim.mode = mode;
+    claim
+}
+
+async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     let server = ZooKeeper::start(1);
     let (one, other) = (backend(&server.url("session=60s")).await, backend(&server.url("session=60s")).await);
-    let held = claim("crowd", TTL);
+    let held = claim_as(held);
     take(&one, &held).await;
     let mut waiting = Vec::new();
     for _ in 0..MANY {
-        let next = claim("crowd", TTL);
+        let next = claim_as(wanted);
         let other = other.clone();
         waiting.push(tokio::spawn(async move {
             other.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
         }));
     }
     eventually("all are in the queue", || places(&server, "crowd").len() == MANY + 1).await;
+    // Watches of a folder are not counted, and the first who waits for permits has that one.
+    let watches = if wanted == Mode::Exclusive { MANY + 1 } else { MANY };
     eventually("all watch", || {
-        server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{}", MANY + 1)))
+        server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{watches}")))
     })
     .await;
     let before = received(&server);
     one.release(&held, Leave::used(1)).await.unwrap();
-    eventually("one of them holds", || waiting.iter().any(tokio::task::JoinHandle::is_finished)).await;
+    let done = || waiting.iter().filter(|wait| wait.is_finished()).count();
+    let start = Instant::now();
+    while done() < served && start.elapsed() < Duration::from_secs(5) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    demand(done() >= served, Kind::StuckWaiter, "who could enter was not told");
     tokio::time::sleep(Duration::from_millis(100)).await;
     let asked = received(&server) - before;
-    // The release, one look, one watch; and the signs of life of two sessions, one for each five seconds.
-    assert!(asked < 20, "{asked} requests");
-    assert_eq!(waiting.iter().filter(|wait| wait.is_finished()).count(), 1);
+    // The release; for each of them one look, one watch, and the word to the next; and the signs of life of two sessions, one
+    // for each five seconds.
+    assert!(asked < 20 * served, "{asked} requests");
+    assert_eq!(done(), served);
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
 

@@ -104,32 +104,30 @@ async fn a_request_that_arrives_after_its_release_has_no_effect() {
     assert_eq!(places(&server, "keeps the session").len(), 1, "it is the same session");
 }
 
-/// The engine gives a release up when the servers are away for too long; the session may outlast that.
+/// The claim's ttl is over before its session has a connection again. The session lives on, and its node with it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn a_release_that_was_given_up_is_carried_out_when_the_servers_are_back() {
     let server = shared();
     let proxy = Proxy::start(server.port(0));
-    let backend = backend(&format!("zookeeper://127.0.0.1:{}?session=30s", proxy.port())).await;
-    let held = claim("given up", TTL);
-    take(&backend, &held).await;
+    let url = format!("zookeeper://127.0.0.1:{}?session=30s", proxy.port());
+    let client = client(&url, Duration::from_secs(1)).await;
+    proxy.lose_reply(b"/cotter/lock/given up/_c_", Loss::Cut);
     proxy.refuse(true);
-    proxy.cut();
-    let release = backend.release(&held, Leave::used(1));
-    // It is given up while it waits for a connection, or with the error that the connection was lost.
-    let answer = tokio::time::timeout(Duration::from_millis(500), release).await;
-    assert!(!matches!(answer, Ok(Ok(_))), "nobody answers: {answer:?}");
-    assert_eq!(places(&server, "given up").len(), 1);
+    let error = client.mutex("given up").try_lock().await.unwrap_err();
+    assert!(error.outcome_unknown() && proxy.has_lost(), "{error}");
+    // The release that is under way is given up after two seconds.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(places(&server, "given up").len(), 1, "the session keeps it");
     proxy.refuse(false);
-    let end = std::time::Instant::now() + Duration::from_secs(5);
+    let other = client.mutex("answers again").lock().await.unwrap();
+    let end = std::time::Instant::now() + Duration::from_secs(8);
     while !places(&server, "given up").is_empty() {
-        demand(
-            std::time::Instant::now() < end,
-            Kind::LeftBehind,
-            "the session keeps the node of a released lock",
-        );
+        let in_time = std::time::Instant::now() < end;
+        demand(in_time, Kind::LeftBehind, "the session keeps the node of a released lock");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    other.finish().await.unwrap();
 }
 
 /// Dropped before the answer, in the same session as the attempt that follows: the clean-up knows them apart.

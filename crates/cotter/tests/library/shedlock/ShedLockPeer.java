@@ -1,4 +1,4 @@
-// A program that locks with ShedLock, told by its input what to do: `lock NAME MOST LEAST`, `extend NAME MOST`, `unlock NAME`, times
+// A program that locks with ShedLock on any database, told by its input what to do: `lock NAME MOST LEAST`, `extend NAME MOST`, `unlock NAME`, times
 // in milliseconds. It answers each line with `yes` or `no`. The clock is that of the database, or its own.
 
 import java.io.BufferedReader;

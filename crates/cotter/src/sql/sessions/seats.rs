@@ -1,6 +1,5 @@
 //! The claims of this process.
 
-use super::connection::SessionId;
 use crate::backend::by_claim::ByClaim;
 use crate::backend::{ClaimId, Grant};
 use crate::sync::lock;
@@ -9,28 +8,28 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// Every claim whose task may have left something in the server.
-#[derive(Debug, Default)]
-pub(super) struct Seats(Mutex<ByClaim<Arc<Seat>>>);
+#[derive(Debug)]
+pub(crate) struct Seats<I>(Mutex<ByClaim<Arc<Seat<I>>>>);
 
 /// One claim, as its task and its callers see it.
 #[derive(Debug)]
-pub(super) struct Seat {
-    state: watch::Sender<State>,
+pub(super) struct Seat<I> {
+    state: watch::Sender<State<I>>,
     /// The turns that were used, once the claim is released.
     left: watch::Sender<Option<u16>>,
 }
 
 /// What has become of a claim.
 #[derive(Debug, Clone)]
-pub(super) enum State {
+pub(super) enum State<I> {
     Asking,
     Granted(Grant),
-    Ended(End),
+    Ended(End<I>),
 }
 
 /// How a claim has ended.
 #[derive(Debug, Clone)]
-pub(super) enum End {
+pub(super) enum End<I> {
     /// Nothing of it is in the server, and nothing was given back.
     Nothing,
     /// It was held, or waited for, and was given back.
@@ -38,12 +37,18 @@ pub(super) enum End {
     /// It failed, and nothing of it is in the server.
     Failed(Error),
     /// The connection broke. The session may be in the server still, and hold the lock or wait for it.
-    Broken(SessionId, Error),
+    Broken(I, Error),
 }
 
-impl Seats {
+impl<I> Default for Seats<I> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<I: Clone> Seats<I> {
     /// Registers a claim, before the first byte of it is sent. True if it is new.
-    pub(super) fn enter(&self, id: ClaimId) -> (Arc<Seat>, bool) {
+    pub(super) fn enter(&self, id: ClaimId) -> (Arc<Seat<I>>, bool) {
         let mut seats = lock(&self.0);
         if let Some(seat) = seats.get(&id) {
             return (seat.clone(), false);
@@ -54,7 +59,7 @@ impl Seats {
         (seat, true)
     }
 
-    pub(super) fn get(&self, id: ClaimId) -> Option<Arc<Seat>> {
+    pub(super) fn get(&self, id: ClaimId) -> Option<Arc<Seat<I>>> {
         lock(&self.0).get(&id).cloned()
     }
 
@@ -69,8 +74,8 @@ impl Seats {
     }
 }
 
-impl Seat {
-    pub(super) fn state(&self) -> State {
+impl<I: Clone> Seat<I> {
+    pub(super) fn state(&self) -> State<I> {
         self.state.borrow().clone()
     }
 
@@ -78,7 +83,7 @@ impl Seat {
         self.state.send_replace(State::Granted(grant));
     }
 
-    pub(super) fn end(&self, end: End) {
+    pub(super) fn end(&self, end: End<I>) {
         self.state.send_replace(State::Ended(end));
     }
 
@@ -98,16 +103,16 @@ impl Seat {
     }
 
     /// Waits for the grant or the end. Cancel safe.
-    pub(super) async fn answer(&self) -> Result<State> {
+    pub(super) async fn answer(&self) -> Result<State<I>> {
         self.wait(|state| !matches!(state, State::Asking)).await
     }
 
     /// Waits for the end. Cancel safe.
-    pub(super) async fn ended(&self) -> Result<State> {
+    pub(super) async fn ended(&self) -> Result<State<I>> {
         self.wait(|state| matches!(state, State::Ended(_))).await
     }
 
-    async fn wait(&self, wanted: impl FnMut(&State) -> bool) -> Result<State> {
+    async fn wait(&self, wanted: impl FnMut(&State<I>) -> bool) -> Result<State<I>> {
         let mut state = self.state.subscribe();
         let state = state.wait_for(wanted).await.map(|state| state.clone());
         state.map_err(|_| super::backend::crashed())

@@ -3,20 +3,20 @@
 use crate::backend::Claim;
 
 /// How the text of a claim begins. Its release and its extensions compare this much.
-pub(super) fn mark(claim: &Claim) -> String {
+pub(crate) fn mark(claim: &Claim) -> String {
     format!("cotter:{}", claim.id)
 }
 
 /// The text of a claim, to which the database appends a blank and the token. With what an eviction puts before it, it is not longer
 /// than the column.
-pub(super) fn text(claim: &Claim) -> String {
+pub(crate) fn text(claim: &Claim) -> String {
     const MAX_LABEL: usize = 180;
     let label: String = claim.label.chars().take(MAX_LABEL).collect();
     format!("{} {label}", mark(claim))
 }
 
 /// The label and the token of a holder. One that is not a claim of cotter's is its own label, and has no token.
-pub(super) fn parse(locked_by: &str) -> (&str, u64) {
+pub(crate) fn parse(locked_by: &str) -> (&str, u64) {
     let claim = locked_by.strip_prefix("cotter:").and_then(|rest| {
         let (_, rest) = rest.split_once(' ')?;
         let (label, number) = rest.rsplit_once(' ')?;

@@ -2,22 +2,22 @@
 //!
 //! Whoever wants the lock may be dropped at any time. The task goes on until the claim is released, and its release waits for it.
 
-use super::backend::{Asked, Held, Inner, Steps, Tokens, Wait};
-use super::connection::Connection;
 use super::seats::{End, Seat};
+use super::store::{Asked, Connection, ConnectionOf, Store, Tokens, Wait};
 use crate::backend::{Backoff, Claim, Grant, Session, Until};
-use crate::postgres::SCHEME;
 use crate::{Error, ErrorKind, LossCause, Moment, Result};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) struct Keeper<S> {
-    inner: Arc<Inner<S>>,
+pub(super) struct Keeper<S: Store> {
+    store: Arc<S>,
     claim: Claim,
     until: Until,
-    seat: Arc<Seat>,
+    seat: Arc<Seat<IdOf<S>>>,
 }
+
+type IdOf<S> = <ConnectionOf<S> as Connection>::Id;
 
 /// The share of the time after which the server ends a silent session: two proofs may fail, and a third one be late.
 const BEATS: u32 = 4;
@@ -28,7 +28,7 @@ const CANCEL_PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::
 const EVICTION_LOOK: Duration = Duration::from_millis(250);
 
 /// How a claim ends, and whether its session can be used again.
-type Ending = Result<(End, Reuse), Error>;
+type Ending<S> = Result<(End<IdOf<S>>, Reuse), Error>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reuse {
@@ -41,21 +41,21 @@ enum Reuse {
 }
 
 /// The answer to a request for the lock, and whether the session can be used after it.
-struct Answer {
-    asked: Asked,
+struct Answer<H> {
+    asked: Asked<H>,
     reuse: Reuse,
 }
 
-impl<S: Steps> Keeper<S> {
-    pub(super) fn new(inner: &Arc<Inner<S>>, claim: &Claim, until: Until, seat: &Arc<Seat>) -> Self {
-        Self { inner: inner.clone(), claim: claim.clone(), until, seat: seat.clone() }
+impl<S: Store> Keeper<S> {
+    pub(super) fn new(store: &Arc<S>, claim: &Claim, until: Until, seat: &Arc<Seat<IdOf<S>>>) -> Self {
+        Self { store: store.clone(), claim: claim.clone(), until, seat: seat.clone() }
     }
 
     pub(super) async fn run(self) {
         let session = tokio::select! {
             biased;
             _ = self.seat.is_left() => return self.seat.end(End::Nothing),
-            session = self.inner.spares.take() => match session {
+            session = self.store.spares().take() => match session {
                 Ok(session) => session,
                 Err(e) => return self.seat.end(End::Failed(e)),
             },
@@ -63,41 +63,41 @@ impl<S: Steps> Keeper<S> {
         match self.hold(&session).await {
             Ok((end, reuse)) => self.put_back(session, end, reuse).await,
             Err(e) => {
-                session.live.give_up();
-                let id = session.session;
+                session.give_up();
+                let id = session.id();
                 drop(session);
                 self.seat.end(End::Broken(id, e));
             }
         }
     }
 
-    async fn put_back(&self, session: Connection, end: End, reuse: Reuse) {
+    async fn put_back(&self, session: ConnectionOf<S>, end: End<IdOf<S>>, reuse: Reuse) {
         match reuse {
             Reuse::Yes => {
-                self.inner.spares.put(session);
+                self.store.spares().put(session);
                 self.seat.end(end);
             }
-            Reuse::Reset => match self.inner.steps.reset(&session).await {
+            Reuse::Reset => match self.store.reset(&session, &self.claim).await {
                 Ok(()) => {
-                    self.inner.spares.put(session);
+                    self.store.spares().put(session);
                     self.seat.end(end);
                 }
-                Err(e) => self.seat.end(End::Broken(session.session, e)),
+                Err(e) => self.seat.end(End::Broken(session.id(), e)),
             },
             Reuse::No => {
                 // Ended by the server, and waited for: another session may have to wait for what this one holds.
-                let ended = session.session.end(&self.inner.link).await;
-                session.live.give_up();
+                let ended = self.store.end(&session.id()).await;
+                session.give_up();
                 match ended {
                     Ok(()) => self.seat.end(end),
-                    Err(e) => self.seat.end(End::Broken(session.session, e)),
+                    Err(e) => self.seat.end(End::Broken(session.id(), e)),
                 }
             }
         }
     }
 
     /// From the request to the end. An error means that the session is in an unknown state.
-    async fn hold(&self, session: &Connection) -> Ending {
+    async fn hold(&self, session: &ConnectionOf<S>) -> Ending<S> {
         let Answer { asked, reuse } = match self.ask(session).await {
             Ok(answer) => answer,
             Err(e) if e.outcome_unknown() => return Err(e),
@@ -108,30 +108,29 @@ impl<S: Steps> Keeper<S> {
             Asked::Busy { .. } => return Ok((End::Nothing, reuse)),
             Asked::Cancelled => return Ok((self.cancelled().await, reuse)),
         };
-        let Tokens { block, as_of } =
-            match self.inner.steps.tokens(&self.inner, session, &self.claim, &held).await {
-                Ok(tokens) => tokens,
-                Err(e) if e.outcome_unknown() => return Err(e),
-                Err(e) => return Ok((End::Failed(e), if reuse == Reuse::No { reuse } else { Reuse::Reset })),
-            };
+        let Tokens { block, as_of } = match self.store.tokens(session, &self.claim, &held).await {
+            Ok(tokens) => tokens,
+            Err(e) if e.outcome_unknown() => return Err(e),
+            Err(e) => return Ok((End::Failed(e), if reuse == Reuse::No { reuse } else { Reuse::Reset })),
+        };
         let Some((number, turns)) = block else { return Err(lost()) };
         let life = Session::new();
-        life.prove(as_of, self.inner.options.session_timeout);
+        life.prove(as_of, self.store.spares().silence());
         let mut grant = Grant::new(self.claim.clone(), number, as_of);
         (grant.turns, grant.session) = (turns, Some(life.clone()));
         self.seat.granted(grant);
         match self.keep(session, &held, &life).await {
             Ok(used) => {
                 let (freed, _) = tokio::join!(
-                    self.inner.steps.unlock(session, &self.claim, &held),
-                    self.inner.give_back(&self.claim, (number, turns), used)
+                    self.store.unlock(session, &self.claim, &held),
+                    self.store.give_back(&self.claim, (number, turns), used)
                 );
                 let end = if freed? { End::Released } else { End::Nothing };
                 Ok((end, if reuse == Reuse::No { reuse } else { Reuse::Yes }))
             }
             Err(e) => {
                 // Whoever evicts a holder ends its session, after saying so in its row.
-                let asked = tokio::time::timeout(EVICTION_LOOK, self.inner.evicted(&[&self.claim])).await;
+                let asked = tokio::time::timeout(EVICTION_LOOK, self.store.evicted(&[&self.claim])).await;
                 let evicted = asked.is_ok_and(|asked| asked.is_ok_and(|evicted| evicted == [true]));
                 life.lose(if evicted { LossCause::Evicted } else { LossCause::SessionLost });
                 Err(e)
@@ -140,24 +139,24 @@ impl<S: Steps> Keeper<S> {
     }
 
     /// Asks for the lock. When the claim is released, or the time is over, the statement is cancelled.
-    async fn ask(&self, session: &Connection) -> Result<Answer> {
-        let (clock, now) = (self.inner.host.clock(), self.inner.now());
+    async fn ask(&self, session: &ConnectionOf<S>) -> Result<Answer<S::Held>> {
+        let (clock, now) = (self.store.host().clock(), self.store.now());
         let (wait, end) = match self.until {
-            Until::Now | Until::InLine => (Wait::No, now + self.inner.link.timeout()),
+            Until::Now | Until::InLine => (Wait::No, now + self.store.timeout()),
             Until::Moment(end) => (Wait::For(end.since(now)), end),
             Until::Forever => (Wait::Forever, Moment::NEVER),
         };
-        let mut asking = pin!(self.inner.steps.lock(&self.inner, session, &self.claim, wait));
+        let mut asking = pin!(self.store.lock(session, &self.claim, wait));
         tokio::select! {
             biased;
             asked = &mut asking => return asked.map(|asked| Answer { reuse: reuse_after(&asked), asked }),
             _ = self.seat.is_left() => {}
             () = clock.sleep_until(end) => {}
         }
-        let over = self.inner.now() + self.inner.link.timeout();
+        let over = self.store.now() + self.store.timeout();
         let (mut pauses, mut reuse) = (CANCEL_PAUSES, Reuse::Reset);
-        while self.inner.now() < over {
-            let mut cancelling = pin!(session.cancel());
+        while self.store.now() < over {
+            let mut cancelling = pin!(self.store.cancel(session));
             let (answered, carried_out) = tokio::select! {
                 biased;
                 asked = &mut asking => (Some(asked), cancelling.await),
@@ -171,7 +170,7 @@ impl<S: Steps> Keeper<S> {
                 None => tokio::select! {
                     biased;
                     asked = &mut asking => Some(asked),
-                    () = clock.sleep_until(self.inner.now() + pauses.pause()) => None,
+                    () = clock.sleep_until(self.store.now() + pauses.pause()) => None,
                 },
             };
             if let Some(asked) = answered {
@@ -179,11 +178,11 @@ impl<S: Steps> Keeper<S> {
             }
         }
         let why = "the server does not answer a request to cancel a statement that waits for a lock";
-        Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown())
+        Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 
     /// A wait that was cancelled, by this task or by somebody else.
-    async fn cancelled(&self) -> End {
+    async fn cancelled(&self) -> End<IdOf<S>> {
         let released = tokio::select! {
             biased;
             _ = self.seat.is_left() => true,
@@ -192,28 +191,28 @@ impl<S: Steps> Keeper<S> {
         if released {
             return End::Released;
         }
-        let over = self.until.moment().is_none_or(|end| self.inner.now() >= end);
+        let over = self.until.moment().is_none_or(|end| self.store.now() >= end);
         if over {
             return End::Nothing;
         }
         let why = "the statement that waited for the lock was cancelled from another session";
-        End::Failed(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+        End::Failed(Error::new(ErrorKind::Unavailable, why))
     }
 
     /// Keeps the session alive until the claim is released; returns the turns that were used.
-    async fn keep(&self, session: &Connection, held: &Held, life: &Session) -> Result<u16> {
-        let (clock, lasts) = (self.inner.host.clock(), self.inner.options.session_timeout);
+    async fn keep(&self, session: &ConnectionOf<S>, held: &S::Held, life: &Session) -> Result<u16> {
+        let (clock, lasts) = (self.store.host().clock(), self.store.spares().silence());
         loop {
             let (as_of, _) = life.proof().ok_or_else(lost)?;
             let beat = async {
                 clock.sleep_until(as_of + lasts / BEATS).await;
-                let sent = self.inner.now();
-                self.inner.steps.beat(session, held).await.map(|holds| holds.then_some(sent))
+                let sent = self.store.now();
+                self.store.beat(session, &self.claim, held).await.map(|holds| holds.then_some(sent))
             };
             tokio::select! {
                 biased;
                 used = self.seat.is_left() => return Ok(used),
-                () = session.live.ended() => return Err(lost()),
+                () = session.ended() => return Err(lost()),
                 beat = beat => match beat? {
                     Some(sent) => life.prove(sent, lasts),
                     None => return Err(lost()),
@@ -224,7 +223,7 @@ impl<S: Steps> Keeper<S> {
     }
 }
 
-fn reuse_after(asked: &Asked) -> Reuse {
+fn reuse_after<H>(asked: &Asked<H>) -> Reuse {
     match asked {
         Asked::Held(_) | Asked::Busy { failed: false } => Reuse::Yes,
         Asked::Busy { failed: true } | Asked::Cancelled => Reuse::Reset,
@@ -233,5 +232,5 @@ fn reuse_after(asked: &Asked) -> Reuse {
 
 fn lost() -> Error {
     let why = "the session that holds the lock has ended";
-    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown()
+    Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
 }

@@ -1,0 +1,92 @@
+//! Background work, which outlives its callers and for which only `close` waits.
+
+use crate::engine::core::Core;
+use crate::engine::timing::BACKGROUND_LOOK;
+use crate::{Clock, Moment};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::Notify;
+
+/// The background work of one client.
+#[derive(Debug, Default)]
+pub(crate) struct Background {
+    running: AtomicUsize,
+    done: Notify,
+    hurry: Notify,
+    closed: AtomicBool,
+    closing: Notify,
+}
+
+/// Counts one piece of work for as long as it lives, however it ends.
+struct Running(Arc<Background>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.done.notify_waiters();
+    }
+}
+
+impl Background {
+    /// Makes clean-up that is waiting for its next try run it now.
+    pub(crate) fn hurry(&self) {
+        self.hurry.notify_waiters();
+    }
+
+    /// Completes with the next [`hurry`](Self::hurry).
+    pub(crate) async fn hurried(&self) {
+        self.hurry.notified().await;
+    }
+
+    /// Closes the client. Returns false if it was closed before.
+    pub(crate) fn close(&self) -> bool {
+        let is_first = !self.closed.swap(true, Ordering::AcqRel);
+        if is_first {
+            self.closing.notify_waiters();
+        }
+        is_first
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Completes when the client is closed.
+    pub(crate) async fn closing(&self) {
+        let closing = self.closing.notified();
+        if !self.is_closed() {
+            closing.await;
+        }
+    }
+
+    /// Waits until all work is done. Returns false if some is left at `end`.
+    pub(crate) async fn idle_by(&self, clock: &Arc<dyn Clock>, end: Moment) -> bool {
+        loop {
+            let done = self.done.notified();
+            if self.running.load(Ordering::Acquire) == 0 {
+                return true;
+            }
+            if clock.now() >= end {
+                return false;
+            }
+            // The count is decremented by a task that may be dropped with its runtime, so check periodically.
+            let step = end.min(clock.now() + BACKGROUND_LOOK);
+            tokio::select! {
+                biased;
+                () = done => {}
+                () = clock.sleep_until(step) => {}
+            }
+        }
+    }
+}
+
+/// Runs the work on the engine.
+pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
+    core.background.running.fetch_add(1, Ordering::AcqRel);
+    let running = Running(core.background.clone());
+    core.engine.spawn(async move {
+        work.await;
+        drop(running);
+    });
+}

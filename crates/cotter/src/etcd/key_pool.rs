@@ -1,0 +1,208 @@
+//! The keys of entries: each ends with the id of a claim of this process, of its own or of one before it.
+//!
+//! A server keeps deleted keys until its history is compacted, which nobody may have set up, and goes through those of a line with
+//! each request about the line. With a key of its own for each claim, a name would become slower with each use. So a claim takes
+//! over the key of one that was released before.
+//!
+//! Nothing that was sent for the one may concern the other. So a key is taken over only if the put of its entry was answered, and
+//! the removal was sent once and was answered too. Everything else that is sent for a claim compares the revision at which its
+//! entry was created.
+
+use crate::backend::ClaimId;
+use crate::backend::by_claim::ByClaim;
+use crate::sync::lock;
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+#[derive(Debug, Default)]
+pub(super) struct KeyPool(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    used: ByClaim<Used>,
+    free: Vec<ClaimId>,
+    /// The keys that other claims may have than those after which they are called.
+    shared: HashSet<ClaimId>,
+}
+
+/// The key of a claim.
+#[derive(Debug)]
+struct Used {
+    key: ClaimId,
+    /// A put was sent that may have been carried out.
+    is_asked: bool,
+    /// How often the removal of the entry was begun.
+    removals: u32,
+}
+
+/// The number of keys that are kept for later claims.
+const MOST: usize = 4096;
+
+impl KeyPool {
+    /// Gives a claim a key, if it has none. Returns true if it had none.
+    pub(super) fn enter(&self, id: ClaimId) -> bool {
+        let mut state = lock(&self.0);
+        let is_new = !state.used.contains_key(&id);
+        if is_new {
+            let key = state.free.pop().unwrap_or(id);
+            state.used.insert(id, Used { key, is_asked: false, removals: 0 });
+        }
+        is_new
+    }
+
+    /// The key of a claim. One that has none, or has been removed, gets one that is nobody's.
+    pub(super) fn of(&self, id: ClaimId) -> ClaimId {
+        lock(&self.0).of(id)
+    }
+
+    /// Gives a claim another key, because somebody else has its own: as two copies of a virtual machine would.
+    pub(super) fn replace(&self, id: ClaimId) {
+        let mut state = lock(&self.0);
+        let Some(used) = state.used.get_mut(&id) else { return };
+        let old = std::mem::replace(&mut used.key, ClaimId::random());
+        state.shared.remove(&old);
+    }
+
+    /// Records that a put is about to be sent.
+    pub(super) fn asked(&self, id: ClaimId) {
+        if let Some(used) = lock(&self.0).used.get_mut(&id) {
+            used.is_asked = true;
+        }
+    }
+
+    /// Records that the put was not carried out, and will not be.
+    pub(super) fn refused(&self, id: ClaimId) {
+        if let Some(used) = lock(&self.0).used.get_mut(&id) {
+            used.is_asked = false;
+        }
+    }
+
+    /// Takes back the key of a claim that has just got it, if no entry was put.
+    pub(super) fn take_back(&self, id: ClaimId) {
+        let mut state = lock(&self.0);
+        if state.used.get(&id).is_some_and(|used| !used.is_asked && used.removals == 0) {
+            state.end(id, true);
+        }
+    }
+
+    /// Records that the removal of a claim's entry is about to be sent. Returns its key.
+    pub(super) fn leave(&self, id: ClaimId) -> ClaimId {
+        let mut state = lock(&self.0);
+        if let Some(used) = state.used.get_mut(&id) {
+            used.removals += 1;
+        }
+        state.of(id)
+    }
+
+    /// Records that a removal was answered. `is_settled`: no put can arrive after it.
+    pub(super) fn left(&self, id: ClaimId, is_settled: bool) {
+        let mut state = lock(&self.0);
+        let once = state.used.get(&id).is_some_and(|used| used.removals == 1);
+        state.end(id, once && is_settled);
+    }
+
+    pub(super) fn clear(&self) {
+        *lock(&self.0) = State::default();
+    }
+}
+
+impl State {
+    fn of(&self, id: ClaimId) -> ClaimId {
+        match self.used.get(&id) {
+            Some(used) => used.key,
+            None if self.shared.contains(&id) => ClaimId::random(),
+            None => id,
+        }
+    }
+
+    fn end(&mut self, id: ClaimId, can_be_used_again: bool) {
+        let Some(Used { key, .. }) = self.used.remove(&id) else { return };
+        if can_be_used_again && self.free.len() < MOST {
+            self.shared.insert(key);
+            self.free.push(key);
+        } else {
+            self.shared.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn released() -> (KeyPool, ClaimId) {
+        let (pool, first) = (KeyPool::default(), ClaimId::random());
+        assert!(pool.enter(first) && !pool.enter(first));
+        pool.asked(first);
+        assert_eq!(pool.leave(first), first);
+        pool.left(first, true);
+        (pool, first)
+    }
+
+    #[test]
+    fn a_key_is_taken_over_after_its_release() {
+        let (pool, first) = released();
+        let (next, other) = (ClaimId::random(), ClaimId::random());
+        assert!(pool.enter(next) && pool.enter(other));
+        assert_eq!((pool.of(next), pool.of(other)), (first, other));
+    }
+
+    #[test]
+    fn whoever_had_a_key_before_has_it_no_more() {
+        let (pool, first) = released();
+        let next = ClaimId::random();
+        pool.enter(next);
+        assert_ne!(pool.of(first), first);
+        assert_ne!(pool.leave(first), first);
+        pool.left(first, true);
+        assert_eq!(pool.of(next), first);
+    }
+
+    #[test]
+    fn a_key_in_doubt_is_not_taken_over() {
+        let doubts: [fn(&KeyPool, ClaimId); 3] = [
+            |pool, id| {
+                pool.leave(id);
+                pool.left(id, false);
+            },
+            |pool, id| {
+                pool.leave(id);
+                pool.leave(id);
+                pool.left(id, true);
+            },
+            |pool, id| pool.take_back(id),
+        ];
+        for doubt in doubts {
+            let (pool, first) = released();
+            let (second, third) = (ClaimId::random(), ClaimId::random());
+            pool.enter(second);
+            pool.asked(second);
+            doubt(&pool, second);
+            pool.enter(third);
+            assert_ne!(pool.of(third), first);
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_not_needed_is_taken_back() {
+        let (pool, first) = released();
+        for _ in 0..3 {
+            let id = ClaimId::random();
+            assert!(pool.enter(id));
+            assert_eq!(pool.of(id), first);
+            pool.asked(id);
+            pool.refused(id);
+            pool.take_back(id);
+        }
+    }
+
+    #[test]
+    fn a_key_that_somebody_else_has_is_replaced() {
+        let (pool, first) = released();
+        let next = ClaimId::random();
+        pool.enter(next);
+        pool.replace(next);
+        assert_ne!(pool.of(next), first);
+        assert_eq!(pool.of(first), first);
+    }
+}

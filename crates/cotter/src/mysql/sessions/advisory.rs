@@ -1,0 +1,64 @@
+//! `GET_LOCK`: the server keeps a name for a session, until the session gives it back or ends.
+//!
+//! The name that the server is given is a digest: those of users may be longer than what it takes, and some servers do not tell
+//! capital letters from small ones.
+
+use super::backend::{Held, Inner, Steps, seconds};
+use super::connection::Connection;
+use super::statements::Statements;
+use super::tokens::Seen;
+use crate::Result;
+use crate::backend::Claim;
+use crate::mysql::connector::Link;
+use crate::mysql::options::Options;
+use crate::mysql::rows::value;
+use crate::sql::sessions::{Asked, Wait};
+
+#[derive(Debug)]
+pub(super) struct Advisory;
+
+impl Steps for Advisory {
+    const VARIANT: &'static str = "mysql in mode=advisory";
+    const ORDERED: bool = true;
+
+    fn new(_: &Options) -> Self {
+        Self
+    }
+
+    fn place(_: &Options) -> String {
+        "advisory".into()
+    }
+
+    async fn check(&self, _: &Link) -> Result<()> {
+        Ok(())
+    }
+
+    async fn lock(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+        wait: Wait,
+    ) -> Result<Asked<Held>> {
+        let (name, as_of) = (&*claim.name, inner.now());
+        // A statement that reads a table keeps its definition locked for as long as it waits.
+        let row = match wait {
+            Wait::No => session.ask(&inner.statements.get_lock_and_look, (name, 0, name)).await?,
+            _ => session.ask(&inner.statements.get_lock, (name, seconds(wait))).await?,
+        };
+        Ok(match value::<Option<u8>>(&row, 0)? {
+            Some(1) if wait == Wait::No => Asked::Held(Held { seen: Some(Seen::new(&row, as_of)?) }),
+            Some(1) => Asked::Held(Held { seen: None }),
+            Some(_) => Asked::Busy { failed: false },
+            None => Asked::Cancelled,
+        })
+    }
+
+    async fn look(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Option<Seen>> {
+        session.look(&inner.statements.look, &claim.name, inner.now()).await
+    }
+
+    fn unlock(&self, statements: &Statements, claim: &Claim) -> String {
+        format!("SELECT RELEASE_LOCK({})", statements.lock_of(&claim.name))
+    }
+}

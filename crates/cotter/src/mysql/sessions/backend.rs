@@ -1,0 +1,182 @@
+//! What the modes share, and the steps in which they differ.
+
+use super::connection::{Connection, Opener};
+use super::ending::{self, SessionId};
+use super::statements::Statements;
+use super::tokens::Seen;
+use crate::backend::{Admin, Claim, Host, Notes};
+use crate::mysql::connector::{Connector, Link, Pool};
+use crate::mysql::options::Options;
+use crate::mysql::{SCHEME, Shared, doctor, state};
+use crate::sql::sessions::{self, Asked, Seats, Spares, Tokens, Wait};
+use crate::{Error, Moment, Result};
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The steps in which the modes differ.
+pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
+    /// The store's name in errors.
+    const VARIANT: &'static str;
+    /// Waiters are served in order of arrival.
+    const ORDERED: bool;
+
+    fn new(options: &Options) -> Self;
+
+    /// What tells the names of this mode, or of this table, from the same names of another.
+    fn place(options: &Options) -> String;
+
+    /// Refuses what cannot be locked, before the first claim.
+    fn check(&self, link: &Link) -> impl Future<Output = Result<()>> + Send;
+
+    /// Asks for the lock, in one statement that waits in the server for so long. It may be cancelled.
+    fn lock(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+        wait: Wait,
+    ) -> impl Future<Output = Result<Asked<Held>>> + Send;
+
+    /// Reads over the session that holds the lock what its tokens depend on; `None` if it does not hold it any more.
+    fn look(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+    ) -> impl Future<Output = Result<Option<Seen>>> + Send;
+
+    /// The statement that gives the lock back, for a claim that holds or may hold it. Its first column says whether it did.
+    fn unlock(&self, statements: &Statements, claim: &Claim) -> String;
+}
+
+/// A limit for a statement that waits, in seconds. The server knows no smaller part of the time, and some count it in whole ones:
+/// the task of the claim cancels the statement when the time is over.
+pub(super) fn seconds(wait: Wait) -> u32 {
+    const MOST: u64 = 365 * 86_400;
+    match wait {
+        Wait::No => 0,
+        Wait::Forever => MOST as u32,
+        Wait::For(time) => (time.as_secs() + 1).min(MOST) as u32,
+    }
+}
+
+/// A lock that a session holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// What was seen at once, unless the statement has waited: then its sending proves nothing.
+    pub(super) seen: Option<Seen>,
+}
+
+/// What the claims of a connection share.
+#[derive(Debug)]
+pub(super) struct Inner<S> {
+    steps: S,
+    host: Host,
+    pub(super) pool: Pool,
+    /// The connection for everything that is not about one claim.
+    pub(super) link: Arc<Link>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) statements: Statements,
+    spares: Arc<Spares<Opener>>,
+    seats: Seats<SessionId>,
+}
+
+impl<S: Steps> Inner<S> {
+    pub(super) async fn open(pool: Pool, shared: &Arc<Shared>, host: &Host) -> Result<Self> {
+        let options = &shared.options;
+        let (steps, link) = (S::new(options), pool.first().clone());
+        steps.check(&link).await?;
+        let opener = Opener::new(Connector::new(&shared.servers, host.clock()), options.session_timeout);
+        Ok(Self {
+            steps,
+            host: host.clone(),
+            link,
+            pool,
+            shared: shared.clone(),
+            statements: Statements::new(options, &S::place(options)),
+            spares: Arc::new(Spares::new(opener, host)),
+            seats: Seats::default(),
+        })
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.host.clock().now()
+    }
+}
+
+impl<S: Steps> sessions::Store for Inner<S> {
+    const SCHEME: &'static str = SCHEME;
+    type Opens = Opener;
+    type Held = Held;
+
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    fn seats(&self) -> &Seats<SessionId> {
+        &self.seats
+    }
+
+    fn spares(&self) -> &Arc<Spares<Opener>> {
+        &self.spares
+    }
+
+    fn timeout(&self) -> Duration {
+        self.link.timeout()
+    }
+
+    async fn lock(&self, session: &Connection, claim: &Claim, wait: Wait) -> Result<Asked<Held>> {
+        self.steps.lock(self, session, claim, wait).await
+    }
+
+    async fn tokens(&self, session: &Connection, claim: &Claim, held: &Held) -> Result<Tokens> {
+        self.reserve(&self.steps, session, claim, held.seen).await
+    }
+
+    async fn beat(&self, session: &Connection, claim: &Claim, _: &Held) -> Result<bool> {
+        session.ask_for(&self.statements.holds, (&*claim.name,)).await
+    }
+
+    async fn unlock(&self, session: &Connection, claim: &Claim, _: &Held) -> Result<bool> {
+        let unlock = self.steps.unlock(&self.statements, claim);
+        let freed = session.tell(unlock).await.map_err(Error::with_outcome_unknown)?;
+        Ok(freed.is_some_and(|freed| freed == "1"))
+    }
+
+    async fn reset(&self, session: &Connection, claim: &Claim) -> Result<()> {
+        session.tell(self.steps.unlock(&self.statements, claim)).await.map(drop)
+    }
+
+    async fn cancel(&self, session: &Connection) -> bool {
+        ending::cancel(&session.id, &self.link).await.is_ok()
+    }
+
+    async fn end(&self, id: &SessionId) -> Result<()> {
+        ending::end(id, &self.link).await
+    }
+
+    async fn evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
+        self.are_evicted(claims).await
+    }
+
+    async fn give_back(&self, claim: &Claim, block: (u64, u16), used: u16) {
+        self.give_back_turns(claim, block, used).await;
+    }
+
+    async fn time(&self) -> Result<SystemTime> {
+        doctor::server_time(&self.link).await.map(state::wall)
+    }
+
+    fn notes(&self) -> &dyn Notes {
+        self
+    }
+
+    fn admin(&self) -> &dyn Admin {
+        self
+    }
+
+    fn close(&self) {
+        self.pool.close();
+    }
+}

@@ -1,0 +1,60 @@
+//! The time after which the server ends a session whose client is silent.
+
+use crate::mysql::SCHEME;
+use crate::mysql::errors::{WRONG_VALUE, code};
+use crate::mysql::rows::text;
+use crate::mysql::session::Session;
+use crate::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// The settings that limit a session or its statements. Which of these there are depends on the server. MariaDB has another limit
+/// for a session with an open transaction, and two more that go before it.
+const ASK: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('wait_timeout', 'idle_transaction_timeout', \
+    'idle_write_transaction_timeout', 'idle_readonly_transaction_timeout', 'max_statement_time', 'max_execution_time')";
+
+/// What each of them has to be.
+fn wanted(name: &str, silence: u64) -> u64 {
+    match name {
+        "wait_timeout" | "idle_transaction_timeout" => silence,
+        _ => 0,
+    }
+}
+
+/// Has the server end this session when its client is silent for this long, or up to a second longer, and for no other reason.
+/// Where that cannot be had, the session must not be used: nobody would end it when its client has gone.
+pub(super) async fn set(session: &mut Session, silence: Duration) -> Result<()> {
+    // Never less than what the client counts with.
+    let silence = silence.as_secs() + u64::from(silence.subsec_nanos() > 0);
+    let there = ask(session).await?;
+    let settings: Vec<String> =
+        there.keys().map(|name| format!("{name} = {}", wanted(name, silence))).collect();
+    if !settings.is_empty() {
+        let refused = session.tell(&format!("SET SESSION {}", settings.join(", "))).await;
+        if refused.as_ref().is_err_and(|e| code(e) == Some(WRONG_VALUE)) {
+            return Err(endless(silence));
+        }
+        refused?;
+    }
+    let set = ask(session).await?;
+    let is_set = |(name, value): (&String, &String)| {
+        value.parse::<f64>().is_ok_and(|value| value == wanted(name, silence) as f64)
+    };
+    if set.contains_key("wait_timeout") && set.iter().all(is_set) {
+        return Ok(());
+    }
+    Err(endless(silence))
+}
+
+fn endless(silence: u64) -> Error {
+    let why = format!(
+        "this server does not end silent sessions after {silence} s when it is told to, so a lock could outlive its holder; \
+         use mode=lease"
+    );
+    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
+}
+
+async fn ask(session: &mut Session) -> Result<HashMap<String, String>> {
+    let rows = session.read(ASK, ()).await?;
+    rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?))).collect()
+}

@@ -1,0 +1,141 @@
+//! Reserving tokens.
+//!
+//! A token must be smaller than that of the next holder, even if its request arrives when its own holder has died. So it is worked
+//! out from what the session has read *while it held the lock*, and is only written if that is still so. Whoever takes the lock
+//! afterwards reads after that: either it sees the token that was written, or its own replaces what the late request compares
+//! with.
+
+use super::backend::{Inner, Steps};
+use super::connection::Connection;
+use crate::backend::Claim;
+use crate::mysql::errors::unexpected;
+use crate::mysql::live::Live;
+use crate::mysql::rows::{unless_changed, value};
+use crate::net::Live as _;
+use crate::sql::sessions::Tokens;
+use crate::sql::{TRIES, contended};
+use crate::{Moment, Result};
+use mysql_async::{Params, Row, Value};
+
+/// What a session has read while it held the lock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// When it was asked.
+    pub(super) as_of: Moment,
+    /// The clock of the server, in µs since 1970.
+    micros: u64,
+    /// The last token ever reserved; `None` if there is no row.
+    last: Option<u64>,
+}
+
+/// A block of tokens: the first one, how many, and the last.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    number: u64,
+    turns: u16,
+    last: u64,
+}
+
+impl Seen {
+    /// What is in the second and third column.
+    pub(super) fn new(row: &Row, as_of: Moment) -> Result<Self> {
+        let last: Option<i64> = value(row, 2)?;
+        let last = last.map(|last| u64::try_from(last).map_err(|_| unexpected("a negative token")));
+        Ok(Self { as_of, micros: value(row, 1)?, last: last.transpose()? })
+    }
+
+    /// The next tokens. The clock is a floor under a row that was deleted, so no more are reserved at once than it has gone on.
+    fn block(&self, last: u64, turns: u16) -> Block {
+        let number = self.micros.max(last + 1);
+        let most = u16::try_from(self.micros.saturating_sub(last)).unwrap_or(u16::MAX);
+        let turns = turns.min(most).max(1);
+        Block { number, turns, last: number + u64::from(turns) - 1 }
+    }
+}
+
+impl<S: Steps> Inner<S> {
+    /// Reserves tokens for a lock that the session holds.
+    pub(super) async fn reserve(
+        &self,
+        steps: &S,
+        session: &Connection,
+        claim: &Claim,
+        seen: Option<Seen>,
+    ) -> Result<Tokens> {
+        let mut next = seen;
+        for _ in 0..TRIES {
+            let seen = match next.take() {
+                Some(seen) => Some(seen),
+                None => steps.look(self, session, claim).await?,
+            };
+            let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.now() }) };
+            match seen.last {
+                None => self.insert(claim).await?,
+                Some(last) => {
+                    let block = seen.block(last, claim.turns.max(1));
+                    if self.write(session, claim, last, &block).await? {
+                        return Ok(Tokens { block: Some((block.number, block.turns)), as_of: seen.as_of });
+                    }
+                }
+            }
+        }
+        Err(contended(&claim.name))
+    }
+
+    /// Creates the row of a name. It is read again afterwards, over the session that holds the lock.
+    async fn insert(&self, claim: &Claim) -> Result<()> {
+        let live = self.pool.of(claim.id).live().await?;
+        let (insert, name) = (self.statements.insert.clone(), claim.name.to_string());
+        let written =
+            live.run(move |own| Box::pin(async move { own.write(&insert, (name,)).await.map(drop) })).await;
+        or_look_again(&live, written, ())
+    }
+
+    /// Writes tokens, if the last one is still the one that was seen. Not over the session of the claim: what its transaction
+    /// writes would go with it.
+    async fn write(&self, session: &Connection, claim: &Claim, seen: u64, block: &Block) -> Result<bool> {
+        let live = self.pool.of(claim.id).live().await?;
+        let reserve = self.statements.reserve.clone();
+        let values: Vec<Value> = vec![
+            claim.id.to_string().into(),
+            session.id.number.into(),
+            session.id.marker.to_string().into(),
+            block.number.into(),
+            block.turns.into(),
+            block.last.into(),
+            block.number.into(),
+            claim.label.to_string().into(),
+            claim.name.to_string().into(),
+            seen.into(),
+        ];
+        let written = live.run(move |own| {
+            Box::pin(async move {
+                unless_changed(own.write(&reserve, Params::Positional(values)).await).map(|w| w.rows > 0)
+            })
+        });
+        or_look_again(&live, written.await, false)
+    }
+}
+
+/// A connection that the server has closed while it was idle costs nobody an error. What was written over it all the same is seen
+/// when the session looks again, and a request that arrives later finds another token than it compares with.
+fn or_look_again<T>(live: &Live, written: Result<T>, nothing: T) -> Result<T> {
+    match written {
+        Err(e) if e.is_retryable() && !live.is_usable() => Ok(nothing),
+        written => written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_follow_the_clock_and_never_repeat() {
+        let seen = |micros| Seen { as_of: Moment::ZERO, micros, last: None };
+        assert_eq!(seen(100).block(0, 4), Block { number: 100, turns: 4, last: 103 });
+        assert_eq!(seen(100).block(98, 4), Block { number: 100, turns: 2, last: 101 });
+        // Ahead of the clock there is one at a time.
+        assert_eq!(seen(100).block(103, 4), Block { number: 104, turns: 1, last: 104 });
+    }
+}

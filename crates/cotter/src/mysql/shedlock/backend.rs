@@ -1,0 +1,163 @@
+//! The contract.
+
+use super::statements::Statements;
+use super::steps;
+use crate::backend::pace::{Pauses, Rests};
+use crate::backend::retry::{self, Contend, Tried};
+use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
+use crate::mysql::attempt::{attempt, for_claim};
+use crate::mysql::connector::{Link, Pool};
+use crate::mysql::live::Running;
+use crate::mysql::session::Session;
+use crate::mysql::{SCHEME, Shared, doctor, state};
+use crate::sql::shedlock::{self, BATCH, RETRY};
+use crate::{Clock, Name, Result};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A connection to a database with ShedLock's table.
+#[derive(Debug)]
+pub(in crate::mysql) struct ShedLock {
+    pool: Pool,
+    /// The connection that is always there.
+    pub(super) link: Arc<Link>,
+    shared: Arc<Shared>,
+    statements: Arc<Statements>,
+    info: Info,
+}
+
+impl ShedLock {
+    pub(in crate::mysql) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
+        let info = shedlock::info(SCHEME, "mysql in mode=shedlock", &shared.options.instance);
+        let (link, statements) = (pool.first().clone(), Arc::new(Statements::new(&shared.options)));
+        Self { pool, link, shared, statements, info }
+    }
+
+    /// Runs a job after which no claim holds more than before.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        job: impl for<'s> Fn(&'s mut Session, Arc<Statements>) -> Running<'s, Result<T>> + Clone + Send + 'static,
+    ) -> Result<T> {
+        attempt(&self.link, |live| {
+            let (job, statements) = (job.clone(), self.statements.clone());
+            async move { live.run(move |session| job(session, statements)).await }
+        })
+        .await
+    }
+
+    /// Sends one acquire request.
+    async fn request(&self, claim: &Claim) -> Result<Tried> {
+        let asked = for_claim(&self.pool, &self.shared.in_flight, claim.id, |live| {
+            let (claim, statements) = (claim.clone(), self.statements.clone());
+            async move {
+                live.run(move |session| {
+                    Box::pin(async move { steps::acquire(session, &statements, &claim).await })
+                })
+                .await
+            }
+        });
+        asked.await.map_err(|e| e.with_name(&claim.name))
+    }
+
+    /// Who holds a name now.
+    pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
+        let owned = name.clone();
+        let look = self.run(move |session, statements| {
+            let name = owned.clone();
+            Box::pin(async move { steps::look(session, &statements, &name).await })
+        });
+        Ok(look.await.map_err(|e| e.with_name(name))?.map(|(locked_by, _)| locked_by))
+    }
+
+    async fn extend_batch(&self, grants: &[&Grant], ttl: Duration) -> Result<Vec<Extension>> {
+        let claims: Vec<Claim> = grants.iter().map(|grant| grant.claim.clone()).collect();
+        let extended = self.run(move |session, statements| {
+            let claims = claims.clone();
+            Box::pin(async move { steps::extend(session, &statements, &claims, ttl).await })
+        });
+        extended.await
+    }
+}
+
+impl Contend for ShedLock {
+    fn clock(&self) -> &dyn Clock {
+        &**self.link.clock()
+    }
+
+    fn rests(&self) -> &Rests {
+        &self.shared.rests
+    }
+
+    async fn try_once(&self, claim: &Claim) -> Result<Tried> {
+        self.request(claim).await
+    }
+
+    async fn holder(&self, claim: &Claim) -> Result<Option<u64>> {
+        Ok(self.look(&claim.name).await?.as_deref().map(shedlock::digest))
+    }
+}
+
+#[async_trait]
+impl Backend for ShedLock {
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
+        shedlock::check(&self.info, claim)?;
+        match until.moment() {
+            None => self.request(claim).await.map(|tried| Acquired::from(tried.granted())),
+            // Boxed, or the future of a single attempt would have room for it.
+            Some(_) => {
+                Box::pin(retry::acquire(self, Pauses::up_to(RETRY), claim, until)).await.map(Acquired::from)
+            }
+        }
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        let mut answers = Vec::with_capacity(grants.len());
+        for batch in grants.chunks(BATCH) {
+            match self.extend_batch(batch, ttl).await {
+                Ok(extensions) => answers.extend(extensions.into_iter().map(Ok)),
+                Err(e) => {
+                    answers.extend(batch.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))))
+                }
+            }
+        }
+        answers
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        let in_flight = &self.shared.in_flight;
+        let released = attempt(self.pool.of(claim.id), |live| {
+            let (owned, statements) = (claim.clone(), self.statements.clone());
+            async move {
+                let job = live.run(move |session| {
+                    Box::pin(async move { steps::release(session, &statements, &owned, leave).await })
+                });
+                let released = job.await?;
+                // A request never arrives behind its release on the connection that carried it. On another one it may.
+                let stray = in_flight.stray_until(claim.id, live.number, self.link.now());
+                Ok((released, stray))
+            }
+        });
+        let (released, stray) = released.await.map_err(|e| e.with_name(&claim.name))?;
+        if released == Release::Freed {
+            self.shared.rests.freed(&claim.name, self.link.now());
+        }
+        Ok(stray.map_or(released, |until| released.unsettled(until)))
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        doctor::server_time(&self.link).await.map(|now| Some(state::wall(now)))
+    }
+
+    async fn close(&self) {
+        self.pool.close();
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        Some(self)
+    }
+}

@@ -1,0 +1,48 @@
+//! Diagnosing a server and the table for `doctor`.
+
+use super::backend::ShedLock;
+use crate::backend::{Finding, Severity};
+use crate::mysql::doctor;
+use crate::mysql::errors::unexpected;
+use crate::mysql::rows::text;
+use crate::{Level, Result};
+
+impl ShedLock {
+    /// Everything that voids or limits a guarantee.
+    pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
+        let mut findings = doctor::of_server(&self.link).await?;
+        let asked = self.run(|session, statements| {
+            Box::pin(async move {
+                let rows = session.read(&statements.diagnose, ()).await?;
+                let row = rows.first().ok_or_else(|| unexpected("no column lock_until"))?;
+                Ok((text(row, 0)?, text(row, 1)?, text(row, 2)?))
+            })
+        });
+        let (ours, theirs, column) = asked.await?;
+        findings.push(time_zone(&ours, &theirs, &column));
+        Ok(findings)
+    }
+}
+
+fn time_zone(ours: &str, theirs: &str, column: &str) -> Finding {
+    if column.eq_ignore_ascii_case("datetime") {
+        return Finding::new(
+            Severity::Ok,
+            "time zone",
+            "lock_until is a DATETIME: those of sessions do not matter",
+        );
+    }
+    let remedy = "MODIFY lock_until and locked_at to DATETIME(3) NOT NULL, while nothing is locked";
+    if ours != theirs {
+        let message = format!(
+            "lock_until is a TIMESTAMP, and the zone of this session is {ours}, while the server's is {theirs}: \
+             a session in another zone takes locks that are held; {remedy}"
+        );
+        return Finding::new(Severity::Warning, "time zone", message).leaving(Level::BestEffort);
+    }
+    let message = format!(
+        "lock_until is a TIMESTAMP: no program may change the zone of its sessions from {theirs}, and an hour that the zone \
+         skips cannot be stored; {remedy}"
+    );
+    Finding::new(Severity::Warning, "time zone", message)
+}

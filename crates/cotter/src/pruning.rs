@@ -1,0 +1,87 @@
+//! Deleting what is left of names that nobody uses any more.
+
+use crate::backend::{PruneOrder, Pruned};
+use crate::engine::Core;
+use crate::op::wait_for;
+use crate::pages::Pages;
+use crate::{Op, Result};
+use std::sync::Arc;
+
+/// The answers to [`Client::prune`](crate::Client::prune): each name that nobody has used for long enough, in no promised
+/// order, with what became of it. Names are deleted as these are asked for.
+///
+/// ```
+/// # use cotter::{Client, PruneOrder, PruneOutcome, file};
+/// # use std::time::Duration;
+/// # fn main() -> cotter::Result<()> {
+/// # let private = tempfile::tempdir().unwrap();
+/// # let client = Client::builder().backend(file::Store::at(private.path().join("locks"))).connect().wait()?;
+/// # client.mutex("deploy-1a2b3c").lock().wait()?.finish().wait()?;
+/// let order = PruneOrder::unused_for(Duration::from_secs(30 * 24 * 3600)).prefix("deploy-");
+/// let mut pruning = client.prune(order);
+/// while let Some(pruned) = pruning.blocking_next()? {
+///     if pruned.outcome != PruneOutcome::Deleted {
+///         println!("{}: {}", pruned.name, pruned.outcome);
+///     }
+/// }
+/// # Ok(()) }
+/// ```
+#[must_use = "nothing is deleted until the answers are asked for"]
+#[derive(Debug)]
+pub struct Pruning {
+    pages: Pages<Pruned>,
+    order: PruneOrder,
+}
+
+impl Pruning {
+    pub(crate) fn new(core: Arc<Core>, order: PruneOrder) -> Self {
+        Self { pages: Pages::new(core), order }
+    }
+
+    /// All answers that are left. They are kept in memory; for a store with very many names prefer [`next`](Self::next).
+    ///
+    /// Cancel safety: as for [`next`](Self::next).
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn collect(mut self) -> Op<Vec<Pruned>> {
+        let engine = self.pages.core.engine.clone();
+        Op::new(&engine, async move {
+            let mut all = Vec::new();
+            while let Some(pruned) = self.next().await? {
+                all.push(pruned);
+            }
+            Ok(all)
+        })
+    }
+
+    /// The next answer, for threads without a runtime; see [`Op::wait`].
+    ///
+    /// # Errors
+    /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
+    pub fn blocking_next(&mut self) -> Result<Option<Pruned>> {
+        let engine = self.pages.core.engine.clone();
+        wait_for(&engine, self.next())
+    }
+
+    /// The next answer; `None` at the end. Several names are deleted at a time.
+    ///
+    /// Cancel safety: a dropped call may have deleted names that are not answered any more.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer: some names may have been
+    /// deleted, and the next call goes on. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) on every store but
+    /// [`file:`](crate::file): the others delete the names that nobody uses by themselves, or keep nothing of them.
+    pub async fn next(&mut self) -> Result<Option<Pruned>> {
+        let order = &self.order;
+        self.pages
+            .next(|core, from| {
+                let order = order.clone();
+                async move {
+                    let page = core.admin()?.prune(&order, from.as_ref()).await?;
+                    Ok((page.names, page.next))
+                }
+            })
+            .await
+    }
+}
