@@ -53,6 +53,10 @@ const SETTLING: Duration = Duration::from_millis(25);
 pub(super) const HEADSTART: Duration = Duration::from_millis(100);
 /// A connection on which a `sync` has no answer after this part of a session is given up.
 const SILENCE: u32 = 4;
+/// So is a new one whose first `sync` has no answer after this time: a server drops the requests of a session that ended while
+/// it was connecting, and says so only to the next connection. Twice as long for each of them in a row, because members that
+/// stand still do not answer either.
+const FIRST_SILENCE: Duration = Duration::from_secs(1);
 
 impl ServerSession {
     /// Goes on with a session that was asked for at `asked` and begun by this answer.
@@ -121,8 +125,9 @@ impl ServerSession {
 
     /// Keeps it alive until it is lost, and then ends it, so that nothing of it stays longer than it must.
     pub(super) async fn keep(self: Arc<Self>, mut live: Arc<Live>) {
+        let mut patience = FIRST_SILENCE;
         loop {
-            self.attend(&live).await;
+            patience = if self.attend(&live, patience).await { FIRST_SILENCE } else { patience * 2 };
             live.end();
             self.phase.send_if_modified(|phase| {
                 let is_connected = matches!(phase, Phase::Connected(_));
@@ -140,23 +145,28 @@ impl ServerSession {
         self.bury(live.host + 1).await;
     }
 
-    /// Sends one `sync` after the other. Completes when the connection is of no use any more, or the session is over.
-    async fn attend(&self, live: &Live) {
-        let clock = self.host.clock();
+    /// Sends one `sync` after the other. Completes when the connection is of no use any more, or the session is over. Returns
+    /// whether any of them was answered. `patience`: the time for the first answer.
+    async fn attend(&self, live: &Live, patience: Duration) -> bool {
+        let (clock, silence) = (self.host.clock(), self.lasts / SILENCE);
+        let (mut limit, mut is_answered) = (patience.min(silence), false);
         loop {
             let sent = clock.now();
             let answer = live.ask::<()>(&Op::sync("/"));
             tokio::select! {
                 answer = answer => match answer {
-                    Ok(()) if self.prove(sent) => {}
-                    Ok(()) => return,
-                    Err(failure) => return self.note(&failure),
+                    Ok(()) if self.prove(sent) => (limit, is_answered) = (silence, true),
+                    Ok(()) => return is_answered,
+                    Err(failure) => {
+                        self.note(&failure);
+                        return is_answered;
+                    }
                 },
-                () = clock.sleep_until(sent + self.lasts / SILENCE) => return,
+                () = clock.sleep_until(sent + limit) => return is_answered,
             }
             tokio::select! {
                 () = clock.sleep_until(sent + self.lasts / SYNCS) => {}
-                () = live.until_ended() => return,
+                () = live.until_ended() => return is_answered,
             }
         }
     }

@@ -67,6 +67,26 @@ async fn a_session_that_ends_is_a_loss_of_all_at_once() {
     guard.finish().await.unwrap();
 }
 
+/// A server drops the requests of a session that ended while its client connected, and tells only the next connection. Without
+/// another one, nobody would know for a quarter of the session, which is 15 s here.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_new_connection_without_an_answer_is_replaced() {
+    const SYNC: [u8; 9] = [0, 0, 0, 9, 0, 0, 0, 1, b'/'];
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let client = client(&format!("zookeeper://127.0.0.1:{}?session=60s", proxy.port()), TTL).await;
+    let guard = client.mutex("unanswered").lock().await.unwrap();
+    let kept = proxy.keep_request(&SYNC);
+    proxy.cut();
+    eventually("it is not answered", || kept.is_caught()).await;
+    let since = Instant::now();
+    client.mutex("beside it").lock().await.unwrap().finish().await.unwrap();
+    let took = since.elapsed();
+    demand(took < Duration::from_secs(5), Kind::LateLoss, format!("no other connection for {took:?}"));
+    guard.finish().await.unwrap();
+}
+
 /// Whoever waits in a session that has ended has no place any more, and is never granted the lock in it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
