@@ -91,7 +91,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "now" "lease" "state" "reserve" "first_claim" "queue" "silence" "line" "join"
     "hand_over" "pass_on" "settle" "busy"
     "sharers" "shares" "compose" "sweep" "mend" "new_share" "keep_shares"
-    "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
+    "lone_reader" "unfold" "share_out" "give_back" "extend_share" "evict_sharers" "adopt_share"
     "voting" "reserve_vote" "plain_count" "acquire" "share" "release"
 };
 

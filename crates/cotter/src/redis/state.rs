@@ -182,7 +182,7 @@ impl Stored {
         let text = std::str::from_utf8(bytes).ok().filter(|t| t.len() >= 110 && t.starts_with('1'))?;
         Some(Self {
             waited_for: text.get(1..2)? == "w",
-            shared: matches!(text.as_bytes()[5], b'r' | b's'),
+            shared: text.as_bytes()[3] == b'r' || matches!(text.as_bytes()[5], b'r' | b's'),
             taken: text.get(5..37)? != "-".repeat(32),
             number: number(text, 38, 16)?,
             granted: number(text, 55, 16)?,

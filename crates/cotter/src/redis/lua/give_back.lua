@@ -1,9 +1,8 @@
--- Included: gives back a share, if the claim has one. Takes `gone`, how many of its two entries are removed already. Sets
--- `ours`, and `used` if the last block of tokens was its own.
+-- Included: gives back a share, if the claim has one. Sets `ours`, and `used` if the last block of tokens was its own.
 --@include shares
 local record = (share.taken or ARGV[5] or ARGV[2] < used) and redis.call('HGET', RECORDS, id)
 local is_changed = ARGV[5]
-ours = gone + redis.call('ZREM', SHARES, id) + redis.call('HDEL', RECORDS, id) > 0
+ours = redis.call('ZREM', SHARES, id) + redis.call('HDEL', RECORDS, id) > 0
 if ours then
   -- Turns that were not used go back only if nobody has been granted anything since.
   local is_last = record and string.sub(record, 2, 19) == '- ' .. string.sub(state, 39, 54)

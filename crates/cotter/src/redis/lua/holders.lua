@@ -8,6 +8,8 @@ local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
 --@include now
 --@include lease
+--@include lone_reader
+if lone and held then return { 0, 1, lone, string.format('%.0f', left) } end
 if not share then return {} end
 --@include shares
 local from = '(' .. string.format('%.0f', share.clock)

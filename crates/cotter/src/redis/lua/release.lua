@@ -7,24 +7,13 @@
 local state = redis.pcall('GET', KEYS[1])
 local id = ARGV[1]
 local FREE = '--------------------------------'
-if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37) == '1--- ' .. id then
+local head = type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 37)
+if head == '1--- ' .. id or head == '1--r ' .. id then
   local used = ARGV[2]
   if used > string.sub(state, 90, 94) then used = string.sub(state, 90, 94) end
   redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 89) .. used
     .. string.sub(state, 95, 110), 'PX', ARGV[3])
   return 'f'
-end
-local gone = 0
-if type(state) == 'string' and not ARGV[5] and string.sub(state, 1, 6) == '1--- r' and ARGV[2] >= string.sub(state, 90, 94) then
-  --@include shares
-  -- The only reader leaves the name free.
-  if redis.call('ZCARD', SHARES) == 1 and redis.call('HLEN', RECORDS) == 1 then
-    gone = redis.call('ZREM', SHARES, id) + redis.call('HDEL', RECORDS, id)
-    if gone == 2 then
-      redis.call('SET', KEYS[1], '1--- --------------------------------' .. string.sub(state, 38, 110), 'PX', ARGV[3])
-      return 'f'
-    end
-  end
 end
 if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) ~= '1') then
   -- Another program has overwritten the state: the claim has nothing.
@@ -33,6 +22,9 @@ if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) 
   return 'n'
 end
 --@include now
+if state and (ARGV[5] or string.sub(state, 6, 37) ~= id) then
+  --@include unfold
+end
 --@include lease
 local retain = tonumber(ARGV[3])
 local px = ARGV[4] or retain + 3602000

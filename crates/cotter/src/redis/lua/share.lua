@@ -13,21 +13,23 @@ local FREE = '--------------------------------'
 if state and string.sub(state, 1, 37) == '1--- ' .. FREE
   or not state and #redis.call('ZRANGE', KEYS[2], '0', '0') == 0 then
   --@include first_claim
-  local use, permits, label = 'rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr', '0000000000', 3
-  if string.sub(ARGV[4], 1, 1) == 's' then
-    permits, label = string.sub(ARGV[4], 2, 11), 23
-    use = 'ssssssssssss' .. string.sub(ARGV[4], 12, 21) .. permits
+  if string.sub(ARGV[4], 1, 1) == 'r' then
+    redis.call('SET', KEYS[1], '1--r ' .. id .. ' ' .. number .. ' ' .. now .. ' ' .. now .. ' ' .. turns .. ' '
+      .. ARGV[2] .. string.sub(ARGV[4], 2), 'PX', ARGV[5])
+  else
+    local permits = string.sub(ARGV[4], 2, 11)
+    redis.call('UNLINK', SHARES, RECORDS)
+    redis.call('HSET', RECORDS, id, '-- ' .. number .. ' ' .. turns .. ' ' .. now .. ' ' .. permits .. ' '
+      .. string.sub(ARGV[4], 23))
+    redis.call('ZADD', SHARES, nown + tonumber(ARGV[2]), id)
+    redis.call('PEXPIRE', SHARES, ARGV[5])
+    redis.call('PEXPIRE', RECORDS, ARGV[5])
+    redis.call('SET', KEYS[1], '1--- ssssssssssss' .. string.sub(ARGV[4], 12, 21) .. permits .. ' ' .. number .. ' ' .. now
+      .. ' 0000000000000000 ' .. turns .. ' ' .. ARGV[2] .. ' 0000000000000000', 'PX', ARGV[5])
   end
-  redis.call('UNLINK', SHARES, RECORDS)
-  redis.call('HSET', RECORDS, id, '-- ' .. number .. ' ' .. turns .. ' ' .. now .. ' ' .. permits .. ' '
-    .. string.sub(ARGV[4], label))
-  redis.call('ZADD', SHARES, nown + tonumber(ARGV[2]), id)
-  redis.call('PEXPIRE', SHARES, ARGV[5])
-  redis.call('PEXPIRE', RECORDS, ARGV[5])
-  redis.call('SET', KEYS[1], '1--- ' .. use .. ' ' .. number .. ' ' .. now .. ' 0000000000000000 ' .. turns .. ' '
-    .. ARGV[2] .. ' 0000000000000000', 'PX', ARGV[5])
   return 'g' .. number .. turns .. ARGV[2]
 end
+--@include unfold
 --@include lease
 --@include compose
 local kind, mode = string.sub(ARGV[4], 1, 1), ''

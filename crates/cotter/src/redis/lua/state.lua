@@ -4,9 +4,9 @@
 --   |    |                                |                |                |                |     |              |
 --   1    6 claim id (- free, + kept)      39 first token   56 granted at    73 held since    90    96 ttl in us   111
 --   |                                                                                        turns
---   version 1, then flags: w somebody may wait, e evicted
+--   version 1, then flags: w somebody may wait, e evicted, r a reader that is alone
 --
--- While the name is shared:
+-- A reader that nobody shares the name with has it like any other holder, and costs as much. While the name is shared:
 --
 --   1w-- rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr 1763755348123456 1763755348123456 0000000000000000 00001 00000030000000 0000000000000000
 --        |                                |                |                |                |     |              |

@@ -7,6 +7,7 @@ mod election;
 mod faults;
 mod interop;
 mod latch;
+mod lone_reader;
 mod lost;
 mod many;
 mod missing;
