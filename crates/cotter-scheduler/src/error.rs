@@ -44,12 +44,12 @@ impl Error {
         Self::new(ErrorKind::Job, format!("job {job:?}: {message}"))
     }
 
-    /// The category of the error.
+    /// Returns the category of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The error of the store, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`].
+    /// Returns the error of the store, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`].
     pub fn store(&self) -> Option<&cotter::Error> {
         self.store.as_ref()
     }
@@ -59,7 +59,7 @@ impl Error {
         self.store.as_ref().is_some_and(|e| e.kind() == cotter::ErrorKind::Lost)
     }
 
-    /// Whether the same call may succeed later without anything being fixed.
+    /// Returns true if the same call may succeed later without anything being fixed.
     pub fn is_retryable(&self) -> bool {
         self.store.as_ref().is_some_and(cotter::Error::is_retryable)
     }

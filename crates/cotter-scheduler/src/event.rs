@@ -27,7 +27,7 @@ pub enum EventKind {
         attempt: u32,
         /// Its fencing token.
         token: u64,
-        /// How much later than its slot it has started, by the store's clock, not counting the jitter of the job.
+        /// How much later than its slot the run has started, by the store's clock, not counting the jitter of the job.
         late: Duration,
     },
     /// A run has ended.
@@ -42,8 +42,8 @@ pub enum EventKind {
         outcome: Ending,
         /// How long it took.
         took: Duration,
-        /// Whether this is the last that is heard of the slot: the end was recorded, and the run is not repeated. If it was not
-        /// recorded, whoever notices that emits [`Crashed`](Self::Crashed).
+        /// Whether this is the last event about the slot: the end was recorded, and the run is not repeated. If the end
+        /// was not recorded, the replica that notices that emits [`Crashed`](Self::Crashed).
         last: bool,
     },
     /// A run will be repeated.
@@ -57,17 +57,17 @@ pub enum EventKind {
     },
     /// Cron slots passed during the last run.
     Skipped {
-        /// How many.
+        /// How many slots.
         n: u64,
     },
     /// Slots were missed and are dropped, or covered by one that is run.
     Missed {
-        /// How many, counted up to 10,000.
+        /// How many slots, counted up to 10,000.
         n: u64,
     },
     /// The backlog of a fixed rate was too long: its oldest slots were merged into one.
     Merged {
-        /// How many were dropped.
+        /// How many slots were dropped.
         n: u64,
     },
     /// A run that never ended was found.
@@ -88,7 +88,7 @@ pub enum EventKind {
     Again,
     /// The note was ahead of the store's clock and was reset: one slot may be lost.
     Alarm,
-    /// Another holder had the lock until it was too late for the slot, or the slot is left to it.
+    /// Another holder had the lock until it was too late for the slot, or the slot is left to that holder.
     Busy,
     /// The store does not answer. Reported once per outage.
     StoreDown {
@@ -102,13 +102,14 @@ pub enum EventKind {
         /// The problem.
         error: String,
     },
-    /// The store cannot keep the lock for [`at_least`](crate::Job::at_least) without this process, which therefore stays for the
-    /// rest of that time, within the grace period.
+    /// The store cannot keep the lock for [`at_least`](crate::Job::at_least) without this process, which therefore
+    /// stays for the rest of that time, within the grace period.
     Stays {
         /// For how long.
         rest: Duration,
     },
-    /// An operator paused or resumed the job, or the whole group. Also emitted at the start for what is paused.
+    /// An operator paused or resumed the job, or the whole group. Also emitted at the start for everything that is
+    /// paused.
     Paused {
         /// True if it is paused, false if it is resumed.
         yes: bool,
@@ -120,7 +121,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether the event should be logged as a warning.
+    /// Returns true if the event should be logged as a warning.
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Ended { outcome, .. } => *outcome != Ending::Ok,

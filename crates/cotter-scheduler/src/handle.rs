@@ -53,7 +53,8 @@ impl Handle {
 
     /// Adds a job, or replaces the one of the same name, as [`replace`](Self::replace) does. The others are not affected.
     ///
-    /// It is this process that has the job from now on: others need it too if one of them shall run it when this one is gone.
+    /// From then on, only this process has the job: other processes need it too if one of them is to run it when this
+    /// one is gone.
     ///
     /// Cancel safety: once polled, it is carried out.
     ///
@@ -64,8 +65,8 @@ impl Handle {
         self.ask(|done| Command::Put(Box::new(job), done)).await
     }
 
-    /// Removes a job; a run in progress is left to end. Returns whether there was one of this name. Its state is kept in the store
-    /// until it is [forgotten](crate::Jobs::forget).
+    /// Removes a job; a run in progress is left to end. Returns whether there was a job with this name. Its state is
+    /// kept in the store until it is [forgotten](crate::Jobs::forget).
     ///
     /// Cancel safety: once polled, it is carried out.
     ///
@@ -83,7 +84,7 @@ impl Handle {
         answer.await.map_err(|_| stopped())
     }
 
-    /// The next check of every job, earliest first; empty if the runner has stopped or has not been started.
+    /// Returns the next check of every job, earliest first; empty if the runner has stopped or has not been started.
     pub async fn next(&self) -> Vec<Next> {
         let (done, answer) = oneshot::channel();
         if self.commands.send(Command::Next(done)).is_err() {
@@ -92,13 +93,14 @@ impl Handle {
         answer.await.unwrap_or_default()
     }
 
-    /// Ends the grace period of a shutdown: the runs that are left are asked to stop now. Without effect before the shutdown.
+    /// Ends the grace period of a shutdown: the runs that are left are asked to stop now. Has no effect before the
+    /// shutdown.
     pub fn end_grace(&self) {
         // An error means that the runner has stopped.
         let _ = self.commands.send(Command::EndGrace);
     }
 
-    /// The current time by the store's clock, estimated locally without a request.
+    /// Returns the current time by the store's clock, estimated locally without a request.
     pub fn now(&self) -> UnixTime {
         self.clock.now()
     }

@@ -97,8 +97,8 @@ impl Policy {
 }
 
 impl Job {
-    /// How often a slot is started in total if its process dies every time, with [`OnCrash::Rerun`]: a job that kills its host
-    /// must not kill all hosts.
+    /// How many times a slot is started in total if its process dies every time, with [`OnCrash::Rerun`]: a job that
+    /// kills its host must not kill all hosts.
     pub const MAX_CRASHES: u32 = 3;
 
     /// Creates a job. `work` is called for each run and returns nothing, or a `Result` whose error is recorded.
@@ -116,8 +116,9 @@ impl Job {
         Self { name, trigger, policy: Policy::default(), action: action(work), extra: Vec::new() }
     }
 
-    /// The same for work that blocks its thread, which gets one of tokio's threads for that. It cannot be dropped: a run that has
-    /// to stop and goes on keeps its lock until it is over. Ask [`Run::must_stop`] now and then.
+    /// Creates a job whose work blocks its thread; it gets one of tokio's threads for that. Such work cannot be
+    /// dropped: a run that has to stop but continues keeps its lock until it is over. Check [`Run::must_stop`] from
+    /// time to time.
     pub fn blocking<W, O>(name: impl AsRef<str>, trigger: Trigger, work: W) -> Self
     where
         W: Fn(Run) -> O + Send + Sync + 'static,
@@ -136,168 +137,170 @@ impl Job {
         })
     }
 
-    /// The name within the group.
+    /// Returns the name within the group.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The trigger.
+    /// Returns the trigger.
     pub fn trigger(&self) -> &Trigger {
         &self.trigger
     }
 
-    /// The delay of the first slot after the first start ever, by the store's clock. Default: none.
+    /// Sets the delay of the first slot after the first start ever, by the store's clock. Default: none.
     #[must_use]
     pub fn initial_delay(mut self, d: Duration) -> Self {
         self.policy.initial_delay = d;
         self
     }
 
-    /// The maximum duration of a run; after that it is stopped and counts as failed. Default: no limit.
+    /// Sets the maximum duration of a run; after that it is stopped and counts as failed. Default: no limit.
     #[must_use]
     pub fn max_run(mut self, d: Duration) -> Self {
         self.policy.max_run = Some(d);
         self
     }
 
-    /// How long a run may take to stop before its future is dropped; zero (the default) drops it at once. If the lease is about
-    /// to end, the run is notified this long before, but at most a third of the lease; a loss without a warning (evicted,
-    /// deleted) drops it at once.
+    /// Sets how long a run may take to stop before its future is dropped; zero (the default) drops it at once. If the
+    /// lease is about to end, the run is notified this long before, but at most a third of the lease; a loss without a
+    /// warning (evicted, deleted) drops it at once.
     #[must_use]
     pub fn stop_within(mut self, grace: Duration) -> Self {
         self.policy.stop_within = grace;
         self
     }
 
-    /// The policy for missed slots. Default: [`Misfire::Skip`].
+    /// Sets the policy for missed slots. Default: [`Misfire::Skip`].
     #[must_use]
     pub fn misfire(mut self, misfire: Misfire) -> Self {
         self.policy.misfire = misfire;
         self
     }
 
-    /// How late a slot may be started; a later one counts as missed. Default: 60 s.
+    /// Sets how late a slot may be started; a later one counts as missed. Default: 60 s.
     #[must_use]
     pub fn late_within(mut self, d: Duration) -> Self {
         self.policy.late_within = d;
         self
     }
 
-    /// The age at which missed slots are forgotten, whatever the policy. Default: 24 h.
+    /// Sets the age at which missed slots are forgotten, whatever the policy. Default: 24 h.
     #[must_use]
     pub fn misfire_window(mut self, d: Duration) -> Self {
         self.policy.misfire_window = d;
         self
     }
 
-    /// The maximum number of overdue slots of a fixed rate; beyond that the oldest are merged into one, with an event.
-    /// Default: 100.
+    /// Sets the maximum number of overdue slots of a fixed rate; beyond that, the oldest are merged into one, with an
+    /// event. Default: 100.
     #[must_use]
     pub fn max_backlog(mut self, slots: u32) -> Self {
         self.policy.max_backlog = slots;
         self
     }
 
-    /// The policy for a run whose process died. Default: [`OnCrash::Skip`].
+    /// Sets the policy for a run whose process died. Default: [`OnCrash::Skip`].
     #[must_use]
     pub fn on_crash(mut self, on_crash: OnCrash) -> Self {
         self.policy.on_crash = on_crash;
         self
     }
 
-    /// How often a run that failed, panicked or timed out is repeated. Default: 0.
+    /// Sets how often a run that failed, panicked or timed out is repeated. Default: 0.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.policy.retries = times;
         self
     }
 
-    /// The pause before each repetition, during which the lock is held but no worker. Default: 10 s.
+    /// Sets the pause before each repetition, during which the lock is held but no worker. Default: 10 s.
     #[must_use]
     pub fn retry_delay(mut self, d: Duration) -> Self {
         self.policy.retry_delay = d;
         self
     }
 
-    /// Makes each pause before a repetition twice as long as the one before it, up to this. Default: all are as long as
-    /// [`retry_delay`](Self::retry_delay).
+    /// Makes each pause before a repetition twice as long as the one before it, up to this maximum. Default: all are as
+    /// long as [`retry_delay`](Self::retry_delay).
     #[must_use]
     pub fn max_retry_delay(mut self, d: Duration) -> Self {
         self.policy.max_retry_delay = Some(d);
         self
     }
 
-    /// The maximum delay of starts. The delay is always the same for a job of this name; it spreads jobs with the same slots.
-    /// Default: none.
+    /// Sets the maximum delay of starts. The delay is always the same for a job of this name; it spreads out jobs with
+    /// the same slots. Default: none.
     #[must_use]
     pub fn jitter(mut self, max: Duration) -> Self {
         self.policy.jitter = max;
         self
     }
 
-    /// How long the lock is held after a start, at least. Default: none.
+    /// Sets how long the lock is held after a start, at least. Default: none.
     #[must_use]
     pub fn at_least(mut self, d: Duration) -> Self {
         self.policy.at_least = d;
         self
     }
 
-    /// The policy for a slot whose lock is held by somebody else. Default: [`Busy::Wait`].
+    /// Sets the policy for a slot whose lock has another holder. Default: [`Busy::Wait`].
     #[must_use]
     pub fn busy(mut self, busy: Busy) -> Self {
         self.policy.busy = busy;
         self
     }
 
-    /// The policy for a slot that comes while the job runs. Default: [`Concurrency::Forbid`].
+    /// Sets the policy for a slot that comes while the job is running. Default: [`Concurrency::Forbid`].
     #[must_use]
     pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
         self.policy.concurrency = concurrency;
         self
     }
 
-    /// A lock that each run needs besides that of the job: jobs with the same one, of whatever group, and everybody else who
-    /// takes it, never run at the same time. A run waits for it with the lock of its job but without a worker, and is stopped when
-    /// it is lost. Default: none.
+    /// Sets a lock that each run needs besides that of the job: jobs with the same one, of any group, and all others
+    /// that take it, never run at the same time. A run waits for it while holding the lock of its job but no worker,
+    /// and is stopped when it is lost. Default: none.
     #[must_use]
     pub fn lock(mut self, name: impl AsRef<str>) -> Self {
         self.policy.lock = Some(name.as_ref().into());
         self
     }
 
-    /// A semaphore of which each run needs one permit besides the lock of the job: of all jobs with the same one, at most `of` run
-    /// at the same time, over all hosts. Those that disagree about `of` cannot run. A run waits for it as for [`lock`](Self::lock).
-    /// Default: none.
+    /// Sets a semaphore of which each run needs one permit besides the lock of the job: of all jobs with the same
+    /// semaphore, at most `of` run at the same time, across all hosts. Jobs that disagree about `of` cannot run. A run
+    /// waits for the permit as for [`lock`](Self::lock). Default: none.
     #[must_use]
     pub fn limit(mut self, name: impl AsRef<str>, of: u32) -> Self {
         self.policy.limit = Some((name.as_ref().into(), of));
         self
     }
 
-    /// Who gets a free worker of this process: the job with the highest priority among those that wait, and among equals the one
-    /// that has waited longest. Jobs with a low priority may wait for ever. Default: 0.
+    /// Sets the priority for a free worker of this process: it goes to the job with the highest priority among those
+    /// that wait, and among equals to the one that has waited longest. Jobs with a low priority may wait forever.
+    /// Default: 0.
     #[must_use]
     pub fn priority(mut self, priority: i32) -> Self {
         self.policy.priority = priority;
         self
     }
 
-    /// The generation of the definition; raise it when the definition changes. If replicas disagree about a job, the largest
-    /// generation is in effect, then the replica that was started last. The others stand by for this job. Default: 1.
+    /// Sets the generation of the definition; raise it when the definition changes. If replicas disagree about a job,
+    /// the largest generation is in effect, and among equals the replica that was started last. The others stand by for
+    /// this job. Default: 1.
     #[must_use]
     pub fn generation(mut self, generation: u64) -> Self {
         self.policy.generation = generation;
         self
     }
 
-    /// Whether the job runs at all; slots that pass while it is disabled do not count as missed. Default: yes.
+    /// Sets whether the job runs at all; slots that pass while it is disabled do not count as missed. Default: yes.
     #[must_use]
     pub fn enabled(mut self, yes: bool) -> Self {
         self.policy.enabled = yes;
         self
     }
 
-    /// The lease of the job's lock. Default: the client's.
+    /// Sets the lease of the job's lock. Default: the client's.
     #[must_use]
     pub fn lease(mut self, lease: Lease) -> Self {
         self.policy.lease = Some(lease);
@@ -310,8 +313,8 @@ impl Job {
         self.lease(Lease::renewed(ttl))
     }
 
-    /// Further data that is part of the definition, such as the command line in a job file: replicas that differ in it have
-    /// two definitions of the job.
+    /// Adds further data to the definition, such as the command line in a job file: replicas that differ in it have two
+    /// definitions of the job.
     #[must_use]
     pub fn definition(mut self, what: impl AsRef<[u8]>) -> Self {
         self.extra = what.as_ref().to_vec();

@@ -36,7 +36,7 @@ pub struct JobStatus {
     pub generation: u64,
     /// Whether the job is paused.
     pub paused: bool,
-    /// The operator who paused it, or the group.
+    /// The operator that paused it, or the group.
     pub paused_by: Option<String>,
     /// The reason for the pause, if one was given.
     pub pause_reason: Option<String>,
@@ -49,9 +49,9 @@ pub struct JobStatus {
     /// The next slot, by the store's clock and without jitter; `None` while the job is paused or disabled, and for a fixed delay
     /// while it runs. A slot in the past is overdue.
     pub next_slot: Option<UnixTime>,
-    /// When the last run is repeated, if it has failed and will be.
+    /// The time at which the last run will be repeated, if it has failed and will be.
     pub retry_at: Option<UnixTime>,
-    /// The attempt of the last run.
+    /// The number of the attempt of the last run.
     pub attempt: Option<u32>,
     /// The host of the last run; `None` if it is not known.
     pub host: Option<String>,
@@ -83,27 +83,28 @@ impl Jobs {
     /// The maximum number of pending requests with arguments, for each job.
     pub const MAX_REQUESTS: usize = 16;
 
-    /// The jobs of this group.
+    /// Returns the jobs of this group.
     pub fn new(client: &Client, group: impl Into<String>) -> Self {
         let by = format!("process {}", std::process::id());
         Self { client: client.clone(), group: group.into(), by, reason: String::new() }
     }
 
-    /// The operator that is shown with requests. Default: the id of this process.
+    /// Sets the operator that is shown with requests. Default: the id of this process.
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
         self.by = short(who.into());
         self
     }
 
-    /// The reason that is shown with a pause. Default: none.
+    /// Sets the reason that is shown with a pause. Default: none.
     #[must_use]
     pub fn reason(mut self, why: impl Into<String>) -> Self {
         self.reason = short(why.into());
         self
     }
 
-    /// All jobs that were ever started and not [forgotten](Self::forget), by name. The notes are requested a thousand at a time.
+    /// Lists all jobs that were ever started and not [forgotten](Self::forget), ordered by name. The notes are
+    /// requested a thousand at a time.
     ///
     /// Needs a tokio runtime.
     ///
@@ -158,8 +159,8 @@ impl Jobs {
         self.trigger_with(job, []).await
     }
 
-    /// Requests one run with [arguments](crate::Run::arguments), as soon as possible. It is a run of its own, after those that
-    /// were requested before. Its repetitions have the same arguments.
+    /// Requests one run with [arguments](crate::Run::arguments), as soon as possible. It is a separate run, after those
+    /// that were requested before. Its repetitions have the same arguments.
     ///
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
@@ -184,7 +185,7 @@ impl Jobs {
         .await
     }
 
-    /// The last runs of a job, oldest first.
+    /// Returns the last runs of a job, oldest first.
     ///
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::ForeignNote`] for a note that cannot be read.
@@ -193,8 +194,8 @@ impl Jobs {
         history::load(&self.client, &self.lock_name(job), &state).await
     }
 
-    /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added later. Jobs
-    /// that are paused by themselves stay so when the group is resumed.
+    /// Pauses the whole group: no more slots of any job are started until it is resumed, including jobs that are added
+    /// later. Jobs that are paused individually stay paused when the group is resumed.
     ///
     /// # Errors
     /// [`ErrorKind::Store`], [`ErrorKind::NoNotes`].
@@ -211,12 +212,11 @@ impl Jobs {
         edit_group(&self.client, &self.group, |all| all.resume(&self.by, now)).await
     }
 
-    /// Forgets a job that was removed: it is no longer listed, and its state, its history, the requests to it and
-    /// its pending one-shot runs are gone. A
-    /// scheduler that still has the job starts it anew.
+    /// Forgets a job that was removed: it is no longer listed, and its state, its history, the requests to it and its
+    /// pending one-shot runs are gone. A scheduler that still has the job starts it anew.
     ///
     /// # Errors
-    /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job runs now.
+    /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job is running.
     pub async fn forget(&self, job: &str) -> Result<()> {
         let (state, lock) = (self.known(job).await?, self.lock_name(job));
         let guard = self.client.mutex(&lock).try_lock().await?;

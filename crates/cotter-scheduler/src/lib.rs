@@ -1,4 +1,4 @@
-//! Cron expressions in the Quartz dialect, and scheduled jobs of which every slot is started once across all replicas.
+//! Cron expressions in the Quartz dialect, and scheduled jobs whose every slot is started once across all replicas.
 //!
 //! ```
 //! use cotter_scheduler::{Job, Run, Scheduler, Trigger};

@@ -6,12 +6,12 @@ use crate::{Error, Jobs, Result, UnixTime};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A run of a job at a time of its own, in addition to the slots of its trigger: "in five minutes, for this order".
+/// A run of a job at its own time, in addition to the slots of its trigger: "in five minutes, for this order".
 ///
-/// It is kept in the store, so that it does not depend on the process that has [added](Jobs::add) it: whichever replica has the job
-/// runs it, once. Like a slot, it is started at most once while the store keeps its data; the policies of the job for crashes and
-/// retries apply. It is never too late: if no replica is there at its time it runs as soon as one is. While the job is paused or
-/// disabled it waits.
+/// It is kept in the store, so it does not depend on the process that has [added](Jobs::add) it: any replica that has
+/// the job runs it, once. Like a slot, it is started at most once while the store keeps its data; the policies of the
+/// job for crashes and retries apply. It is never too late: if no replica is there at its time, it runs as soon as one
+/// is. While the job is paused or disabled, it waits.
 ///
 /// ```
 /// use cotter_scheduler::{Job, Jobs, OneShot, Run, Scheduler, Trigger};
@@ -57,7 +57,7 @@ pub struct Pending {
     pub at: UnixTime,
     /// Whether a replica has taken it; it can no longer be cancelled.
     pub taken: bool,
-    /// Who has added it.
+    /// The operator that added it.
     pub added_by: String,
     /// Its arguments.
     pub arguments: BTreeMap<String, String>,
@@ -67,25 +67,25 @@ impl OneShot {
     /// The maximum length of an id, in bytes.
     pub const MAX_ID: usize = 100;
 
-    /// A run after this time, by the store's clock.
+    /// Creates a run after this delay, by the store's clock.
     pub fn after(delay: Duration) -> Self {
         Self { time: Time::After(delay), id: None, arguments: Vec::new() }
     }
 
-    /// A run at this instant of the store's clock; as soon as possible if it has passed.
+    /// Creates a run at this instant of the store's clock; as soon as possible if it has passed.
     pub fn at(instant: UnixTime) -> Self {
         Self { time: Time::At(instant), id: None, arguments: Vec::new() }
     }
 
-    /// The id, unique within the group. If one with the same id is pending, adding another one changes nothing: an addition whose
-    /// outcome is unknown can be repeated. Default: a random one.
+    /// Sets the id, unique within the group. If a run with the same id is pending, adding another one changes nothing:
+    /// an addition whose outcome is unknown can be repeated. Default: a random id.
     #[must_use]
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// An argument, for [`Run::arguments`](crate::Run::arguments). At most [`Jobs::MAX_ARGUMENTS`] bytes in total.
+    /// Adds an argument, for [`Run::arguments`](crate::Run::arguments). At most [`Jobs::MAX_ARGUMENTS`] bytes in total.
     #[must_use]
     pub fn argument(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.arguments.push((name.into(), value.into()));
@@ -118,14 +118,15 @@ impl OneShot {
 }
 
 impl Jobs {
-    /// Adds a one-shot run of a job, and returns its id. Runs of one job never overlap: those that are due at the same time run one
-    /// after the other, and before slots. A group can have some ten thousand of them pending.
+    /// Adds a one-shot run of a job, and returns its id. Runs of one job never overlap: those that are due at the same
+    /// time run one after the other, and before slots. A group can have some ten thousand of them pending.
     ///
-    /// Cancel safety: if it is dropped, or fails, the run may or may not have been added. With an [id](OneShot::id) it can be
-    /// repeated.
+    /// Cancel safety: if the call is dropped, or fails, the run may or may not have been added. With an
+    /// [id](OneShot::id), it can be repeated.
     ///
     /// # Errors
-    /// As [`trigger_with`](Self::trigger_with); [`ErrorKind::Job`](crate::ErrorKind::Job) also for a bad id, and if too many are pending.
+    /// As [`trigger_with`](Self::trigger_with); [`ErrorKind::Job`](crate::ErrorKind::Job) also for a bad id, and if too
+    /// many are pending.
     pub async fn add(&self, job: &str, one_shot: OneShot) -> Result<String> {
         self.known(job).await?;
         let now = store_time(&self.client).await?;
@@ -135,10 +136,10 @@ impl Jobs {
         Ok(added.key.id)
     }
 
-    /// Cancels a one-shot run. Returns false if there is none of this id that has not started: if it returns true the run never
-    /// starts.
+    /// Cancels a one-shot run. Returns false if there is no run with this id that has not started; if it returns true,
+    /// the run never starts.
     ///
-    /// Cancel safety: if it is dropped, or fails, the run may or may not have been cancelled.
+    /// Cancel safety: if the call is dropped, or fails, the run may or may not have been cancelled.
     ///
     /// # Errors
     /// [`ErrorKind::Store`](crate::ErrorKind::Store), [`ErrorKind::NoNotes`](crate::ErrorKind::NoNotes);
@@ -151,7 +152,7 @@ impl Jobs {
         Ok(is_gone)
     }
 
-    /// All one-shot runs that have not ended, by time.
+    /// Returns all one-shot runs that have not ended, ordered by time.
     ///
     /// # Errors
     /// As [`cancel`](Self::cancel).

@@ -25,25 +25,25 @@ pub enum OnCrash {
     Rerun,
 }
 
-/// The policy for a slot whose lock is held by somebody else.
+/// The policy for a slot whose lock has another holder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Busy {
     /// Waits, without a worker, until the misfire window ends; then the note decides.
     #[default]
     Wait,
-    /// Leaves the slot to the holder of the lock. If the holder does not run it, it is considered again with the next slot, and
-    /// run then if it is not late.
+    /// Leaves the slot to the holder of the lock. If the holder does not run it, it is considered again with the next
+    /// slot, and then run if it is not late.
     Skip,
 }
 
 /// The policy for a slot that comes while the last run of the job is in progress, on any host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Concurrency {
-    /// The run goes on, and the slot waits or is skipped, as the trigger has it.
+    /// The run continues, and the slot waits or is skipped, depending on the trigger.
     #[default]
     Forbid,
-    /// The run is stopped, and one for the slot starts when it has ended. Without effect for a fixed delay, which has no slots
-    /// during a run.
+    /// The run is stopped, and one for the slot starts when it has ended. Has no effect for a fixed delay, which has no
+    /// slots during a run.
     Replace,
 }
 
@@ -70,7 +70,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// A short name, as used in the history.
+    /// Returns a short name, as used in the history.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -84,7 +84,7 @@ impl Ending {
         }
     }
 
-    /// The error or panic message, if there is one.
+    /// Returns the error or panic message, if there is one.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Failed(why) | Self::Panicked(why) => Some(why),

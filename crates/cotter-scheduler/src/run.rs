@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 /// One run of a job. Cheap to clone.
 ///
-/// Do not keep a clone beyond the run: the lock is held for as long as one exists, and no other run of the job starts.
+/// Do not keep a clone beyond the run: for as long as one exists, the lock is held, and no other run of the job starts.
 #[derive(Clone)]
 pub struct Run {
     pub(crate) slot: UnixTime,
@@ -40,48 +40,48 @@ pub enum Why {
     MaxRun,
     /// The runner stops, and the grace period has passed.
     Shutdown,
-    /// The lock, or what else the run needs, is lost, or will be in [`stop_within`](crate::Job::stop_within).
+    /// The lock, or something else that the run needs, is lost, or will be in [`stop_within`](crate::Job::stop_within).
     Loss,
     /// The next slot takes its place: [`Concurrency::Replace`](crate::Concurrency::Replace).
     Replaced,
 }
 
 impl Run {
-    /// How much of the output of a run the history keeps, in bytes.
+    /// The maximum length of the output of a run that the history keeps, in bytes.
     pub const MAX_OUTPUT: usize = 1024;
 
-    /// The slot of this run; for a triggered run, the time of the request; for a one-shot run, its time.
+    /// Returns the slot of this run; for a triggered run, the time of the request; for a one-shot run, its time.
     pub fn slot(&self) -> UnixTime {
         self.slot
     }
 
-    /// The number of this attempt: 1, counting up with each repetition after a failure or crash.
+    /// Returns the number of this attempt: 1, counting up with each repetition after a failure or crash.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// The arguments of the request, if this run was [triggered](crate::Jobs::trigger_with) with some, or those of a
-    /// [one-shot run](crate::OneShot).
+    /// Returns the arguments of the request, if this run was [triggered](crate::Jobs::trigger_with) with some, or those
+    /// of a [one-shot run](crate::OneShot).
     pub fn arguments(&self) -> &BTreeMap<String, String> {
         &self.arguments
     }
 
-    /// The id of the [one-shot run](crate::OneShot), the same for all its attempts; `None` if this is not one.
+    /// Returns the id of the [one-shot run](crate::OneShot), the same for all its attempts; `None` if this is not one.
     pub fn one_shot(&self) -> Option<&str> {
         self.one_shot.as_deref()
     }
 
-    /// The fencing token of this run, larger than that of every earlier run and attempt. The resource accepts only tokens that
-    /// are not smaller than the largest one it has seen.
+    /// Returns the fencing token of this run, larger than that of every earlier run and attempt. Let the resource
+    /// accept only tokens that are not smaller than the largest one it has seen.
     ///
-    /// It is the token of the lock or, if this is not the first run under the same hold of the lock, a larger one, which the
-    /// job's note ensures. Whoever else uses the lock of a job gets tokens that are larger than those of the runs before, as long
-    /// as runs take more than a microsecond.
+    /// It is the token of the lock or, if this is not the first run under the same hold of the lock, a larger one,
+    /// which the job's note ensures. Any other user of the lock of a job gets tokens that are larger than those of the
+    /// runs before, as long as runs take more than a microsecond.
     pub fn token(&self) -> FencingToken {
         self.token.into()
     }
 
-    /// The lock. Its token may be smaller than that of the [run](Self::token).
+    /// Returns the guard of the lock. Its token may be smaller than that of the [run](Self::token).
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
@@ -94,13 +94,14 @@ impl Run {
         self.guard.check()
     }
 
-    /// Completes when the lock is lost, at its deadline at the latest.
+    /// Returns a signal that completes when the lock is lost, at its deadline at the latest.
     pub fn lost(&self) -> LossSignal {
         self.guard.lost()
     }
 
-    /// Completes with the reason when the run has to stop. The future is `'static`, so that it can be moved to another task. The
-    /// future of the run is dropped [`stop_within`](crate::Job::stop_within) later, or at the lock's deadline.
+    /// Returns a future that completes with the reason when the run has to stop. It is `'static`, so that it can be
+    /// moved to another task. The future of the run is dropped [`stop_within`](crate::Job::stop_within) later, or at
+    /// the lock's deadline.
     pub fn cancelled(&self) -> impl Future<Output = Why> + Send + 'static + use<> {
         let mut cancel = self.cancel.clone();
         async move {
@@ -112,7 +113,7 @@ impl Run {
         }
     }
 
-    /// The reason why the run has to stop, if it has to: [`cancelled`](Self::cancelled) for work that blocks.
+    /// Returns the reason why the run has to stop, if it has to: [`cancelled`](Self::cancelled) for work that blocks.
     pub fn must_stop(&self) -> Option<Why> {
         *self.cancel.borrow()
     }
@@ -122,8 +123,8 @@ impl Run {
         self.report().code = Some(code);
     }
 
-    /// Sets the output of this run, for the history: it keeps the last [`MAX_OUTPUT`](Self::MAX_OUTPUT) bytes if the run does not
-    /// succeed.
+    /// Sets the output of this run, for the history: it keeps the last [`MAX_OUTPUT`](Self::MAX_OUTPUT) bytes if the
+    /// run does not succeed.
     pub fn set_output(&self, text: impl AsRef<str>) {
         let text = text.as_ref();
         let mut from = text.len().saturating_sub(Self::MAX_OUTPUT);
@@ -137,7 +138,7 @@ impl Run {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client of the scheduler.
+    /// Returns the client of the scheduler.
     pub fn client(&self) -> &Client {
         &self.client
     }

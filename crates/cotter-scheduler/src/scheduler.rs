@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 
 /// Runs the jobs of a group, each slot once across all processes that do the same.
 ///
-/// Use it for periodic work that one of several replicas has to do: clean-up, reports, refreshing a cache. Do not use it if
-/// the work must never, under any circumstances, be done twice (let the resource compare the
+/// Use it for periodic work that one of several replicas has to do: clean-up, reports, refreshing a cache. Do not use
+/// it if the work must never, under any circumstances, be done twice (let the resource compare the
 /// [token](crate::Run::token)), or if every item has to be processed separately (use a queue).
 ///
-/// Before a slot is run its lock `<group>/<job>` is acquired; *under the lock* the job's note and the store's clock
-/// determine which slots are due. The note is written under the lock's token before the run, so that no other replica starts the
-/// slot again, and after it.
+/// Before a slot is run, its lock `<group>/<job>` is acquired; *under the lock*, the job's note and the store's clock
+/// determine which slots are due. The note is written under the lock's token before the run, so that no other replica
+/// starts the slot again, and after it.
 #[derive(Debug)]
 pub struct Scheduler {
     settings: Settings,
@@ -42,36 +42,36 @@ impl Scheduler {
         }
     }
 
-    /// The maximum number of concurrent runs, started in order of arrival. Default: 10; at least 1.
+    /// Sets the maximum number of concurrent runs, started in order of arrival. Default: 10; at least 1.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.settings.workers = workers.max(1);
         self
     }
 
-    /// The maximum difference between this host's clock and the store's; beyond it, this process starts nothing until the
-    /// clock is right again. Default: 5 s. Without effect on stores that have no clock of their own.
+    /// Sets the maximum difference between this host's clock and the store's; beyond it, this process starts nothing
+    /// until the clock is right again. Default: 5 s. Has no effect on stores that have no clock of their own.
     #[must_use]
     pub fn max_clock_offset(mut self, d: Duration) -> Self {
         self.settings.max_clock_offset = d;
         self
     }
 
-    /// The number of runs in the history of each job, at most [`MAX_HISTORY`](Self::MAX_HISTORY). Default: 100.
+    /// Sets the number of runs in the history of each job, at most [`MAX_HISTORY`](Self::MAX_HISTORY). Default: 100.
     #[must_use]
     pub fn history(mut self, runs: usize) -> Self {
         self.settings.history = runs;
         self
     }
 
-    /// The name of this host in the status and the history of jobs. Default: none.
+    /// Sets the name of this host in the status and the history of jobs. Default: none.
     #[must_use]
     pub fn host(mut self, name: impl Into<String>) -> Self {
         self.settings.host = name.into();
         self
     }
 
-    /// A callback for events, instead of `tracing`. It is called in the tasks of the runner and must not block.
+    /// Sets a callback for events, instead of `tracing`. It is called in the tasks of the runner and must not block.
     #[must_use]
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.settings.observer = Observer::new(observer);
@@ -92,15 +92,15 @@ impl Scheduler {
         self
     }
 
-    /// A handle to the scheduler while it runs.
+    /// Returns a handle to the scheduler while it runs.
     pub fn handle(&self) -> Handle {
         let (commands, group) = (self.commands.0.clone(), self.settings.group.clone());
         Handle { commands, clock: self.clock.clone(), group }
     }
 
-    /// Runs until `stop` completes. After that no more runs are started, running ones may continue for `grace` and are then
-    /// asked to stop ([`Run::cancelled`](crate::Run::cancelled)), and the locks are released. A run that never yields
-    /// cannot be stopped: its lock is kept for as long as the process lives, and this function returns anyway.
+    /// Runs until `stop` completes. After that, no more runs are started; running ones may continue for `grace` and are
+    /// then asked to stop ([`Run::cancelled`](crate::Run::cancelled)), and the locks are released. A run that never
+    /// yields cannot be stopped: its lock is kept for as long as the process lives, and this function returns anyway.
     ///
     /// Runs in the runtime that polls it. Temporary errors of the store are retried, also at the start.
     ///
@@ -108,8 +108,9 @@ impl Scheduler {
     /// count as crashed.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs or too long a history, [`ErrorKind::NoNotes`](crate::ErrorKind) if the store
-    /// keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) for a permanent error of the store at the start.
+    /// [`ErrorKind::Job`](crate::ErrorKind::Job) for invalid jobs or too long a history,
+    /// [`ErrorKind::NoNotes`](crate::ErrorKind) if the store keeps no notes, [`ErrorKind::Store`](crate::ErrorKind) for
+    /// a permanent error of the store at the start.
     pub async fn run_until(self, stop: impl Future, grace: Duration) -> Result<()> {
         check_all(&self.jobs, &self.settings.group)?;
         if self.settings.history > MAX_RUNS {

@@ -44,8 +44,8 @@ impl Trigger {
         Self(kind, Calendar::default())
     }
 
-    /// The slots of a cron expression in the Quartz dialect (see [`cron`](crate::cron)), in UTC unless a
-    /// [`zone`](Self::zone) is given.
+    /// Creates a trigger with the slots of a cron expression in the Quartz dialect (see [`cron`](crate::cron)), in UTC
+    /// unless a [`zone`](Self::zone) is given.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger), with the position of the mistake and what to write instead.
@@ -53,8 +53,8 @@ impl Trigger {
         Ok(Self::new(Kind::Cron(Box::new(expression.parse()?), Zone::utc())))
     }
 
-    /// A slot every `period`. A run that takes longer delays the next ones, which then follow back to back; up to
-    /// [`max_backlog`](crate::Job::max_backlog) of them are kept.
+    /// Creates a trigger with a slot every `period`. A run that takes longer delays the next ones, which then follow
+    /// back to back; up to [`max_backlog`](crate::Job::max_backlog) of them are kept.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
@@ -62,7 +62,8 @@ impl Trigger {
         checked("fixed rate", period).map(|d| Self::new(Kind::Rate(d)))
     }
 
-    /// A slot `delay` after the end of the last run, on any replica. A crashed run ends when the crash is noticed.
+    /// Creates a trigger with a slot `delay` after the end of the last run, on any replica. A crashed run ends when the
+    /// crash is noticed.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for less than a millisecond or more than a century.
@@ -70,7 +71,7 @@ impl Trigger {
         checked("fixed delay", delay).map(|d| Self::new(Kind::Delay(d)))
     }
 
-    /// One slot, at this instant. A job that is first started after it counts as late.
+    /// Creates a trigger with one slot, at this instant. A job that is first started after it counts as late.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for an instant before 1970 or after 2099.
@@ -82,12 +83,13 @@ impl Trigger {
         Ok(Self::new(Kind::Once(instant)))
     }
 
-    /// No slots at all: the job runs when it is [triggered](crate::Jobs::trigger), and for [one-shot runs](crate::OneShot).
+    /// Creates a trigger without any slots: the job runs when it is [triggered](crate::Jobs::trigger), and for
+    /// [one-shot runs](crate::OneShot).
     pub fn on_demand() -> Self {
         Self::new(Kind::Demand)
     }
 
-    /// The time zone of a cron expression; without effect on other triggers.
+    /// Sets the time zone of a cron expression; has no effect on other triggers.
     #[must_use]
     pub fn zone(mut self, zone: Zone) -> Self {
         if let Kind::Cron(_, of) = &mut self.0 {
@@ -96,21 +98,22 @@ impl Trigger {
         self
     }
 
-    /// No slots before this instant. Without effect on a job that runs on demand.
+    /// Excludes slots before this instant. Has no effect on a job that runs on demand.
     #[must_use]
     pub fn starting(mut self, at: UnixTime) -> Self {
         self.1.from = Some(at);
         self
     }
 
-    /// No slots after this instant, and none of those that were not run in time. Without effect on a job that runs on demand.
+    /// Excludes slots after this instant, and those that were not run in time. Has no effect on a job that runs on
+    /// demand.
     #[must_use]
     pub fn ending(mut self, at: UnixTime) -> Self {
         self.1.until = Some(at);
         self
     }
 
-    /// No slots on these days of the trigger's time zone: `2031-12-25`, or `2031-12-24/2032-01-01` for several.
+    /// Excludes slots on these days of the trigger's time zone: `2031-12-25`, or `2031-12-24/2032-01-01` for several.
     ///
     /// # Errors
     /// [`ErrorKind::Trigger`](crate::ErrorKind::Trigger) for other texts, and for triggers other than cron.
@@ -120,8 +123,8 @@ impl Trigger {
         Ok(self)
     }
 
-    /// No slots at the seconds at which this expression fires, in the time zone of the trigger: `* * 22-5 * * ?` excludes
-    /// nights. If a million slots in a row are excluded, the trigger has ended.
+    /// Excludes slots at the seconds at which this expression fires, in the time zone of the trigger: `* * 22-5 * * ?`
+    /// excludes nights. If a million slots in a row are excluded, the trigger has ended.
     ///
     /// # Errors
     /// As [`cron`](Self::cron), and for triggers other than cron.
@@ -164,7 +167,8 @@ impl Trigger {
         Some(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?))
     }
 
-    /// Whether its slots are known beforehand: those of cron and `once_at` are, the others depend on earlier runs.
+    /// Returns true if the slots are known beforehand: those of cron and `once_at` are, the others depend on earlier
+    /// runs.
     pub fn is_planned(&self) -> bool {
         matches!(self.0, Kind::Cron(..) | Kind::Once(_))
     }
@@ -174,7 +178,8 @@ impl Trigger {
         matches!(self.0, Kind::Delay(_))
     }
 
-    /// The first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on earlier runs.
+    /// Returns the first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on
+    /// earlier runs.
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {
             Kind::Cron(cron, zone) => self.1.next(cron, zone, instant),

@@ -6,7 +6,7 @@ use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Options before connecting; each has a default.
+/// Options to set before connecting; each has a default.
 ///
 /// ```
 /// # use cotter::{Client, Lease};
@@ -49,13 +49,13 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// The store of this URL; see [`Client::connect`].
+    /// Uses the store at this URL; see [`Client::connect`].
     pub fn url(mut self, url: impl AsRef<str>) -> Self {
         self.store = url::parse(url.as_ref());
         self
     }
 
-    /// Whether there is a store, and its URL is valid, without any I/O.
+    /// Checks that a store was named and that its URL is valid, without any I/O.
     ///
     /// # Errors
     /// [`ErrorKind::Config`], as [`connect`](Self::connect) would report it.
@@ -63,42 +63,42 @@ impl Builder {
         self.store.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    /// A store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several clients
-    /// share, or a [backend](crate::backend) of one's own.
+    /// Uses a store that was constructed in code: a clone of a [`memory::Store`](crate::memory::Store) that several
+    /// clients share, or your own [backend](crate::backend).
     pub fn backend(mut self, store: impl Connect) -> Self {
         self.store = Ok(Arc::new(store));
         self
     }
 
-    /// The lease of locks without one of their own. Default: renewed, 30 s.
+    /// Sets the lease of locks that do not set their own. Default: renewed, 30 s.
     pub fn lease(mut self, lease: Lease) -> Self {
         self.lease = lease;
         self
     }
 
-    /// A text about the holder that others can read, in addition to host and process. At most 256 bytes.
+    /// Sets a description of the holder that others can read, in addition to host and process. At most 256 bytes.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Whether tasks of this process that want the same name pass the lock on among themselves, for up to 5 ms, before
-    /// other processes get it. Default: yes. Otherwise every acquisition queues at the store by itself, and a lock whose
-    /// guard was just dropped may still be busy for the next `try_lock`.
+    /// Sets whether tasks of this process that want the same name pass the lock on among themselves, for up to 5 ms,
+    /// before other processes get it. Default: yes. If not, every acquisition queues at the store separately, and a
+    /// lock whose guard was just dropped may still be busy for the next `try_lock`.
     pub fn local_turns(mut self, yes: bool) -> Self {
         self.local_turns = yes;
         self
     }
 
-    /// How far the clock rates of this host and the store may differ: `ppm` of every lease, and `fixed` on top, are not
-    /// relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm. A lease that would lose more than half
-    /// of its ttl in this way is refused: with the defaults, one of less than about 4.1 ms.
+    /// Sets how far the clock rates of this host and the store may differ: `ppm` of every lease, plus `fixed`, are not
+    /// relied on. Default: 10,000 ppm and 2 ms. chrony may slew by up to 83,333 ppm. A lease that would lose more than
+    /// half of its ttl in this way is refused: with the defaults, one of less than about 4.1 ms.
     pub fn drift(mut self, ppm: u32, fixed: Duration) -> Self {
         self.drift = Drift { ppm, fixed };
         self
     }
 
-    /// Another clock, for tests; see [`ManualClock`](crate::ManualClock). The client gets an engine thread of its own.
+    /// Uses another clock, for tests; see [`ManualClock`](crate::ManualClock). The client gets its own engine thread.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
         self
@@ -125,29 +125,29 @@ impl Builder {
         self
     }
 
-    /// How long [`Mutex::lock`](crate::Mutex::lock) keeps trying without any answer from the store. Default: 30 s.
+    /// Sets how long [`Mutex::lock`](crate::Mutex::lock) keeps trying without any answer from the store. Default: 30 s.
     pub fn give_up(mut self, after: Duration) -> Self {
         self.give_up = after;
         self
     }
 
-    /// The statements that create the tables which the store needs: for a review, or for another account to run. `None` for
-    /// stores that need none. Nothing is sent.
+    /// Returns the statements that create the tables that the store needs, for a review, or for another account to run;
+    /// `None` for stores that need none. Nothing is sent.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a wrong URL.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong.
     pub fn schema(&self) -> Result<Option<String>> {
         self.store.as_ref().map(|store| store.schema()).map_err(Clone::clone)
     }
 
-    /// Creates the tables which the store needs, as far as they are missing; no other call creates any. Does nothing for
-    /// stores that need none. `cotter migrate` on the command line.
+    /// Creates any tables that the store needs and that are missing; no other call creates any. Does nothing for stores
+    /// that need none. On the command line, this is `cotter migrate`.
     ///
     /// Cancel safety: a dropped call may or may not have created them; repeat it.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for a wrong URL, [`ErrorKind::Denied`](crate::ErrorKind::Denied)
-    /// without the privilege, and whatever the store answers.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL is wrong,
+    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) without the privilege, and any other error of the store.
     pub fn migrate(self) -> Op<()> {
         Op::detached(async move {
             let engine = self.engine()?;
@@ -157,12 +157,12 @@ impl Builder {
         })
     }
 
-    /// Connects.
+    /// Connects to the store.
     ///
     /// Cancel safety: a dropped call leaves nothing behind.
     ///
     /// # Errors
-    /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for an option that cannot work.
+    /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for an option value that cannot work.
     pub fn connect(self) -> Op<Client> {
         Op::detached(async move {
             let engine = self.engine()?;

@@ -24,8 +24,8 @@ use std::time::{Duration, SystemTime};
 /// # Ok(()) }
 /// ```
 ///
-/// Dropping the last clone does not release locks: guards keep what they need. Call [`close`](Self::close) before the
-/// process ends, so that the last releases are sent.
+/// Dropping the last clone does not release locks: guards keep what they need alive. Call [`close`](Self::close) before
+/// the process ends, so that the last releases are sent.
 #[must_use = "a client that is dropped at once has connected for nothing"]
 #[derive(Clone)]
 pub struct Client(Arc<Core>);
@@ -39,7 +39,7 @@ impl Client {
         &self.0
     }
 
-    /// Connects to the store of this URL, with the defaults of [`Builder`].
+    /// Connects to the store at this URL, with the defaults of [`Builder`].
     ///
     /// | URL | store |
     /// |---|---|
@@ -54,65 +54,65 @@ impl Client {
     /// Cancel safety: a dropped call leaves nothing behind.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the part of the URL or of the set-up that is wrong,
-    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) the refusal of the store,
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) a store that cannot be reached now.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL or the setup is wrong; the error names the part.
+    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) if the store refuses.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store cannot be reached at the moment.
     ///
     /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
     pub fn connect(url: impl AsRef<str>) -> Op<Self> {
         Self::builder().url(url).connect()
     }
 
-    /// Options before connecting.
+    /// Returns a builder with the options to set before connecting.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The exclusive lock of this name. An invalid name is reported by the first operation, before any I/O.
+    /// Returns the exclusive lock with this name. An invalid name is reported by the first operation, before any I/O.
     pub fn mutex(&self, name: impl AsRef<str>) -> Mutex {
         Mutex::new(self.0.clone(), name.as_ref())
     }
 
-    /// The lock of this name for readers and writers; the `mutex` of the same name is its writer's side.
+    /// Returns the readers-writer lock with this name; the `mutex` of the same name is its writer side.
     pub fn rwlock(&self, name: impl AsRef<str>) -> RwLock {
         RwLock::new(self.0.clone(), name.as_ref())
     }
 
-    /// The semaphore of this name, with this many permits. A limit of zero is reported by the first acquisition, before any
-    /// I/O, and a limit that others do not share [while it is in use](Semaphore#the-limit).
+    /// Returns the semaphore with this name and this many permits. The first acquisition reports a limit of zero,
+    /// before any I/O, and a limit that differs from that of others [while it is in use](Semaphore#the-limit).
     pub fn semaphore(&self, name: impl AsRef<str>, of: u32) -> Semaphore {
         Semaphore::new(self.0.clone(), name.as_ref(), of)
     }
 
-    /// The count-down latch of this name; it has nothing to do with a lock of the same name.
+    /// Returns the count-down latch with this name; it is unrelated to a lock of the same name.
     pub fn latch(&self, name: impl AsRef<str>) -> Latch {
         Latch::new(self.0.clone(), name.as_ref())
     }
 
-    /// The election of this name, whose leader holds the lock of the same name.
+    /// Returns the election with this name, whose leader holds the lock of the same name.
     pub fn election(&self, name: impl AsRef<str>) -> Election {
         Election::new(self.0.clone(), name.as_ref())
     }
 
-    /// The store, its level and its capabilities.
+    /// Returns a description of the store, with its level and its capabilities.
     pub fn info(&self) -> &Info {
         self.0.backend.info()
     }
 
-    /// The locks that match a filter, read page by page.
+    /// Lists the locks that match a filter, reading page by page.
     pub fn list(&self, filter: Filter) -> Records {
         Records::new(self.0.clone(), filter)
     }
 
-    /// The record of a name that is held now; `None` if it is free.
+    /// Returns the record of a name that is currently held; `None` if the name is free.
     ///
-    /// The answer may be out of date when it arrives: never use it to decide whether to work without the lock.
+    /// The answer may be out of date by the time it arrives: never use it to decide whether to work without the lock.
     ///
     /// Cancel safe: it only reads.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it cannot tell.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the store cannot tell.
     pub fn holder(&self, name: impl AsRef<str>) -> Op<Option<Record>> {
         let (core, name) = (self.0.clone(), Name::new(name));
         Op::new(&self.0.engine, async move {
@@ -123,7 +123,7 @@ impl Client {
         })
     }
 
-    /// Takes the lock away: its holder finds out at its next renewal, and the lock is free when the lease ends.
+    /// Takes the lock away from its holder, which finds out at its next renewal; the lock is free when the lease ends.
     ///
     /// The holder sees [`LossCause::Evicted`](crate::LossCause::Evicted) and can write no more notes.
     ///
@@ -136,8 +136,8 @@ impl Client {
         self.evict_with(name, EvictOrder::default())
     }
 
-    /// The same, only for the holder with a certain token, or at once. The latter voids the exclusion: the holder may
-    /// continue to work for up to its ttl.
+    /// Like [`evict`](Self::evict), but optionally only for the holder with a certain token, or at once. The latter
+    /// voids the exclusion: the holder may continue to work for up to its ttl.
     ///
     /// ```
     /// # use cotter::{Client, EvictOrder, Eviction};
@@ -169,30 +169,30 @@ impl Client {
         })
     }
 
-    /// Deletes what is left of names that nobody uses any more, where the store would keep it: the files of `file:`. A name
-    /// that is held, or waited for, is left alone, and nobody who takes one meanwhile loses it; who tries to take a name
-    /// without waiting, at the moment at which it is deleted, may find it busy.
+    /// Deletes what is left of names that are no longer in use, on stores that would otherwise keep it: the files of
+    /// `file:`. A name that is held or waited for is left alone, and a lock that is taken meanwhile is not lost. An
+    /// attempt to take a name without waiting may find it busy at the moment at which the name is deleted.
     ///
-    /// Nothing happens until the [answers](Pruning) are asked for.
+    /// Nothing happens until the [results](Pruning) are requested.
     pub fn prune(&self, order: PruneOrder) -> Pruning {
         Pruning::new(self.0.clone(), order)
     }
 
-    /// Continues with the lock of a [`Ticket`], once: a second attempt with the same ticket fails. The lease is the client's
-    /// default one from now on, renewed if that is.
+    /// Resumes the lock of a [`Ticket`], once: a second attempt with the same ticket fails. From then on, the lease is
+    /// the client's default lease, and is renewed if that one is.
     ///
     /// Cancel safety: if the call is dropped, the lock is released.
     ///
     /// # Errors
-    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the ticket was used already, its time is over, or its lock was evicted
-    /// or taken away otherwise; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets;
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store does not answer for 30 s
-    /// ([`Builder::give_up`]); if the outcome is [unknown](crate::Error::outcome_unknown), the lock is released.
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the ticket has already been used or has run out, or if its lock
+    /// was evicted or otherwise taken away; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store
+    /// has no tickets; [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store does not answer for 30 s
+    /// ([`Builder::give_up`]). If the outcome is [unknown](crate::Error::outcome_unknown), the lock is released.
     pub fn resume(&self, ticket: &Ticket) -> Op<Guard> {
         Op::new(&self.0.engine, resume(self.0.clone(), ticket.clone()))
     }
 
-    /// Makes the lease of a ticket last at least `ttl` from now. Never shortens it.
+    /// Extends the lease of a ticket to at least `ttl` from now. Never shortens it.
     ///
     /// Cancel safety: if the call is dropped, the store may or may not have extended the lease.
     ///
@@ -203,18 +203,18 @@ impl Client {
         Op::new(&self.0.engine, extend_ticket(self.0.clone(), ticket.clone(), ttl))
     }
 
-    /// Frees the lock of a ticket. Never answers [`StillHeld`](Released::StillHeld).
+    /// Frees the lock of a ticket. Never returns [`StillHeld`](Released::StillHeld).
     ///
     /// Cancel safety: if the call is dropped, the store may or may not have freed the lock.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets,
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer. It can be repeated.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer. The call can be repeated.
     pub fn release_ticket(&self, ticket: &Ticket) -> Op<Released> {
         Op::new(&self.0.engine, release_ticket(self.0.clone(), ticket.clone()))
     }
 
-    /// The time of day by the store's clock, where it has one.
+    /// Returns the time of day by the store's clock, where it has one.
     ///
     /// Cancel safe: it only reads.
     ///
@@ -228,13 +228,13 @@ impl Client {
         })
     }
 
-    /// The clock of deadlines and leases: the one that was passed to [`Builder::clock`], otherwise the system's. Code that
-    /// sleeps on it can be tested with a [`ManualClock`](crate::ManualClock).
+    /// Returns the clock that deadlines and leases are measured on: the one passed to [`Builder::clock`], otherwise the
+    /// system's. Code that sleeps on it can be tested with a [`ManualClock`](crate::ManualClock).
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.0.clock().clone()
     }
 
-    /// Examines the store: what it promises, and what in its set-up weakens that.
+    /// Examines the store: what it promises, and what in its setup weakens that.
     ///
     /// Cancel safe: it only reads.
     ///
@@ -249,9 +249,9 @@ impl Client {
         })
     }
 
-    /// Makes a new store ready for use where only an operator knows that no lock is held: the members of a new
-    /// [quorum](crate::quorum) vote at once, and not only after the longest lease that they might have granted before. On a
-    /// store that is in use, this may allow a second holder.
+    /// Prepares a new store for use where only an operator knows that no lock is held: the members of a new
+    /// [quorum](crate::quorum) vote at once, instead of only after the longest lease that they might have granted
+    /// before. On a store that is in use, this may admit a second holder.
     ///
     /// Cancel safety: if the call is dropped, it may or may not be carried out.
     ///
@@ -266,11 +266,12 @@ impl Client {
         })
     }
 
-    /// Accepts no more work, waits up to `grace` until the guards of all clones are released and the background work is
-    /// done, then ends the connection. Guards that are left are lost, with the cause
+    /// Closes the client: accepts no more work, waits for up to `grace` until the guards of all clones are released and
+    /// the background work is done, then ends the connection. Guards that remain are lost, with the cause
     /// [`Closed`](crate::LossCause::Closed), and their locks are released.
     ///
-    /// A process that ends without this may leave its last releases unsent; those locks are free when their leases end.
+    /// A process that ends without closing its client may leave its last releases unsent; those locks are free when
+    /// their leases end.
     ///
     /// Cancel safety: once polled, closing continues on the engine even if the call is dropped. A second call returns at
     /// once.

@@ -21,25 +21,25 @@ pub enum ErrorKind {
     Misuse,
     /// A URL, a configuration file or a directory cannot be used as it is.
     Config,
-    /// The store refuses: wrong password, missing privilege, foreign owner of a directory.
+    /// The store refuses: wrong password, missing privilege, a directory with a foreign owner.
     Denied,
     /// The store cannot be reached, or is out of space.
     Unavailable,
     /// Too few members of a [quorum](crate::quorum) can be reached, or vote.
     NoQuorum,
-    /// This store cannot do that.
+    /// This store does not support the operation.
     Unsupported,
-    /// The place of the lock is taken by something that cotter did not write.
+    /// The place of the lock is taken by something that was not written by cotter.
     ForeignKey,
     /// Other processes use this semaphore with a different limit.
     LimitMismatch,
-    /// What the call works on does not exist: a latch that was deleted or not created.
+    /// The object of the call does not exist: a latch that was deleted or never created.
     NotFound,
-    /// An exclusive lock was asked for inside a shared one of the same owner.
+    /// An exclusive lock was requested inside a shared one of the same owner.
     Upgrade,
     /// The lock was lost; see [`Error::lost`].
     Lost,
-    /// The store answered something that cotter does not understand.
+    /// The store sent an answer that cotter does not understand.
     Protocol,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// The reason why an operation failed: what, which part, and what to do about it, on one line.
+/// The error of an operation: what went wrong, where, and what to do about it, on one line.
 ///
 /// It never contains a password.
 ///
@@ -102,7 +102,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of this kind. Only [`ErrorKind::Unavailable`] and [`ErrorKind::NoQuorum`] start out as
+    /// Creates an error of this kind. Only [`ErrorKind::Unavailable`] and [`ErrorKind::NoQuorum`] start out as
     /// retryable.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let retryable = matches!(kind, ErrorKind::Unavailable | ErrorKind::NoQuorum);
@@ -119,21 +119,21 @@ impl Error {
         }))
     }
 
-    /// Keeps the error that caused this one.
+    /// Sets the error that caused this one.
     #[must_use]
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
     }
 
-    /// Names the lock.
+    /// Sets the name of the lock.
     #[must_use]
     pub fn with_name(mut self, name: &Name) -> Self {
         self.0.name.get_or_insert_with(|| name.clone());
         self
     }
 
-    /// Names the backend.
+    /// Sets the scheme of the backend.
     #[must_use]
     pub fn with_backend(mut self, backend: &'static str) -> Self {
         self.0.backend.get_or_insert(backend);
@@ -146,66 +146,67 @@ impl Error {
         self
     }
 
-    /// Says whether trying again can help.
+    /// Sets whether trying again can help.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
     }
 
-    /// Says that the store may or may not have carried the request out.
+    /// Marks the outcome as unknown: the store may or may not have carried out the request.
     #[must_use]
     pub fn with_outcome_unknown(mut self) -> Self {
         self.0.outcome_unknown = true;
         self
     }
 
-    /// What kind of error this is.
+    /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether the same call may succeed later without any change to the set-up.
+    /// Returns true if the same call may succeed later without any change to the setup.
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// Whether the store may have carried out the request although no answer came.
+    /// Returns true if the store may have carried out the request although no answer came.
     ///
     /// Such acquisitions are undone in the background.
     pub fn outcome_unknown(&self) -> bool {
         self.0.outcome_unknown
     }
 
-    /// The lock, if the error concerns one.
+    /// Returns the name of the lock, if the error concerns one.
     pub fn name(&self) -> Option<&Name> {
         self.0.name.as_ref()
     }
 
-    /// The scheme of the backend that reported it.
+    /// Returns the scheme of the backend that reported the error.
     pub fn backend(&self) -> Option<&'static str> {
         self.0.backend
     }
 
-    /// How the lock was lost, if it was: for [`ErrorKind::Lost`], and for a release that found another holder.
+    /// Returns how the lock was lost, if it was: for [`ErrorKind::Lost`], and for a release that found another holder.
     pub fn lost(&self) -> Option<&Lost> {
         self.0.lost.as_ref()
     }
 
-    /// Says how the lock was lost, whatever the kind of the error.
+    /// Records how the lock was lost, whatever the kind of the error.
     #[must_use]
     pub fn with_lost(mut self, lost: Lost) -> Self {
         self.0.lost = Some(lost);
         self
     }
 
-    /// For a backend that is asked for something beyond its [capabilities](crate::backend::Capabilities): what that is, as
-    /// in "a shared lock", and the [variant](crate::Info::variant) of the store.
+    /// Creates the error of a backend that is asked for something beyond its
+    /// [capabilities](crate::backend::Capabilities): `what` says what that is, as in "a shared lock", and `variant` is
+    /// the [variant](crate::Info::variant) of the store.
     pub fn unsupported(what: &str, variant: &str) -> Self {
         Self::new(ErrorKind::Unsupported, format!("{variant} does not support {what}"))
     }
 
-    /// For a backend that is asked about a claim that does not hold the lock (any more).
+    /// Creates the error of a backend that is asked about a claim that does not, or no longer, hold the lock.
     pub fn not_ours(id: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Lost, format!("claim {id} does not hold the lock any more"))
     }

@@ -4,13 +4,13 @@ use crate::{FencingToken, Guard, Mode};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rejects stale holders: keeps the largest exclusive token it has seen.
+/// Rejects stale holders: remembers the largest exclusive token that it has seen.
 ///
-/// It is for a resource that lives in one process: a device, a cache, a file writer. A database does the same with a
-/// column and `UPDATE … WHERE fence <= $token`; see [`FencingToken`]. A *shared* token is compared only with the largest
-/// *exclusive* one, since readers do not exclude each other. Tokens of [permits](crate::Permit) identify their holders, of
-/// whom several are in their own right at once, so they are never rejected: a fence does not protect anything from a holder
-/// of a lost permit.
+/// Meant for a resource that lives in one process: a device, a cache, a file writer. A database does the same with a
+/// column and `UPDATE … WHERE fence <= $token`; see [`FencingToken`]. A *shared* token is compared only with the
+/// largest *exclusive* one, since readers do not exclude each other. Tokens of [permits](crate::Permit) identify their
+/// holders, several of which hold rightfully at the same time, so they are never rejected: a fence does not protect
+/// anything from the holder of a lost permit.
 ///
 /// ```
 /// use cotter::{Fence, Mode};
@@ -23,12 +23,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Fence(AtomicU64);
 
 impl Fence {
-    /// A fence that has seen nothing.
+    /// Creates a fence that has seen nothing.
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// A fence that continues from the largest token that was stored earlier.
+    /// Creates a fence that continues from the largest token that was stored earlier.
     pub const fn starting_at(seen: FencingToken) -> Self {
         Self(AtomicU64::new(seen.get()))
     }
@@ -41,7 +41,7 @@ impl Fence {
         self.admit_token(guard.token(), guard.mode())
     }
 
-    /// The same for a token that was sent by another process.
+    /// Like [`admit`](Self::admit), for a token that was sent by another process.
     ///
     /// # Errors
     /// [`Stale`] if a larger exclusive token was admitted before.
@@ -55,7 +55,7 @@ impl Fence {
     }
 }
 
-/// A token that is smaller than one that was admitted before.
+/// The error for a token that is smaller than one that was admitted before.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

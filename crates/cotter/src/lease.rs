@@ -5,18 +5,18 @@ use crate::engine::Drift;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-/// The time that a lock is held without news of its holder, and whether it is renewed.
+/// How long a lock stays held without a sign of life from its holder, and whether it is renewed.
 ///
 /// | | renewed | fixed |
 /// |---|---|---|
 /// | ends by itself | when the process dies or is cut off for `ttl` | after `ttl` |
 /// | a hung program | **holds the lock forever**; set [`max_hold`](Self::max_hold) | loses it |
 ///
-/// On stores where the grant lives with the process (`file:`) the ttl of a renewed lease is ignored. The end of a fixed
-/// one, and `max_hold`, are enforced by the client, which then releases the lock.
+/// On stores where the grant lives with the process (`file:`), the ttl of a renewed lease is ignored. The end of a
+/// fixed lease, and `max_hold`, are enforced by the client, which then releases the lock.
 ///
-/// The part of the ttl that clocks may drift apart is never relied on ([`Builder::drift`](crate::Builder::drift)): a guard
-/// is lost that much earlier than the store's lease ends.
+/// The part of the ttl by which clocks may drift apart is never relied on ([`Builder::drift`](crate::Builder::drift)):
+/// a guard is lost that much earlier than the store's lease ends.
 ///
 /// ```
 /// # use cotter::{Client, Lease};
@@ -42,7 +42,7 @@ impl Lease {
     /// Longer leases overflow what stores can count.
     pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-    /// Renewed every third of `ttl` for as long as the guard lives.
+    /// Creates a lease that is renewed every third of `ttl` for as long as the guard lives.
     ///
     /// A guard that is forgotten (`mem::forget`), or held by a program that hangs, is renewed forever, unless
     /// [`max_hold`](Self::max_hold) is set.
@@ -50,7 +50,7 @@ impl Lease {
         Self { ttl, renewed: true, max_hold: None }
     }
 
-    /// Ends after `ttl` unless the guard [extends](crate::Guard::extend) it.
+    /// Creates a lease that ends after `ttl` unless the guard [extends](crate::Guard::extend) it.
     pub const fn fixed(ttl: Duration) -> Self {
         Self { ttl, renewed: false, max_hold: None }
     }
@@ -62,17 +62,17 @@ impl Lease {
         self
     }
 
-    /// The time after which the lock is free without news of its holder.
+    /// Returns the time after which the lock is free without a sign of life from its holder.
     pub const fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// Whether the lease is renewed for as long as the guard lives.
+    /// Returns true if the lease is renewed for as long as the guard lives.
     pub const fn is_renewed(&self) -> bool {
         self.renewed
     }
 
-    /// The longest hold, if it is limited by [`max_hold`](Self::max_hold).
+    /// Returns the longest hold, if it is limited by [`max_hold`](Self::max_hold).
     pub const fn longest_hold(&self) -> Option<Duration> {
         self.max_hold
     }

@@ -1,5 +1,5 @@
 //! Distributed locks for Rust: one API over several stores, an embedded default that needs no server, and one property
-//! everywhere: **every guard carries a fencing token and reports, in time, that it is no longer valid.**
+//! on all of them: **every guard carries a fencing token and reports, in time, that it is no longer valid.**
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
@@ -20,19 +20,19 @@
 //! | connect to a store | [`Client`]; [`Builder`] for a label, a default lease, a clock |
 //! | one at a time | [`Mutex`] |
 //! | many readers or one writer | [`RwLock`] |
-//! | at most so many at a time | [`Semaphore`] |
-//! | several at once, all or none | [`multi`] |
+//! | a limited number at a time | [`Semaphore`] |
+//! | several locks together, all or none | [`multi`] |
 //! | start when others have finished | [`Latch`] |
 //! | one leader, known to all | [`Election`] |
-//! | choose how long a lock is held without news of its holder | [`Lease`] |
+//! | choose how long a lock stays held without a sign of life from its holder | [`Lease`] |
 //! | stop when the lock is lost | [`Guard::scope`], [`Guard::check`], [`Guard::lost`], [`Guard::expiring`] |
-//! | be sure at the end that the lock was held all the time | [`Guard::finish`] |
-//! | reject a holder that does not know of its loss | [`FencingToken`] in a database, [`Fence`] in a process |
-//! | take a lock again further down the call tree | [`Owner`] |
-//! | leave something for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
-//! | pass a lock on to another process | [`Guard::into_ticket`], [`Client::resume`] |
+//! | be sure at the end that the lock was held throughout | [`Guard::finish`] |
+//! | reject a holder that is not aware of its loss | [`FencingToken`] in a database, [`Fence`] in a process |
+//! | re-enter a lock further down the call tree | [`Owner`] |
+//! | leave data for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
+//! | hand a lock over to another process | [`Guard::into_ticket`], [`Client::resume`] |
 //! | see who holds what, or take a lock away | [`Client::list`], [`Client::holder`], [`Client::evict`] |
-//! | write a store of one's own | [`backend`] |
+//! | write your own store | [`backend`] |
 //!
 //! # When not to use it
 //! - All of the work happens in one database: its transactions and row locks are stronger and cheaper.
@@ -44,24 +44,25 @@
 //! [stores.md].
 //!
 //! # Runtimes and threads
-//! Every operation is an [`Op`]: a future that any executor can poll, or [`wait`](Op::wait) for on a thread without a
-//! runtime. Renewals, deadlines and clean-up run on one thread per process, `cotter-engine`, however many clients there
-//! are, so a busy runtime delays no renewal. A client may be used from several runtimes, and guards may outlive them.
-//! A client with a [clock](Builder::clock) of its own has a thread of its own.
+//! Every operation is an [`Op`]: a future that any executor can poll, and that a thread without a runtime can
+//! [`wait`](Op::wait) for. Renewals, deadlines and clean-up run on one thread per process, `cotter-engine`, however
+//! many clients there are, so a busy runtime delays no renewal. A client may be used from several runtimes, and guards
+//! may outlive them. A client with its own [clock](Builder::clock) has its own thread.
 //!
-//! A forked child must connect again: the guards of its parent are [lost](LossCause::Forked) in it.
+//! A forked child must connect again: in the child, the guards of its parent are [lost](LossCause::Forked).
 //!
 //! # Errors
-//! There is one [`Error`], with an [`ErrorKind`]. A busy lock is not an error but `None`. A loss is reported as [`Lost`]
-//! by the guard, and as [`ErrorKind::Lost`] by operations. [`Error::is_retryable`] tells whether the same call may succeed
-//! later; [`Error::outcome_unknown`] whether the store may have carried it out. Errors never contain passwords.
+//! There is one error type, [`Error`], with an [`ErrorKind`]. A busy lock is not an error but `None`. A loss is
+//! reported as [`Lost`] by the guard, and as [`ErrorKind::Lost`] by operations. [`Error::is_retryable`] tells whether
+//! the same call may succeed later, and [`Error::outcome_unknown`] whether the store may have carried it out. Errors
+//! never contain passwords.
 //!
 //! Warnings and debug events are emitted with `tracing`, under the target `cotter`.
 //!
 //! # Testing
-//! `memory:` is a complete store. With a [`ManualClock`] a test moves time by itself; with
-//! [`Builder::in_this_runtime`] tokio's paused time does. Clients on clones of one [`memory::Store`] behave like
-//! processes that share a store. A program that is generic over its locks can construct [`Lost`] and [`Error`] itself.
+//! `memory:` is a complete store. With a [`ManualClock`], a test moves time itself; with [`Builder::in_this_runtime`],
+//! tokio's paused time moves it. Clients on clones of one [`memory::Store`] behave like processes that share a store. A
+//! program that is generic over its locks can construct [`Lost`] and [`Error`] itself.
 //!
 //! # Features
 //! | feature | default | what it adds |

@@ -7,7 +7,8 @@ use crate::pages::Pages;
 use crate::{Op, Result};
 use std::sync::Arc;
 
-/// A listing, read page by page, in no promised order. Names that come or go meanwhile may be missed or listed twice.
+/// A listing of locks, read page by page, in no particular order. Names that appear or disappear during the listing may
+/// be missed or listed twice.
 ///
 /// ```
 /// # use cotter::{Client, Filter};
@@ -34,7 +35,7 @@ impl Records {
         Self { pages: Pages::new(core), filter }
     }
 
-    /// All records that are left. They are kept in memory; for a store with very many names prefer
+    /// Returns all remaining records. They are kept in memory; for a store with very many names, prefer
     /// [`next`](Self::next).
     ///
     /// Cancel safety: a dropped call reads nothing more.
@@ -52,7 +53,7 @@ impl Records {
         })
     }
 
-    /// The next record, for threads without a runtime; see [`Op::wait`].
+    /// Returns the next record, for threads without a runtime; see [`Op::wait`].
     ///
     /// # Errors
     /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
@@ -61,7 +62,7 @@ impl Records {
         wait_for(&engine, self.next())
     }
 
-    /// The next record; `None` at the end.
+    /// Returns the next record; `None` at the end.
     ///
     /// Cancel safe: a dropped call loses no record.
     ///

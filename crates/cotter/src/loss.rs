@@ -3,7 +3,7 @@
 use crate::{FencingToken, Name};
 use std::fmt;
 
-/// A lock that is not held any more: which, with which token, and why.
+/// A lock that is no longer held: which one, with which token, and why.
 ///
 /// ```
 /// use cotter::{FencingToken, LossCause, Lost, Name};
@@ -21,12 +21,12 @@ pub struct Lost {
     pub name: Name,
     /// The token that the guard carried.
     pub token: FencingToken,
-    /// Why.
+    /// The cause.
     pub cause: LossCause,
 }
 
 impl Lost {
-    /// For stand-ins in tests; cotter makes its own.
+    /// Creates a loss, for stand-ins in tests; cotter creates its own.
     pub fn new(name: Name, token: FencingToken, cause: LossCause) -> Self {
         Self { name, token, cause }
     }
@@ -40,7 +40,7 @@ impl fmt::Display for Lost {
 
 impl std::error::Error for Lost {}
 
-/// Why a lock is not held any more.
+/// The reason why a lock is no longer held.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -51,9 +51,9 @@ pub enum LossCause {
     MaxHold,
     /// Another process evicted the holder.
     Evicted,
-    /// The store does not know the grant any more: it was deleted, replaced, or flushed.
+    /// The store no longer knows the grant: it was deleted, replaced, or flushed.
     Gone,
-    /// The session that it lived with ended.
+    /// The session that the grant lived with ended.
     SessionLost,
     /// The client was closed.
     Closed,

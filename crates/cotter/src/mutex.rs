@@ -7,12 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An exclusive lock by name: one holder among all processes that use the same store.
+/// A named exclusive lock: one holder among all processes that use the same store.
 ///
-/// **Is this the lock you want?** Yes, if one at a time may do something and the others should wait or go away. No, if a
-/// database transaction covers the work anyway (use its row lock), if a lost update would be noticed and retried (use a
-/// version column), or if the work must never be done twice under any circumstances: no lease can promise that, only a
-/// resource that checks the [token](Guard::token) can.
+/// **Is this the lock you want?** Yes, if only one holder at a time may do something, and the others should wait or
+/// give up. No, if a database transaction covers the work anyway (use its row lock), if a lost update would be noticed
+/// and retried (use a version column), or if the work must never be done twice under any circumstances: no lease can
+/// promise that, only a resource that checks the [token](Guard::token) can.
 ///
 /// | Redisson | cotter |
 /// |---|---|
@@ -35,7 +35,7 @@ impl Mutex {
         self.0.core()
     }
 
-    /// The name of the lock.
+    /// Returns the name of the lock.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`](crate::ErrorKind::InvalidName), which every operation of this handle would report.
@@ -49,37 +49,37 @@ impl Mutex {
         self
     }
 
-    /// Sets the owner. An owner that holds the lock gets it once more, counted, without a round trip.
+    /// Sets the owner. An owner that already holds the lock acquires it once more, counted, without a round trip.
     ///
     /// The default is the owner of the surrounding [`Owner::scope`], if any; without one the lock cannot be re-entered.
-    /// Re-entering a lock that was lost is the error [`ErrorKind::Lost`](crate::ErrorKind::Lost).
+    /// Re-entering a lock that was lost fails with [`ErrorKind::Lost`](crate::ErrorKind::Lost).
     pub fn owner(mut self, owner: &Owner) -> Self {
         self.0.owner = Some(owner.clone());
         self
     }
 
-    /// Waits until the lock is held. **Not re-entrant without an [`owner`](Self::owner)**: a task that asks for a lock
-    /// that it holds already waits for itself, forever.
+    /// Locks the mutex, waiting until the lock is held. **Not re-entrant without an [`owner`](Self::owner)**: a task
+    /// that requests a lock that it already holds waits for itself, forever.
     ///
     /// `let _ = mutex.lock().await?` frees the lock at once: give the guard a name. A task that never yields is never
     /// stopped when its lock is lost.
     ///
-    /// Order: tasks of one process in order of arrival; processes in order of arrival too, up to a slice of 5 ms in which
-    /// a process may serve its own tasks. Stores without a queue do not keep the order of processes.
+    /// Order: tasks of one process get the lock in order of arrival. So do processes, except for a slice of up to 5 ms
+    /// in which a process may serve its own tasks. Stores without a queue do not preserve the order of processes.
     ///
-    /// Cancel safety: dropping the call leaves the queue, and an acquisition that has reached the store is undone in the
-    /// background. The place in the queue is lost.
+    /// Cancel safety: dropping the call leaves the queue, and the place in it is lost. An acquisition that has reached
+    /// the store is undone in the background.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) after 30 s without any answer from the store
-    /// ([`Builder::give_up`](crate::Builder::give_up)); at once if the store refuses for good.
+    /// ([`Builder::give_up`](crate::Builder::give_up)). A permanent refusal by the store is returned at once.
     pub fn lock(&self) -> Op<Guard> {
         self.0.forever(Mode::Exclusive, |guard| guard)
     }
 
-    /// Tries once: `None` if another holder has the lock or waits for it.
+    /// Tries once to lock the mutex. Returns `None` if another holder has the lock or is waiting for it.
     ///
-    /// The compiler does not warn if the answer is ignored: `mutex.try_lock().await?;` frees the lock at once.
+    /// The compiler does not warn about an ignored result: `mutex.try_lock().await?;` frees the lock at once.
     ///
     /// Cancel safety: as for [`lock`](Self::lock).
     ///
@@ -89,7 +89,7 @@ impl Mutex {
         self.0.within(Mode::Exclusive, Wait::No, |guard| guard)
     }
 
-    /// Waits for at most `wait`: `None` if the lock was busy all that time.
+    /// Locks the mutex, waiting for at most `wait`. Returns `None` if the lock was busy all that time.
     ///
     /// Cancel safety: as for [`lock`](Self::lock).
     ///
@@ -99,7 +99,7 @@ impl Mutex {
         self.0.within(Mode::Exclusive, Wait::For(wait), |guard| guard)
     }
 
-    /// Locks, runs `work` in [`Guard::scope`], and releases.
+    /// Locks the mutex, runs `work` in [`Guard::scope`], and releases the lock.
     ///
     /// ```
     /// # async fn doc(client: cotter::Client) -> cotter::Result<()> {
@@ -110,16 +110,16 @@ impl Mutex {
     /// Cancel safety: as far as `work` is cancel safe; the lock is released.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock); [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before
-    /// `work` returned, which was then dropped at the point that it had reached, or if the store turns out not to know
-    /// the lock at the release. A release that fails, or is not answered within 2 s, is not an error here: it goes on in
-    /// the background, and the lease runs out.
+    /// As [`lock`](Self::lock). [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before `work`
+    /// returned, in which case `work` was dropped at the point that it had reached, or if it turns out at the release
+    /// that the store does not know the lock. A release that fails, or is not answered within 2 s, is not an error
+    /// here: it continues in the background, and the lease runs out.
     pub async fn with<T>(&self, work: impl AsyncFnOnce(&Guard) -> T) -> Result<T> {
         self.lock().await?.run(work).await
     }
 
-    /// The same, but waits for at most `wait`; zero tries once. `None` if the lock was busy all that time: `work` was not
-    /// run.
+    /// Like [`with`](Self::with), but waits for at most `wait`; zero tries once. Returns `None` if the lock was busy
+    /// all that time: `work` was not run.
     ///
     /// ```
     /// # use std::time::Duration;

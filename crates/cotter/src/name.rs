@@ -26,13 +26,13 @@ use std::sync::Arc;
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// The longest name, in bytes.
+    /// The maximum length of a name, in bytes.
     pub const MAX_BYTES: usize = 512;
 
-    /// Checks a name. No store is asked.
+    /// Creates a name after checking it. Makes no request to a store.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidName`] says what is wrong with it.
+    /// [`ErrorKind::InvalidName`], which says what is wrong with the name.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         if let Some(why) = fault(name) {
@@ -41,7 +41,7 @@ impl Name {
         Ok(Self(name.into()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Client {
-    /// The note of a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
+    /// Returns the note of a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
     ///
     /// It outlives the lock. To tell whether its writer still holds the lock, compare [`Note::token`] with the token of
     /// the [`holder`](Client::holder):
@@ -33,9 +33,9 @@ impl Client {
         self.note_at(name, "")
     }
 
-    /// The note of a name under a key; [`note`](Self::note) is the one under the empty key. A name may have several notes,
-    /// independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control characters. Keys that begin with
-    /// `cotter:` belong to cotter: a [`Latch`](crate::Latch) is such a note.
+    /// Returns the note of a name under a key; [`note`](Self::note) returns the one under the empty key. A name may
+    /// have several notes, independent of each other. A key has at most [`Note::MAX_KEY`] bytes and no control
+    /// characters. Keys that begin with `cotter:` belong to cotter: a [`Latch`](crate::Latch) is such a note.
     ///
     /// Cancel safe: it only reads.
     ///
@@ -53,7 +53,7 @@ impl Client {
     /// Writes a note without holding the lock, by compare and set. `seen` is the [revision](Note::revision) that this
     /// write replaces, 0 for none. Returns the new revision, or `None` if the note has changed since and was left alone.
     ///
-    /// A holder may write the same note at any time, so use a key of its own for values that are written in this way.
+    /// A holder may write the same note at any time, so use a separate key for values that are written in this way.
     ///
     /// ```
     /// # use cotter::Client;
@@ -89,8 +89,8 @@ impl Client {
         })
     }
 
-    /// Waits for at most `within` until the revision of a note differs from `seen` (0 for none). `None` if the time
-    /// runs out, also while there is no note. Several changes in a row may be seen as one.
+    /// Waits for at most `within` until the revision of a note differs from `seen` (0 for none). Returns `None` if the
+    /// time runs out, including while there is no note. Several changes in a row may be seen as one.
     ///
     /// Cancel safe: dropping the call ends the wait.
     ///

@@ -45,8 +45,8 @@ impl<T> Op<T> {
         Self { future: Box::pin(future), engine: None }
     }
 
-    /// Blocks this thread until the operation is done: for threads without a runtime, also in `spawn_blocking` and
-    /// `block_in_place`.
+    /// Blocks this thread until the operation is done. For threads without a runtime, including those of
+    /// `spawn_blocking` and `block_in_place`.
     ///
     /// # Errors
     /// Those of the operation; [`ErrorKind::Misuse`] in an async task, where blocking would stop its executor (as far as

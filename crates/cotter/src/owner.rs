@@ -7,10 +7,10 @@ tokio::task_local! {
     static CURRENT: Owner;
 }
 
-/// The identity under which a lock that is held can be taken again.
+/// The identity under which a lock that is already held can be acquired again.
 ///
-/// Re-entry is explicit: the same owner on the same client gets the lock once more, counted, without a round trip; the
-/// last release frees it. An owner is never stored and never leaves the process.
+/// Re-entry is explicit: the same owner on the same client acquires the lock once more, counted, without a round trip;
+/// the last release frees it. An owner is never stored and never leaves the process.
 ///
 /// A [`scope`](Self::scope) does not extend into `tokio::spawn`: pass [`Owner::current`] on and open a scope in the new
 /// task.
@@ -30,14 +30,14 @@ tokio::task_local! {
 pub struct Owner(u64);
 
 impl Owner {
-    /// A new owner, different from all others in this process.
+    /// Creates a new owner, different from all others in this process.
     #[allow(clippy::new_without_default, reason = "two defaults that differ would surprise")]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The owner of the surrounding scope, if any.
+    /// Returns the owner of the surrounding scope, if any.
     pub fn current() -> Option<Self> {
         CURRENT.try_with(Clone::clone).ok()
     }

@@ -7,8 +7,8 @@ use crate::pages::Pages;
 use crate::{Op, Result};
 use std::sync::Arc;
 
-/// The answers to [`Client::prune`](crate::Client::prune): each name that nobody has used for long enough, in no promised
-/// order, with what became of it. Names are deleted as these are asked for.
+/// The results of [`Client::prune`](crate::Client::prune): each name that has been unused for long enough, in no
+/// particular order, and its outcome. Names are deleted as the results are requested.
 ///
 /// ```
 /// # use cotter::{Client, PruneOrder, PruneOutcome, file};
@@ -38,7 +38,8 @@ impl Pruning {
         Self { pages: Pages::new(core), order }
     }
 
-    /// All answers that are left. They are kept in memory; for a store with very many names prefer [`next`](Self::next).
+    /// Returns all remaining results. They are kept in memory; for a store with very many names, prefer
+    /// [`next`](Self::next).
     ///
     /// Cancel safety: as for [`next`](Self::next).
     ///
@@ -55,7 +56,7 @@ impl Pruning {
         })
     }
 
-    /// The next answer, for threads without a runtime; see [`Op::wait`].
+    /// Returns the next result, for threads without a runtime; see [`Op::wait`].
     ///
     /// # Errors
     /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.
@@ -64,14 +65,14 @@ impl Pruning {
         wait_for(&engine, self.next())
     }
 
-    /// The next answer; `None` at the end. Several names are deleted at a time.
+    /// Returns the next result; `None` at the end. Several names are deleted at a time.
     ///
-    /// Cancel safety: a dropped call may have deleted names that are not answered any more.
+    /// Cancel safety: a dropped call may have deleted names that are then never reported.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer: some names may have been
-    /// deleted, and the next call goes on. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) on every store but
-    /// [`file:`](crate::file): the others delete the names that nobody uses by themselves, or keep nothing of them.
+    /// deleted, and the next call continues. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) on every store
+    /// but [`file:`](crate::file): the others delete unused names by themselves, or keep nothing of them.
     pub async fn next(&mut self) -> Result<Option<Pruned>> {
         let order = &self.order;
         self.pages

@@ -18,7 +18,7 @@ pub struct Expiring {
     pub name: Name,
     /// The token that the guard carries.
     pub token: FencingToken,
-    /// How long it is valid without a renewal.
+    /// How long it stays valid without a renewal.
     pub left: Duration,
 }
 
@@ -29,10 +29,10 @@ impl fmt::Display for Expiring {
     }
 }
 
-/// Completes when the lock is not held any more, at the deadline at the latest, even without a network.
+/// Completes when the lock is no longer held, at the deadline at the latest, even without a network.
 ///
-/// Owned and cloneable, so it can be passed to another task. For a guard that was released it completes with
-/// [`LossCause::Released`](crate::LossCause::Released), so nothing waits forever. Dropping it changes nothing.
+/// Owned and cloneable, so it can be passed to another task. For a guard that was released, it completes with
+/// [`LossCause::Released`](crate::LossCause::Released), so that nothing waits forever. Dropping it has no effect.
 ///
 /// ```
 /// # use cotter::{Client, LossCause};
@@ -60,7 +60,7 @@ impl LossSignal {
         Self { hold, serial, token, key: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Waits on a thread without a runtime; `None` if the lock is still held after `d`.
+    /// Waits for at most `d`, on a thread without a runtime. Returns `None` if the lock is still held after that.
     pub fn wait_for(&self, d: Duration) -> Option<Lost> {
         wait_for(self.hold.clock(), self.clone(), d)
     }
@@ -108,9 +108,9 @@ impl fmt::Debug for LossSignal {
     }
 }
 
-/// Completes some time before the lease ends, while the lock is still held; with the loss if that comes first.
+/// Completes a given time before the lease ends, while the lock is still held, or with the loss if that comes first.
 ///
-/// Owned and cloneable like [`LossSignal`].
+/// Owned and cloneable, like [`LossSignal`].
 #[must_use = "a signal does nothing until it is awaited or waited for"]
 pub struct ExpirySignal {
     lost: LossSignal,
@@ -123,10 +123,11 @@ impl ExpirySignal {
         Self { lost, margin, sleep: None }
     }
 
-    /// Waits on a thread without a runtime; `None` if more time than the margin is still left after `d`.
+    /// Waits for at most `d`, on a thread without a runtime. Returns `None` if more time than the margin is still left
+    /// after that.
     ///
     /// # Errors
-    /// (Inside the option.) [`Lost`] if the lock is not held any more.
+    /// (Inside the option.) [`Lost`] if the lock is no longer held.
     pub fn wait_for(&self, d: Duration) -> Option<Result<Expiring, Lost>> {
         wait_for(self.lost.hold.clock(), self.clone(), d)
     }

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// A lock that no process holds at the moment, as text that can be passed on.
 ///
-/// [`Guard::into_ticket`](crate::Guard::into_ticket) makes one, and [`Client::resume`](crate::Client::resume) turns it into a guard
-/// again, once, in any process that uses the same store: a worker that takes over from the process that accepted a job,
-/// a web hook that continues where a request has ended. Until then nobody renews the lease, so the lock is lost when the
-/// `ttl` of the ticket has passed. [`Client::extend_ticket`](crate::Client::extend_ticket) gives it more time, and
-/// [`Client::release_ticket`](crate::Client::release_ticket) frees the lock.
+/// [`Guard::into_ticket`](crate::Guard::into_ticket) creates one, and [`Client::resume`](crate::Client::resume) turns
+/// it into a guard again, once, in any process that uses the same store: a worker that takes over from the process that
+/// accepted a job, a web hook that continues where a request has ended. Until then the lease is not renewed, so the
+/// lock is lost when the `ttl` of the ticket has passed. [`Client::extend_ticket`](crate::Client::extend_ticket) gives
+/// it more time, and [`Client::release_ticket`](crate::Client::release_ticket) frees the lock.
 ///
-/// Whoever has the text can use it, so treat it like a password: `Debug` shows the name and the token only. The text
+/// Anyone who has the text can use it, so treat it like a password: `Debug` shows only the name and the token. The text
 /// contains no blanks, quotes or other characters that a shell would change.
 ///
 /// ```
@@ -51,17 +51,18 @@ impl Ticket {
         Self { name: name.clone(), id: *id, mode: *mode, number: grant.number, token }
     }
 
-    /// The name of the lock.
+    /// Returns the name of the lock.
     pub fn name(&self) -> &Name {
         &self.name
     }
 
-    /// The fencing token of the guard that became this ticket. The next guard has the same one or a larger one.
+    /// Returns the fencing token of the guard that became this ticket. The next guard has the same token or a larger
+    /// one.
     pub fn token(&self) -> FencingToken {
         self.token
     }
 
-    /// The way in which the name is held.
+    /// Returns the mode in which the name is held.
     pub fn mode(&self) -> Mode {
         self.mode
     }

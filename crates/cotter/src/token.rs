@@ -3,15 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A number that rises with every grant of a name, so that a resource can reject a stale holder.
+/// A number that increases with every grant of a name, so that a resource can reject a stale holder.
 ///
 /// Two grants of one name never carry the same token, and a later grant carries a larger one, as long as the store's
-/// token source does not go backwards ([guarantees.md] says when that could happen). Among readers, and among holders
-/// of permits, a grant may be older than the call that it serves: one that arrives for a task that has given up goes to
-/// the next task of the process that wants the same. So the tokens of two readers say nothing about which of them asked
-/// first; a reader's token is larger than those of all writers before it, and smaller than those of all writers after
-/// it. On the stores whose counter is cotter's own it stays below 2^53 until the year 2255, so JavaScript compares it
-/// correctly. The idea: Martin Kleppmann, *How to do distributed locking* (2016).
+/// token source does not go backwards ([guarantees.md] says when that could happen).
+///
+/// Among readers, and among holders of permits, a grant may be older than the call that it serves: a grant that arrives
+/// for a task that has given up goes to the next task of the process that wants the same. The tokens of two readers
+/// therefore say nothing about which of them asked first; a reader's token is larger than those of all writers before
+/// it, and smaller than those of all writers after it.
+///
+/// On stores whose counter is cotter's own, the token stays below 2^53 until the year 2255, so JavaScript compares it
+/// correctly. The idea is described by Martin Kleppmann in *How to do distributed locking* (2016).
 ///
 /// ```
 /// use cotter::FencingToken;
@@ -21,7 +24,7 @@ use std::str::FromStr;
 /// assert_eq!(newer.as_i64(), 42);
 /// ```
 ///
-/// In SQL it is a `bigint` that every write compares:
+/// In SQL, it is a `bigint` that every write compares:
 ///
 /// ```sql
 /// UPDATE stock SET left_over = left_over - 1, fence = $1 WHERE item = $2 AND fence <= $1;
@@ -33,12 +36,12 @@ use std::str::FromStr;
 pub struct FencingToken(u64);
 
 impl FencingToken {
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number as SQL's `bigint`.
+    /// Returns the number as an SQL `bigint`.
     ///
     /// # Panics
     /// If the number is 2^63 or more. No store issues such a token; for numbers from elsewhere use `i64::try_from`.

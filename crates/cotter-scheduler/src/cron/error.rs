@@ -32,32 +32,32 @@ impl CronError {
         CronError { expression: expression.to_owned(), field, column: at + 1, reason, hint }
     }
 
-    /// The field with the mistake; `None` if it concerns the expression as a whole.
+    /// Returns the field with the mistake; `None` if it concerns the expression as a whole.
     pub fn field(&self) -> Option<Field> {
         self.field
     }
 
-    /// The column at which the mistake begins, in characters, counting from 1.
+    /// Returns the column at which the mistake begins, in characters, counting from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The reason.
+    /// Returns the reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// What to write instead.
+    /// Returns what to write instead.
     pub fn hint(&self) -> &str {
         &self.hint
     }
 
-    /// The expression as given.
+    /// Returns the expression as given.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
-    /// Two lines for a terminal: the expression, and a caret under the column.
+    /// Returns two lines for a terminal: the expression, and a caret under the column.
     ///
     /// Control characters, including tabs, are shown as one blank each, so that the caret is aligned.
     pub fn with_caret(&self) -> String {

@@ -38,7 +38,7 @@ impl Cron {
         &self.items
     }
 
-    /// The first instant strictly after `after` at which the expression fires in a zone.
+    /// Returns the first instant strictly after `after` at which the expression fires in a zone.
     ///
     /// `None` if there is none until the end of the year 2099. The result is always a whole second. The search is bounded even
     /// for an expression that never fires, such as `0 0 0 30 2 ?`.
@@ -55,20 +55,20 @@ impl Cron {
         self.compiled.next(after.seconds(), zone.spans()).map(UnixTime::from_seconds)
     }
 
-    /// The last instant strictly before `before` at which the expression fires in a zone.
+    /// Returns the last instant strictly before `before` at which the expression fires in a zone.
     ///
     /// `None` if there is none since the beginning of the year 1970.
     pub fn previous(&self, before: UnixTime, zone: &Zone) -> Option<UnixTime> {
         self.compiled.previous(before.seconds_up(), zone.spans()).map(UnixTime::from_seconds)
     }
 
-    /// Whether the expression fires at exactly this instant.
+    /// Returns true if the expression fires at exactly this instant.
     pub fn fires_at(&self, instant: UnixTime, zone: &Zone) -> bool {
         let before = UnixTime::from_seconds(instant.seconds().saturating_sub(1));
         self.next(before, zone) == Some(instant)
     }
 
-    /// All instants strictly after `after`, earliest first.
+    /// Returns all instants strictly after `after`, earliest first.
     ///
     /// ```
     /// use cotter_scheduler::{Cron, Zone};
@@ -83,12 +83,12 @@ impl Cron {
         After { cron: self, zone, at: Some(after) }
     }
 
-    /// All instants strictly before `before`, latest first.
+    /// Returns all instants strictly before `before`, latest first.
     pub fn before<'a>(&'a self, before: UnixTime, zone: &'a Zone) -> Before<'a> {
         Before { cron: self, zone, at: Some(before) }
     }
 
-    /// The expression in plain English.
+    /// Returns the expression in plain English.
     ///
     /// ```
     /// use cotter_scheduler::Cron;

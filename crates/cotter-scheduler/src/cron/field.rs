@@ -45,7 +45,7 @@ impl Field {
         Field::Year,
     ];
 
-    /// The name, as used in errors: `seconds`, `day-of-month`, …
+    /// Returns the name, as used in errors: `seconds`, `day-of-month`, …
     pub fn name(self) -> &'static str {
         match self {
             Field::Seconds => "seconds",
@@ -58,7 +58,7 @@ impl Field {
         }
     }
 
-    /// The smallest and the largest number that may be written in this field.
+    /// Returns the smallest and the largest number that may be written in this field.
     pub fn range(self) -> (u16, u16) {
         match self {
             Field::Seconds | Field::Minutes => (0, 59),

@@ -7,8 +7,8 @@ use super::unix_time::UnixTime;
 
 /// An instant with the UTC offset of a time zone, for display; created by [`Zone::local`](super::Zone::local).
 ///
-/// `Display` writes RFC 3339 with the offset, such as `2024-03-10T03:00:00-04:00`. If an offset has
-/// seconds (Liberia until 1972), they are written too, although RFC 3339 has no form for them.
+/// `Display` writes RFC 3339 with the offset, such as `2024-03-10T03:00:00-04:00`. If an offset has seconds (Liberia
+/// until 1972), they are written too, although RFC 3339 has no form for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
     instant: UnixTime,
@@ -20,12 +20,12 @@ impl LocalTime {
         LocalTime { instant, offset }
     }
 
-    /// The instant.
+    /// Returns the instant.
     pub fn instant(self) -> UnixTime {
         self.instant
     }
 
-    /// How many seconds the local clock is ahead of UTC.
+    /// Returns how many seconds the local clock is ahead of UTC.
     pub fn offset_seconds(self) -> i32 {
         self.offset
     }

@@ -4,7 +4,7 @@
 //! seconds minutes hours day-of-month month day-of-week [year]
 //! ```
 //!
-//! [`Cron`] is a parsed expression; [`CronError`] has the position and the reason of a mistake. [`Cron::next`] and
+//! [`Cron`] is a parsed expression; [`CronError`] has the position of a mistake and the reason. [`Cron::next`] and
 //! [`Cron::previous`] compute instants ([`UnixTime`]) in a time zone ([`Zone`]).
 //!
 //! ```

@@ -15,12 +15,12 @@ pub struct TimeError {
 }
 
 impl TimeError {
-    /// The column of the mistake, in characters, counting from 1.
+    /// Returns the column of the mistake, in characters, counting from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The reason.
+    /// Returns the reason.
     pub fn reason(&self) -> &str {
         &self.reason
     }

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An instant: time since 1970-01-01T00:00:00Z, to the nanosecond, leap seconds not counted.
 ///
-/// The only instant type of this crate, so that users are free to choose a date crate. It converts from and to [`SystemTime`],
-/// and from and to the instants of `jiff` and `chrono` with the features of these names. It parses and writes RFC 3339
-/// (always written in UTC, with `Z`).
+/// The only instant type of this crate, so that users are free to choose a date crate. It converts from and to
+/// [`SystemTime`], and from and to the instants of `jiff` and `chrono` with the features of the same names. It parses
+/// and writes RFC 3339 (always written in UTC, with `Z`).
 ///
 /// ```
 /// use cotter_scheduler::UnixTime;
@@ -30,32 +30,32 @@ impl UnixTime {
     /// 1970-01-01T00:00:00Z.
     pub const EPOCH: UnixTime = UnixTime::from_seconds(0);
 
-    /// A whole number of seconds since 1970, negative before.
+    /// Creates an instant from a whole number of seconds since 1970, negative before.
     pub const fn from_seconds(seconds: i64) -> Self {
         UnixTime { seconds, nanos: 0 }
     }
 
-    /// Seconds and nanoseconds since 1970; nanoseconds of a second or more carry over.
+    /// Creates an instant from seconds and nanoseconds since 1970; nanoseconds of a second or more carry over.
     pub const fn new(seconds: i64, nanos: u32) -> Self {
         UnixTime { seconds: seconds.saturating_add((nanos / NANOS) as i64), nanos: nanos % NANOS }
     }
 
-    /// The current time of this machine's clock.
+    /// Returns the current time of this machine's clock.
     pub fn now() -> Self {
         SystemTime::now().into()
     }
 
-    /// Whole seconds since 1970, rounded down.
+    /// Returns the whole seconds since 1970, rounded down.
     pub const fn seconds(self) -> i64 {
         self.seconds
     }
 
-    /// Nanoseconds within the second.
+    /// Returns the nanoseconds within the second.
     pub const fn subsec_nanos(self) -> u32 {
         self.nanos
     }
 
-    /// The time since `earlier`; zero if this instant is not later.
+    /// Returns the time since `earlier`; zero if this instant is not later.
     pub fn since(self, earlier: UnixTime) -> Duration {
         if self <= earlier {
             return Duration::ZERO;

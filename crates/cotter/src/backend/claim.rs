@@ -152,7 +152,7 @@ pub struct Grant {
     pub ttl: Option<Duration>,
     /// The session that the grant ends with, if any.
     pub session: Option<Session>,
-    /// The members that stand by it, where a quorum has granted it.
+    /// The votes of the members, where a quorum has granted it.
     pub votes: Option<Votes>,
 }
 
@@ -170,7 +170,7 @@ pub enum Until {
     /// A single attempt, without waiting.
     Now,
     /// A single attempt, for stores with [`Capabilities::in_line`](super::Capabilities::in_line): if the name is busy,
-    /// the claim may be left in the store's queue, which the answer [`Queued`](super::Acquired::Queued) says.
+    /// the claim may be left in the store's queue, which the answer [`Queued`](super::Acquired::Queued) reports.
     InLine,
     /// Waits until this moment.
     Moment(Moment),

@@ -6,13 +6,13 @@
 //! is registered before its first poll. It stays registered when its caller is dropped, and the release first waits
 //! for it to complete.
 //!
-//! A call that ends with an [unknown outcome](crate::Error::outcome_unknown) may still arrive at the store. The call itself
-//! registers its request with [`InFlight`](super::inflight::InFlight), under a connection number of its own, and the
+//! A call that ends with an [unknown outcome](crate::Error::outcome_unknown) may still arrive at the store. The call
+//! itself registers its request with [`InFlight`](super::inflight::InFlight), under its own connection number, and the
 //! release asks there too.
 //!
-//! Nothing drives a call while nobody waits for it. It must not hold a lock across an await that other calls need: they
-//! would wait until its claim is released. Sockets are opened by a task of [`Host::spawn`](super::Host::spawn) that the
-//! call waits for, because otherwise they belong to the runtime that polled it first.
+//! Nothing drives a call that has no waiter. It must not hold a lock across an await that other calls need: they would
+//! wait until its claim is released. Sockets are opened by a task of [`Host::spawn`](super::Host::spawn) that the call
+//! waits for, because otherwise they belong to the runtime that polled it first.
 
 use super::ClaimId;
 use super::by_claim::ByClaim;
@@ -29,8 +29,8 @@ type Call<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// A call whose future outlives its caller. All waiters drive it, and each gets a clone of the answer.
 ///
-/// The call makes no progress while nobody waits for it. A waiter that is dropped or no longer polled does not delay
-/// the others.
+/// The call makes no progress while it has no waiter. A waiter that is dropped or no longer polled does not delay the
+/// others.
 ///
 /// ```
 /// # use cotter::backend::flight::Flight;

@@ -49,8 +49,8 @@ impl Host {
         &self.clock
     }
 
-    /// Returns true if this is the client's own connection. False: the connection belongs to one of the user's
-    /// runtimes and ends with it, while the client goes on.
+    /// Returns true if this is the client's own connection. False: the connection belongs to one of the user's runtimes
+    /// and ends with it, while the client continues.
     pub fn is_engine(&self) -> bool {
         self.is_engine
     }

@@ -54,9 +54,10 @@ impl Info {
 pub struct Capabilities {
     /// Grants expire after their ttl. False: they live as long as a process or session, and the ttl is ignored.
     pub leases: bool,
-    /// What a claim leaves behind ends with a session that the claims of a client share, and that it keeps alive for the
-    /// others: after a release that had no answer, the lock stays taken for longer than the claim's ttl, even where grants
-    /// expire. So a release is repeated until the store has answered. Implied where [`leases`](Self::leases) is false.
+    /// What a claim leaves behind ends with a session that the claims of a client share, and that the client keeps
+    /// alive for the others: after a release that had no answer, the lock stays taken for longer than the claim's ttl,
+    /// even where grants expire. A release is therefore repeated until the store has answered. Implied where
+    /// [`leases`](Self::leases) is false.
     pub shared_session: bool,
     /// Waiters are served in order of arrival, and a newcomer does not overtake a waiter that is listening.
     pub ordered: bool,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// A store that can be a member of a [quorum](crate::quorum): an independent server with token counters of its own.
 ///
-/// A member never queues the claims of a quorum: the queues of several servers would not have the same head, and nobody
-/// would get a majority.
+/// A member never queues the claims of a quorum: the queues of several servers would not have the same head, and no
+/// claim would get a majority.
 ///
 /// Its counters differ from those of a store that is used alone. A *new* counter begins at the first full second that is
 /// not before the member's clock; after that, each grant adds one to the last token
@@ -21,8 +21,8 @@ use std::time::Duration;
 #[async_trait]
 pub trait Member: Send + Sync {
     /// Grants a claim now, or says why not. The first token is the last one plus one, the next full second of a member
-    /// whose counter is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same grant, raised to
-    /// `at_least`, with the time that is left.
+    /// whose counter is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same
+    /// grant, raised to `at_least`, with the time that is left.
     ///
     /// The [rules](super) of `acquire` apply.
     ///
@@ -31,7 +31,7 @@ pub trait Member: Send + Sync {
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote>;
 
     /// Raises the first token of a grant to `at_least`, and the counter with it, only while the claim still holds it.
-    /// Returns the grant as it stands then, with the time that is left; `None` if the claim holds nothing any more.
+    /// Returns the grant as it then stands, with the time that is left; `None` if the claim no longer holds anything.
     ///
     /// # Errors
     /// The member did not answer.
@@ -49,8 +49,8 @@ pub trait Member: Send + Sync {
     /// The member did not answer.
     async fn dated(&self, name: &Name, key: &str) -> Result<Option<(Note, u64)>>;
 
-    /// Writes a note that other members have, over a smaller (token, sequence) only, whoever holds the name. Does nothing if
-    /// this member has that note or a later one.
+    /// Writes a note that other members have, only over a smaller (token, sequence), regardless of who holds the name.
+    /// Does nothing if this member has that note or a later one.
     ///
     /// # Errors
     /// The member did not answer.

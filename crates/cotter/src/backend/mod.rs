@@ -53,7 +53,7 @@
 //! | `notes` | small values beside a name |
 //! | `admin` | inspecting and evicting locks |
 //! | `prune` | deleting what is left of unused names |
-//! | `member`, `votes` | what a quorum asks of each of its members; how many stand by a grant |
+//! | `member`, `votes` | what a quorum asks of each of its members; how many confirm a grant |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
 //! | `pace`, `retry` | pauses where the store has no queue, and resting for the benefit of others; waiting there |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
@@ -111,18 +111,18 @@ pub trait Connect: Debug + Send + Sync + 'static {
     /// [`per_runtime`](Capabilities::per_runtime) is set, once more for each runtime that makes calls.
     ///
     /// # Errors
-    /// Any condition that prevents the store from being used, with a hint how to resolve it.
+    /// Any condition that prevents the store from being used, with a hint on how to resolve it.
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>>;
 
-    /// Returns the statements that create the tables which this store needs; `None` if it needs none. Nothing is sent.
+    /// Returns the statements that create the tables that this store needs; `None` if it needs none. Nothing is sent.
     fn schema(&self) -> Option<String> {
         None
     }
 
-    /// Creates the tables which this store needs, as far as they are missing. Two processes may do it at once.
+    /// Creates any tables that this store needs and that are missing. Two processes may do so at the same time.
     ///
     /// # Errors
-    /// The store did not answer or refused, with a hint how to resolve it.
+    /// The store did not answer or refused, with a hint on how to resolve it.
     async fn migrate(&self) -> Result<()> {
         Ok(())
     }
@@ -159,9 +159,9 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Feature::Downgrade.missing(self.info()).with_name(&grant.claim.name))
     }
 
-    /// Passes what one claim holds to another claim, once: the holder of a ticket continues under a claim of its own. The
-    /// lease goes on as it is. The number becomes the last one of the block, with one turn. Returns `None` if `from` holds
-    /// nothing or was evicted. If `to` holds it already, returns its grant: the request may have been repeated.
+    /// Passes what one claim holds to another claim, once: the holder of a ticket continues under its own claim. The
+    /// lease continues as it is. The number becomes the last one of the block, with one turn. Returns `None` if `from`
+    /// holds nothing or was evicted. If `to` already holds it, returns its grant: the request may have been repeated.
     ///
     /// `release(to)` undoes it, under the same rules as for an acquire.
     ///

@@ -32,7 +32,7 @@ pub trait Attempt: Send {
 }
 
 /// Tries until an attempt succeeds or the time is over. Between two tries it waits for a hint, at most for the period:
-/// correctness rests on the timed polls, hints only make it faster.
+/// correctness rests on the timed polls, and hints only speed it up.
 ///
 /// One more try is made after the time is over, because the lock may have become free while this task was not
 /// scheduled.

@@ -9,41 +9,41 @@ use std::time::{Duration, SystemTime};
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PruneOrder {
-    /// Only names that nobody has used for this long.
+    /// Only names that have been unused for this long.
     pub unused_for: Duration,
     /// Only names that begin with this prefix.
     pub prefix: String,
-    /// Also names with notes, and their notes, if those are as old.
+    /// Also names with notes, and their notes, if the notes are as old.
     pub notes_too: bool,
-    /// Deletes nothing and answers what would be deleted.
+    /// Deletes nothing, and reports what would be deleted.
     pub dry_run: bool,
 }
 
 impl PruneOrder {
-    /// All names that nobody has used for this long, except those with notes.
+    /// Selects all names that have been unused for this long, except those with notes.
     ///
-    /// Choose a time that is longer than the clock of the host could ever be set back: a name that is pruned forgets its
+    /// Choose a time that is longer than the clock of the host could ever be set back: a name that is pruned loses its
     /// counter, and from then on only the clock keeps its tokens rising.
     pub fn unused_for(time: Duration) -> Self {
         Self { unused_for: time, prefix: String::new(), notes_too: false, dry_run: false }
     }
 
-    /// Only names that begin with this prefix.
+    /// Selects only names that begin with this prefix.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Also names with notes, and their notes, if nobody has written one for as long. Jobs of a scheduler, latches and
-    /// slots that are done are notes: a job that was paused longer ago is not paused any more.
+    /// Also selects names with notes, and their notes, if none of the notes has been written for as long. Jobs of a
+    /// scheduler, latches and slots that are done are notes: a job that was paused longer ago is no longer paused.
     #[must_use]
     pub fn with_notes(mut self) -> Self {
         self.notes_too = true;
         self
     }
 
-    /// Deletes nothing and answers what would be deleted.
+    /// Deletes nothing, and reports what would be deleted.
     #[must_use]
     pub fn dry_run(mut self) -> Self {
         self.dry_run = true;
@@ -51,27 +51,27 @@ impl PruneOrder {
     }
 }
 
-/// A name that nobody has used for long enough, and what became of it.
+/// A name that has been unused for long enough, and its outcome.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pruned {
     /// The name.
     pub name: Name,
-    /// When it was used last, within half an hour.
+    /// When it was last used, to within half an hour.
     pub last_used: SystemTime,
-    /// What became of it.
+    /// The outcome.
     pub outcome: PruneOutcome,
 }
 
 impl Pruned {
-    /// Creates the answer for one name.
+    /// Creates the result for one name.
     pub fn new(name: Name, last_used: SystemTime, outcome: PruneOutcome) -> Self {
         Self { name, last_used, outcome }
     }
 }
 
-/// What became of a name that nobody has used for long enough.
+/// The outcome for a name that has been unused for long enough.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -80,9 +80,9 @@ pub enum PruneOutcome {
     Deleted,
     /// It was kept, because it has notes.
     HasNotes,
-    /// It was kept, because its last token is ahead of the clock, which would repeat it.
+    /// It was kept, because its last token is ahead of the clock, which would then repeat it.
     AheadOfClock,
-    /// It was kept, because this process may not delete it: the reason.
+    /// It was kept, because this process may not delete it, for this reason.
     Denied(String),
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for PruneOutcome {
     }
 }
 
-/// One page of the answer to [`Admin::prune`](super::Admin::prune).
+/// One page of the result of [`Admin::prune`](super::Admin::prune).
 #[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct PrunePage {

@@ -25,15 +25,16 @@ pub fn reserve(last: u64, clock: u64, turns: u16) -> (u64, u16) {
     (first, turns.clamp(1, most))
 }
 
-/// A counter of a quorum begins at a multiple of so many microseconds.
+/// A counter of a quorum begins at a multiple of this many microseconds.
 pub const STEP: u64 = 1_000_000;
 
-/// Reserves the next block of tokens at a [member of a quorum](super::Member): as [`reserve`], but the clock is only where
-/// a new counter begins, so that the counters of several members agree. The block begins at `at_least` or later.
+/// Reserves the next block of tokens at a [member of a quorum](super::Member). Like [`reserve`], but the clock
+/// determines only where a new counter begins, so that the counters of several members agree. The block begins at
+/// `at_least` or later.
 ///
 /// A new counter begins at the first full second that is not before the clock. Members whose clocks differ by a
-/// millisecond then begin at the same number 999 times of 1000, without knowing of each other. In exchange, a counter may
-/// be ahead of the clock by a [`STEP`].
+/// millisecond then begin at the same number 999 times out of 1000, without knowing of each other. In exchange, a
+/// counter may be ahead of the clock by a [`STEP`].
 ///
 /// ```
 /// use cotter::backend::tokens::reserve_next;

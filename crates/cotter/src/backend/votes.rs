@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of members of a quorum that have confirmed a grant: when it was acquired, and since then at each renewal.
 /// Clones share it.
 ///
-/// A grant that a bare majority has confirmed survives the loss of none of them.
+/// A grant that a bare majority has confirmed does not survive the loss of any of those members.
 #[derive(Debug, Clone)]
 pub struct Votes {
     given: Arc<AtomicUsize>,
@@ -25,12 +25,12 @@ impl Votes {
         self.given.store(given, Ordering::Release);
     }
 
-    /// The members that have confirmed the grant, as of the last answer.
+    /// Returns the number of members that have confirmed the grant, as of the last answer.
     pub fn given(&self) -> usize {
         self.given.load(Ordering::Acquire)
     }
 
-    /// All members of the quorum.
+    /// Returns the number of all members of the quorum.
     pub fn of(&self) -> usize {
         self.of
     }

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 pub struct Idle(pub(crate) Weak<IdleState>);
 
 impl Idle {
-    /// Blocks until the engine has done everything that is due. Returns at once when the engine has ended.
+    /// Blocks until the engine has done everything that is due. Returns at once if the engine has ended.
     pub fn wait(&self) {
         if let Some(state) = self.0.upgrade() {
             state.wait();

@@ -45,7 +45,7 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
-    /// A clock set to noon of 1 January 2026, UTC.
+    /// Creates a clock set to noon of 1 January 2026, UTC.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(State {
             now: Moment::from_nanos(1_000_000_000),

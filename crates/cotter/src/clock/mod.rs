@@ -1,7 +1,8 @@
-//! Time.
+//! Clocks, and points in time on them.
 //!
-//! Deadlines are kept on a clock that goes on while the machine is suspended, because the lease in the store does: on Linux
-//! `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it, or suspend.
+//! Deadlines are measured on a clock that continues while the machine is suspended, because the lease in the store
+//! does: on Linux, that is `CLOCK_BOOTTIME`. All time goes through [`Clock`], so that a test can stop it, advance it,
+//! or suspend.
 
 // | file | concept |
 // |---|---|
@@ -37,17 +38,17 @@ impl Moment {
     /// A moment that never comes.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The moment `nanos` nanoseconds after the origin.
+    /// Creates the moment `nanos` nanoseconds after the origin.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the origin.
+    /// Returns the nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// Returns how long after `earlier` this moment is; zero if it is not after it.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -77,10 +78,10 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// A source of time. [`now`](Self::now) must never go back.
 pub trait Clock: Debug + Send + Sync + 'static {
-    /// The moment it is now. Called on every operation, so it must be cheap.
+    /// Returns the current moment. Called on every operation, so it must be cheap.
     fn now(&self) -> Moment;
 
-    /// The time of day, for tokens and for people. It may be set forward and back.
+    /// Returns the time of day, for tokens and for people. It may be set forward and back.
     fn wall(&self) -> SystemTime;
 
     /// Completes when [`now`](Self::now) has reached `until`; it may complete from any thread, without a runtime.

@@ -41,10 +41,10 @@ impl Fixture {
         Self::keeping(store, ())
     }
 
-    /// The same, with a value that must live as long.
+    /// Like [`sharing`](Self::sharing), with a value that must live as long as the fixture.
     ///
     /// # Panics
-    /// When the engine cannot be started.
+    /// If the engine cannot be started.
     pub fn keeping(store: impl Connect, keep: impl std::any::Any) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let engine = Engine::process().expect("the engine starts");
@@ -80,14 +80,15 @@ impl Fixture {
         self
     }
 
-    /// Sets the length of the longest name, in bytes: where the tables of another program have no room for more.
+    /// Sets the maximum length of a name, in bytes: for stores on tables of another program that have no room for more.
     #[must_use]
     pub fn names_up_to(mut self, bytes: usize) -> Self {
         self.longest_name = bytes;
         self
     }
 
-    /// Sets how many names a case may hold at once: where each lock has a session of its own, the server has no more.
+    /// Sets how many names a case may hold at once: for stores where each lock has its own session, and the server has
+    /// no more.
     #[must_use]
     pub fn holding_at_most(mut self, names: usize) -> Self {
         self.most_held = names;

@@ -37,8 +37,9 @@ mod tokens;
 
 pub use fixture::Fixture;
 
-/// Makes claim ids and jitter on this thread follow from a seed, or random again after `None`: a simulation that runs all
-/// of a client in one thread ([`Builder::in_this_runtime`](crate::Builder::in_this_runtime)) can be repeated.
+/// Derives the claim ids and the jitter of this thread from a seed, or makes them random again after `None`: a
+/// simulation that runs all of a client in one thread ([`Builder::in_this_runtime`](crate::Builder::in_this_runtime))
+/// can be repeated.
 pub fn repeat_random(seed: Option<u64>) {
     crate::random::repeat(seed);
 }

@@ -7,7 +7,8 @@ use std::ops::Deref;
 /// The leadership of a term, which lasts until it is resigned, dropped or lost. Dereferences to [`Guard`]: it is
 /// checked, watched and scoped like any lock, and its [`token`](Guard::token) is the number of the term.
 ///
-/// A leader that was lost may not know it yet: pass the token to whatever it commands ([`Fence`](crate::Fence)).
+/// A leader that has lost its leadership may not know it yet: pass the token to whatever it commands
+/// ([`Fence`](crate::Fence)).
 #[must_use = "a leadership that is dropped at once is given up at once"]
 #[derive(Debug)]
 pub struct Leadership(Guard);
@@ -17,13 +18,14 @@ impl Leadership {
         Self(guard)
     }
 
-    /// Announces something to those who follow: an address, for example. Replaces what this leader has announced before.
+    /// Publishes an announcement to observers: an address, for example. Replaces the previous announcement of this
+    /// leader.
     ///
     /// Cancel safety: if the call is dropped, it may or may not have been announced. Announcements of one leader keep
     /// their order.
     ///
     /// # Errors
-    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if this is not the leader any more,
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if this is no longer the leader,
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for more than
     /// [`Election::MAX_ANNOUNCEMENT`](crate::Election::MAX_ANNOUNCEMENT) bytes,
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer.
@@ -31,8 +33,8 @@ impl Leadership {
         self.0.put_note_at(KEY, Announcement::Made(bytes.into()).bytes())
     }
 
-    /// Gives up the leadership, so that observers learn of it at once. Dropping it does the same, but observers learn of
-    /// that only when they look the next time, or when there is another leader.
+    /// Gives up the leadership, so that observers learn of it at once. Dropping it also gives it up, but observers
+    /// learn of that only when they next look, or when there is another leader.
     ///
     /// Cancel safety: the leadership is given up even if the call is dropped or never polled.
     ///

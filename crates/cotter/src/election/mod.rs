@@ -21,13 +21,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An election by name: the candidates campaign, one of them leads until its leadership ends, and anybody can follow who
+/// A named election: candidates campaign, one of them leads until its leadership ends, and any client can follow who
 /// leads.
 ///
-/// **Is this what you want?** Yes, if one of several replicas has to do something all the time, or others have to know which
-/// of them it is. No, if the work is a run with an end ([`Mutex`](crate::Mutex), or a scheduler), or if two leaders must
-/// be impossible under any circumstances: no lease can promise that, only a resource that checks the leader's
-/// [token](Guard::token) can.
+/// **Is this what you want?** Yes, if one of several replicas has to do something all the time, or if others have to
+/// know which of them it is. No, if the work is a run that ends ([`Mutex`](crate::Mutex), or a scheduler), or if two
+/// leaders must be impossible under any circumstances: no lease can promise that, only a resource that checks the
+/// leader's [token](Guard::token) can.
 ///
 /// ```
 /// # use cotter::Client;
@@ -48,19 +48,19 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
-/// Whoever holds the lock of this name leads: `mutex(n)` and `election(n)` exclude each other. What the leader announces is a
-/// note beside the name, under the key `cotter:leader`, written under the leader's token. The note outlives its writer, so
-/// an announcement counts only while the lock is held under the same token: that of a dead leader is never mistaken for one
-/// of a leader that is alive.
+/// The holder of the lock of this name is the leader: `mutex(n)` and `election(n)` exclude each other. An announcement
+/// is a note beside the name, under the key `cotter:leader`, written under the leader's token. The note outlives its
+/// writer, so an announcement counts only while the lock is held under the same token: that of a dead leader is never
+/// mistaken for that of a live one.
 ///
-/// Candidates get their turn in the order of the store's queue, those of one process too. A candidate is never re-elected
-/// without the store: there are no [local turns](crate::Builder::local_turns), and no owners.
+/// Candidates take turns in the order of the store's queue, including those of one process. A candidate is never
+/// re-elected without the store: there are no [local turns](crate::Builder::local_turns), and no owners.
 #[must_use = "a handle does nothing; call campaign(), leader() or observe()"]
 #[derive(Clone)]
 pub struct Election(LockRequest);
 
 impl Election {
-    /// The longest announcement, in bytes.
+    /// The maximum length of an announcement, in bytes.
     pub const MAX_ANNOUNCEMENT: usize = MAX_ANNOUNCEMENT;
 
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
@@ -69,7 +69,7 @@ impl Election {
         Self(request)
     }
 
-    /// The name of the election.
+    /// Returns the name of the election.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`], which every operation of this handle would report.
@@ -83,7 +83,7 @@ impl Election {
         self
     }
 
-    /// Waits until this candidate leads. A candidate whose leadership is lost campaigns again by calling this again.
+    /// Campaigns, waiting until this candidate leads. To campaign again after a loss, call this again.
     ///
     /// Cancel safety: dropping the call ends the candidacy, and a leadership that was won meanwhile is given up in the
     /// background.
@@ -99,7 +99,7 @@ impl Election {
         })
     }
 
-    /// Campaigns for at most `wait`: `None` if another candidate led all that time.
+    /// Campaigns for at most `wait`. Returns `None` if another candidate led all that time.
     ///
     /// Cancel safety: as for [`campaign`](Self::campaign).
     ///
@@ -117,15 +117,16 @@ impl Election {
         })
     }
 
-    /// The leader, if there is one now.
+    /// Returns the current leader, if there is one.
     ///
-    /// The answer may be out of date when it arrives; it is never one of a leader whose lease had ended before the question.
+    /// The answer may be out of date by the time it arrives, but it is never a leader whose lease had ended before the
+    /// call.
     ///
     /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] if the store did not answer, [`ErrorKind::Unsupported`] where it has no notes or does not
-    /// tell who holds a lock, [`ErrorKind::ForeignKey`] if something else has written the note.
+    /// [`ErrorKind::Unavailable`] if the store did not answer, [`ErrorKind::Unsupported`] where it has no notes or does
+    /// not tell who holds a lock, [`ErrorKind::ForeignKey`] if the note was written by something else.
     pub fn leader(&self) -> Op<Option<Leader>> {
         let (core, name) = (self.0.core().clone(), self.0.name().cloned());
         Op::new(&self.0.core().engine, async move {
@@ -136,7 +137,7 @@ impl Election {
         })
     }
 
-    /// Follows the leader. Nothing is asked before the first [`next`](Observer::next).
+    /// Returns an observer that follows the leader. Nothing is requested before the first [`next`](Observer::next).
     pub fn observe(&self) -> Observer {
         Observer::new(self.0.core().clone(), self.0.name().cloned())
     }

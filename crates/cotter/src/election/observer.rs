@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Leader {
     /// The token of its term: larger than that of every earlier leader.
     pub token: FencingToken,
-    /// What it has announced; `None` as long as it has announced nothing.
+    /// Its announcement; `None` as long as it has announced nothing.
     pub announcement: Option<Vec<u8>>,
     /// Its description of itself: host, process, label.
     pub label: String,
@@ -104,20 +104,21 @@ impl Observer {
         Self { core, name, seen: None, newest: FencingToken::from(0) }
     }
 
-    /// The leader as of the next change; `None` if nobody leads. The first call returns the present state.
+    /// Waits for the next change and returns the leader as of then; `None` if there is no leader. The first call
+    /// returns the current state.
     ///
-    /// Changes are reported in order, and never a leader of an earlier term after one of a later term. Changes in quick
+    /// Changes are reported in order: a leader of an earlier term never follows one of a later term. Changes in quick
     /// succession may be seen as one, but the last of them is always reported. A new leader, an announcement and a
-    /// resignation arrive at once (on Redis by message); that a leader has died arrives when its lease ends, and that it has
-    /// dropped its leadership or was evicted after 5 s at the latest.
+    /// resignation are reported at once (on Redis by message). The death of a leader is reported when its lease ends;
+    /// that it has dropped its leadership or was evicted, after 5 s at the latest.
     ///
     /// Cancel safe: a dropped call loses no change.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) after 30 s without any answer from the store
-    /// ([`Builder::give_up`](crate::Builder::give_up)): who leads is not known then, and the next call tries again.
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes or does not tell who holds a
-    /// lock.
+    /// ([`Builder::give_up`](crate::Builder::give_up)): the leader is then not known, and the next call tries again.
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes or does not tell who
+    /// holds a lock.
     pub async fn next(&mut self) -> Result<Option<Leader>> {
         self.core.usable()?;
         let name = self.name.clone()?;
@@ -130,7 +131,7 @@ impl Observer {
         Ok(leader)
     }
 
-    /// The same, for threads without a runtime; see [`Op::wait`](crate::Op::wait).
+    /// Like [`next`](Self::next), for threads without a runtime; see [`Op::wait`](crate::Op::wait).
     ///
     /// # Errors
     /// As [`next`](Self::next); [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in an async task.

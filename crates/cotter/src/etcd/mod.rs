@@ -1,7 +1,7 @@
 //! Locks in an etcd cluster.
 //!
-//! Each claim is an entry of its own, attached to a lease of this process: a process that dies takes its entries with it. The
-//! entry that was created first holds the lock; each of the others waits for the end of the one before it.
+//! Each claim is a separate entry, attached to a lease of this process: a process that dies takes its entries with it.
+//! The entry that was created first holds the lock; each of the others waits for the end of the one before it.
 //!
 //! | file | concept |
 //! |---|---|
@@ -61,7 +61,7 @@ const SCHEME: &str = "etcd";
 
 /// An etcd cluster.
 ///
-/// Each client that is built on it has leases of its own, and loses its locks when it cannot keep them alive.
+/// Each client built on it has its own leases, and loses its locks when it cannot keep them alive.
 #[derive(Clone)]
 pub struct Store {
     cluster: Cluster,

@@ -12,14 +12,14 @@ use std::time::Duration;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
-    /// Below a prefix of cotter's own (`dialect=own`).
+    /// Below cotter's own prefix (`dialect=own`).
     #[default]
     Own,
-    /// `NAME/…` (`dialect=concurrency`), as etcd's Go package `concurrency`, `etcdctl lock` and `etcdctl elect` write them.
-    /// It excludes, and is excluded by, everybody who does the same.
+    /// `NAME/…` (`dialect=concurrency`), as etcd's Go package `concurrency`, `etcdctl lock` and `etcdctl elect` write
+    /// them. It excludes, and is excluded by, all others that do the same.
     ///
-    /// The name of the lock is the beginning of the keys, unchanged. So whatever somebody writes below `NAME/` counts as a
-    /// holder or waiter, the lock `NAME/other` too.
+    /// The name of the lock is the beginning of the keys, unchanged. Anything that is written below `NAME/` therefore
+    /// counts as a holder or waiter, including the lock `NAME/other`.
     Concurrency,
 }
 

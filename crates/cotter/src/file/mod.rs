@@ -1,44 +1,45 @@
-//! Locks in a directory of this host: the default store, without a server.
+//! Locks in a directory on this host: the default store, without a server.
 //!
-//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters queue with tickets. The
-//! owner of the first ticket waits in the kernel's queue for the lock, by a thread; each of the others waits for the end of
-//! the ticket before its own.
+//! The kernel keeps the lock (`flock`) and frees it when its holder dies, however it dies. Waiters queue with tickets.
+//! The owner of the first ticket waits in the kernel's queue for the lock, in a thread; each of the others waits for
+//! the ticket before its own to end.
 //!
 //! # Files in the directory
-//! - `NAME.lock`, one for each name that was ever used. Only [`Client::prune`](crate::Client::prune) deletes it, under its
-//!   lock, because another process may wait for it.
-//! - `NAME.queue/`, one ticket for each process that waits. It exists only while somebody waits.
-//! - `NAME.readers/`, one record for each reader. The next writer removes those of readers that were killed.
-//! - `NAME.permits/`, for each grant of permits a file that its holder keeps locked, and a record. The next user of the name
-//!   removes those of holders that were killed.
+//! - `NAME.lock`, one for each name that was ever used. Only [`Client::prune`](crate::Client::prune) deletes it, under
+//!   its lock, because another process may be waiting for it.
+//! - `NAME.queue/`, one ticket for each process that waits. It exists only while there are waiters.
+//! - `NAME.readers/`, one record for each reader. The next writer removes the records of readers that were killed.
+//! - `NAME.permits/`, for each grant of permits a file that its holder keeps locked, and a record. The next user of the
+//!   name removes those of holders that were killed.
 //! - `notes/NAME/KEY`, the notes.
 //!
 //! # Tokens
-//! The next token is the larger of the counter in the file plus one, and the clock in microseconds. It is not synced to the
-//! disk: a crash of the machine that loses the last writes leaves a smaller counter, and the clock is above all tokens that
-//! were given. Only a counter that is lost together with a clock that was set back repeats a token.
+//! The next token is the larger of two numbers: the counter in the file plus one, and the clock in microseconds. The
+//! counter is not synced to the disk: a crash of the machine that loses the last writes leaves a smaller counter, but
+//! the clock is above all tokens that were issued. A token repeats only if a counter is lost and the clock was set back
+//! as well.
 //!
 //! # Cost
-//! An uncontended lock and release are these system calls, and three `getpid`. A bare lock with a record (`open`, `flock`,
-//! `write`, `flock`, `close`) is five of them.
+//! An uncontended lock and release take these system calls, and three `getpid`. A bare lock with a record (`open`,
+//! `flock`, `write`, `flock`, `close`) takes five of them.
 //!
 //! | step | calls |
 //! |---|---|
-//! | does anybody wait? | `openat` (fails) |
+//! | are there waiters? | `openat` (fails) |
 //! | the lock | `open`, `fstat`, `flock` |
-//! | does anybody wait by now? | `openat` (fails) |
+//! | are there waiters by now? | `openat` (fails) |
 //! | is a writer becoming a reader? | `fcntl` |
 //! | counter and holder | `pread`, `pwrite` |
 //! | is the locked file still at its path? | `newfstatat` |
 //! | release | `pwrite`, `flock`, `close` |
 //!
-//! Once a second the client checks whether the files of its locks are still at their paths. A waiter checks once a second,
-//! too, and costs nothing else.
+//! Once a second, the client checks whether the files of its locks are still at their paths. A waiter also checks once
+//! a second, and costs nothing else.
 //!
 //! # Platforms
-//! That describes Linux. On macOS and FreeBSD tickets are regular files, and waiters behind the first one look every 50 ms;
-//! holders are known from the lock files alone, and a file `NAME.gate` lets a writer become a reader. On Windows connecting
-//! answers [`Unsupported`](crate::ErrorKind::Unsupported).
+//! The above describes Linux. On macOS and FreeBSD, tickets are regular files, and waiters behind the first one look
+//! every 50 ms; holders are known from the lock files alone, and a file `NAME.gate` lets a writer become a reader. On
+//! Windows, connecting fails with [`Unsupported`](crate::ErrorKind::Unsupported).
 
 // | file | concept |
 // |---|---|
@@ -120,7 +121,7 @@ const SCHEME: &str = "file";
 /// Locks in one directory, for the processes of one user or group on one host.
 ///
 /// A grant lives with its process: the ttl of the lease is ignored, and the lock is free as soon as the process ends.
-/// The lock file must stay at its path: when it is deleted or replaced, the grant is lost, and its guard says so.
+/// The lock file must stay at its path: when it is deleted or replaced, the grant is lost, and its guard reports that.
 ///
 /// ```
 /// # use cotter::{file, Client};
@@ -145,18 +146,18 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The default directory: `.local/state/cotter` in the home directory that the system knows for this user.
-    /// Environment variables do not count, so that cron, ssh and services share it.
+    /// Uses the default directory: `.local/state/cotter` in the home directory that the system has on record for this
+    /// user. Environment variables are ignored, so that cron, ssh and services share the directory.
     pub fn home() -> Self {
         Self { place: Where::Home, group: None, probe: crate::sys::filesystem::of }
     }
 
-    /// This directory, an absolute path. It is made with mode 0700 if it is missing and its parent exists.
+    /// Uses this directory, an absolute path. It is created with mode 0700 if it is missing and its parent exists.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self { place: Where::At(directory.into()), ..Self::home() }
     }
 
-    /// Shares the directory with all users of a group. It is made with mode 2770, and refused with any other mode.
+    /// Shares the directory with all users of a group. It is created with mode 2770, and refused with any other mode.
     #[must_use]
     pub fn shared(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());

@@ -1,4 +1,4 @@
-//! Locks in a directory of this host: not on this system, where connecting answers
+//! Locks in a directory on this host: not available on this system, where connecting fails with
 //! [`Unsupported`](crate::ErrorKind::Unsupported).
 
 use crate::backend::{Backend, Connect, Host};
@@ -7,18 +7,18 @@ use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Locks in one directory: not on this system.
+/// Locks in one directory: not available on this system.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Store {}
 
 impl Store {
-    /// The default directory.
+    /// Uses the default directory.
     pub fn home() -> Self {
         Self::default()
     }
 
-    /// This directory.
+    /// Uses this directory.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         let _ = directory.into();
         Self::default()
@@ -36,19 +36,19 @@ impl Store {
     }
 }
 
-/// The lock that flock(1) takes on one path: not on this system.
+/// The lock that flock(1) takes on one path: not available on this system.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Flock {}
 
 impl Flock {
-    /// The lock on this path.
+    /// Uses the lock on this path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let _ = path.into();
         Self {}
     }
 
-    /// Keeps the counter of the tokens in this directory.
+    /// Keeps the token counter in this directory.
     #[must_use]
     pub fn tokens_in(self, directory: impl Into<PathBuf>) -> Self {
         let _ = directory.into();

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Guard {
-    /// Makes the lease last at least `ttl` from now. Never shortens it.
+    /// Extends the lease to at least `ttl` from now. Never shortens it.
     ///
     /// Meant for a [fixed](crate::Lease::fixed) lease; a renewed one extends itself. Where the grant lives with the
-    /// process this moves the end of a fixed lease and does nothing else. It never goes beyond
+    /// process, this moves the end of a fixed lease and does nothing else. It never goes beyond
     /// [`max_hold`](crate::Lease::max_hold).
     ///
     /// Cancel safety: if the call is dropped, the store may or may not have extended the lease. The guard then keeps
     /// its earlier deadline, which is the safe one.
     ///
     /// # Errors
-    /// [`ErrorKind::Lost`] if the lock is not held any more, [`ErrorKind::InvalidInput`] for a ttl outside the store's
+    /// [`ErrorKind::Lost`] if the lock is no longer held, [`ErrorKind::InvalidInput`] for a ttl outside the store's
     /// limits, [`ErrorKind::Unavailable`] if the store does not answer; the lease then stays as it is.
     pub fn extend(&self, ttl: Duration) -> Op<()> {
         let (hold, token) = (self.hold().clone(), self.token);

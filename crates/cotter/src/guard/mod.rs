@@ -32,7 +32,7 @@ use std::time::Duration;
 /// A lock that is held. Dropping it releases the lock in the background; no runtime is needed for that.
 ///
 /// A guard is not a proof: the process can be paused for longer than the lease, and others may hold the lock when it
-/// wakes up. So:
+/// resumes. Therefore:
 /// - call [`check`](Self::check) before each step that must not be done twice, or run the work in
 ///   [`scope`](Self::scope), or wait for [`lost`](Self::lost) beside it;
 /// - end with [`finish`](Self::finish), which fails if the lock was lost on the way;
@@ -51,7 +51,7 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
-/// `mem::forget` of a guard with a renewed lease keeps the lock for as long as the process lives.
+/// `mem::forget` on a guard with a renewed lease keeps the lock for as long as the process lives.
 #[must_use = "a guard that is dropped at once frees the lock at once"]
 pub struct Guard {
     /// `None` only while it is taken apart.
@@ -65,36 +65,36 @@ impl Guard {
         Self { hold: Some(hold), serial, token }
     }
 
-    /// The name of the lock.
+    /// Returns the name of the lock.
     pub fn name(&self) -> &Name {
         self.hold().name()
     }
 
-    /// The id of the claim that was granted, for logs.
+    /// Returns the id of the claim that was granted, for logs.
     pub fn id(&self) -> ClaimId {
         self.hold().grant.claim.id
     }
 
-    /// The fencing token: larger than that of every earlier holder of this name.
+    /// Returns the fencing token: larger than that of every earlier holder of this name.
     pub fn token(&self) -> FencingToken {
         self.token
     }
 
-    /// Whether the name is held exclusively or shared.
+    /// Returns whether the name is held exclusively or shared.
     pub fn mode(&self) -> Mode {
         self.hold().grant.claim.mode
     }
 
-    /// The lease that was asked for.
+    /// Returns the lease that was requested.
     pub fn lease(&self) -> Lease {
         self.hold().lease
     }
 
-    /// How many members of a quorum have confirmed the lock, when it was acquired and since then at each renewal; `None` for
-    /// other stores. Asks nobody.
+    /// Returns how many members of a quorum have confirmed the lock: when it was acquired, and since then at each
+    /// renewal; `None` for other stores. Makes no request.
     ///
-    /// A lock that a bare majority has confirmed is as valid as any, but does not survive the loss of one of them. Renewals
-    /// ask the members that are missing.
+    /// A lock that a bare majority has confirmed is as valid as any other, but does not survive the loss of one of
+    /// those members. Renewals ask the members that are missing.
     ///
     /// ```
     /// # use cotter::{Client, memory, quorum};
@@ -109,18 +109,18 @@ impl Guard {
         self.hold().grant.votes.clone()
     }
 
-    /// The number of guards that the same owner has on this lock.
+    /// Returns the number of guards that the same owner has on this lock.
     pub fn holds(&self) -> usize {
         self.hold().count()
     }
 
-    /// Whether the lock is still held as far as this process can know. Looks at the clock and asks nobody.
+    /// Returns true if the lock is still held as far as this process can know. Reads the clock, and makes no request.
     pub fn is_valid(&self) -> bool {
         self.hold().lost().is_none()
     }
 
-    /// How long the lock stays valid without another renewal: zero once it is lost, `None` where it lives with the
-    /// process or a session.
+    /// Returns how long the lock stays valid without another renewal: zero once it is lost, `None` where it lives with
+    /// the process or a session.
     pub fn remaining(&self) -> Option<Duration> {
         if !self.is_valid() {
             return Some(Duration::ZERO);
@@ -128,25 +128,26 @@ impl Guard {
         Some(self.hold().deadline()?.since(self.hold().core.now()))
     }
 
-    /// `Ok` while the lock is held. Looks at the clock first, so that a process that was paused finds out here.
+    /// Returns `Ok` while the lock is held. Reads the clock first, so that a process that was paused finds out here.
     ///
     /// # Errors
-    /// [`Lost`] says why.
+    /// [`Lost`], with the cause.
     pub fn check(&self) -> Result<(), Lost> {
         self.hold().check(self.token)
     }
 
-    /// Completes when the lock is lost, at the deadline at the latest. After a release it completes once the store has
-    /// answered that.
+    /// Returns a signal that completes when the lock is lost, at the deadline at the latest. After a release, it
+    /// completes once the store has answered the release.
     pub fn lost(&self) -> LossSignal {
         LossSignal::new(self.hold().clone(), self.serial, self.token)
     }
 
-    /// Completes `margin` before the deadline, while the lock is still held: for work that needs time to stop.
+    /// Returns a signal that completes `margin` before the deadline, while the lock is still held: for work that needs
+    /// time to stop.
     ///
     /// That happens only with a fixed lease or while renewals fail, and never where the grant lives with the process or
-    /// a session. A margin of more than a third of a renewed lease is cut short, because renewals come that late. If the
-    /// lock is lost first, the signal ends with [`Lost`].
+    /// a session. A margin of more than a third of a renewed lease is cut short, because renewals come that late. If
+    /// the lock is lost first, the signal ends with [`Lost`].
     pub fn expiring(&self, margin: Duration) -> ExpirySignal {
         ExpirySignal::new(self.lost(), margin)
     }
@@ -171,13 +172,13 @@ impl Guard {
         }
     }
 
-    /// Duplicates of the descriptors that the grant lives on; none where it does not live on descriptors.
+    /// Returns duplicates of the descriptors that the grant lives on; none where it does not live on descriptors.
     ///
-    /// For a process that must keep the lock when this one is killed: it receives them over a socket (`SCM_RIGHTS`), and
-    /// as long as it has them open nobody else gets the lock. They are to be opened there in this order and closed in
-    /// the opposite one: the end of the last wakes those who wait, and by then the lock has to be free. A
-    /// [`release`](Self::release) frees the lock whoever has duplicates; that it wakes those who wait at once needs all
-    /// duplicates to be closed before.
+    /// Meant for a process that must keep the lock when this one is killed: it receives the descriptors over a socket
+    /// (`SCM_RIGHTS`), and as long as it keeps them open, no other process gets the lock. It must open them in this
+    /// order and close them in the opposite one: closing the last one wakes waiters, and by then the lock has to be
+    /// free. A [`release`](Self::release) frees the lock even while duplicates exist, but it wakes waiters at once only
+    /// if all duplicates were closed before.
     ///
     /// # Errors
     /// The process has no descriptors left.

@@ -1,7 +1,7 @@
 //! The guards of the other primitives: a [`Guard`](super::Guard) under a name of its own.
 
 /// Gives a newtype around [`Guard`](super::Guard) everything that takes the guard by value, which `Deref` cannot reach.
-/// `$thing` is what it gives back, for the documentation.
+/// `$thing` is what it releases, for the documentation.
 macro_rules! guard_newtype {
     ($guard:ident, $thing:literal) => {
         impl $guard {
@@ -9,7 +9,7 @@ macro_rules! guard_newtype {
                 Self(guard)
             }
 
-            #[doc = concat!("Gives ", $thing, " back, and fails if it was lost on the way; see [`Guard::finish`](crate::Guard::finish).")]
+            #[doc = concat!("Releases ", $thing, ", and fails if there was a loss on the way; see [`Guard::finish`](crate::Guard::finish).")]
             ///
             /// # Errors
             /// As [`Guard::finish`](crate::Guard::finish).
@@ -17,7 +17,7 @@ macro_rules! guard_newtype {
                 self.0.finish()
             }
 
-            #[doc = concat!("Gives ", $thing, " back; see [`Guard::release`](crate::Guard::release).")]
+            #[doc = concat!("Releases ", $thing, "; see [`Guard::release`](crate::Guard::release).")]
             ///
             /// # Errors
             /// As [`Guard::release`](crate::Guard::release).
@@ -25,7 +25,7 @@ macro_rules! guard_newtype {
                 self.0.release()
             }
 
-            #[doc = concat!("Gives ", $thing, " back, but only after `rest`; see [`Guard::leave_for`](crate::Guard::leave_for).")]
+            #[doc = concat!("Releases ", $thing, ", but only after `rest`; see [`Guard::leave_for`](crate::Guard::leave_for).")]
             ///
             /// # Errors
             /// As [`Guard::leave_for`](crate::Guard::leave_for).

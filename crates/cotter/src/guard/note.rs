@@ -16,19 +16,20 @@ impl Guard {
     /// Cancel safety: as for [`put_note_at`](Self::put_note_at).
     ///
     /// # Errors
-    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock is not held any more,
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock is no longer held,
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a note that is too long,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no notes,
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if it did not answer; the note may have been written then.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if it did not answer; the note may then have been
+    /// written.
     pub fn put_note(&self, bytes: impl Into<Vec<u8>>) -> Op<()> {
         self.put_note_at("", bytes)
     }
 
-    /// The same under a key: a name may have several notes, independent of each other. A key has at most
-    /// [`Note::MAX_KEY`](crate::Note::MAX_KEY) bytes and no control characters.
+    /// Writes a note of this name under a key: a name may have several notes, independent of each other. A key has at
+    /// most [`Note::MAX_KEY`](crate::Note::MAX_KEY) bytes and no control characters.
     ///
     /// Cancel safety: if the call is dropped, the note may or may not have been written. Writes of one holder keep the
-    /// order in which they were asked for, so a late one never replaces a newer one.
+    /// order in which they were requested, so a late one never replaces a newer one.
     ///
     /// # Errors
     /// As [`put_note`](Self::put_note); [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a bad key.

@@ -10,31 +10,31 @@ use std::time::Duration;
 
 /// The outcome of [`Guard::release`].
 ///
-/// [`Guard::finish`] turns the last of these into an error.
+/// [`Guard::finish`] turns the last variant into an error.
 #[must_use = "`AlreadyLost` means that the work may have collided with another holder; `finish()` reports it as an error"]
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Released {
-    /// The lock is given back.
+    /// The lock was released.
     Yes,
     /// The same owner still holds it, this many times.
     StillHeld(usize),
-    /// It was lost before. What the work did after that may have collided with another holder.
+    /// The lock had been lost before. What the work did after that may have collided with another holder.
     AlreadyLost,
 }
 
 impl Guard {
-    /// Gives the lock back at the end of work that needed it: `Ok` means that the lock was held until now.
+    /// Releases the lock at the end of the work that needed it: `Ok` means that the lock was held until now.
     ///
-    /// The same as [`release`](Self::release), except that a loss is an error. Prefer it wherever the result of the work
-    /// is worth nothing, or has to be checked, if the lock was lost on the way.
+    /// Like [`release`](Self::release), except that a loss is an error. Prefer it wherever the result of the work is
+    /// worth nothing, or has to be checked, if the lock was lost on the way.
     ///
     /// Cancel safety: the release is carried out even if the call is dropped or never polled.
     ///
     /// # Errors
-    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before, with [the cause](crate::Error::lost); otherwise as
-    /// [`release`](Self::release).
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock was lost before, with [the cause](crate::Error::lost);
+    /// otherwise as [`release`](Self::release).
     pub fn finish(self) -> Op<()> {
         let engine = self.engine();
         Op::new(&engine, async move {
@@ -46,9 +46,9 @@ impl Guard {
         })
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
-    /// The answer is [`Released::AlreadyLost`] also if only now the store turns out not to know the lock any more: it was
+    /// Also returns [`Released::AlreadyLost`] if it turns out only now that the store no longer knows the lock: it was
     /// evicted, deleted, flushed, or taken by another holder. If the lock is passed on inside this process
     /// ([`local_turns`](crate::Builder::local_turns)), only the last holder asks the store.
     ///
@@ -62,12 +62,12 @@ impl Guard {
         Op::new(&engine, self.part(None))
     }
 
-    /// Gives the lock back, but keeps the name locked for `rest`, so that the next holder cannot start earlier.
+    /// Releases the lock, but keeps the name locked for `rest`, so that the next holder cannot start earlier.
     ///
-    /// Where grants live with the process, the process keeps the name for that time, as long as it lives.
+    /// Where grants live with the process, the process keeps the name locked for that time, as long as it lives.
     ///
-    /// Cancel safety: the release is carried out in any case; if the call is dropped before it was polled, without the
-    /// rest.
+    /// Cancel safety: the release is carried out in any case, but without the rest if the call is dropped before it was
+    /// polled.
     ///
     /// # Errors
     /// As [`release`](Self::release).

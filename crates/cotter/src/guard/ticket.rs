@@ -9,19 +9,19 @@ use crate::{Error, ErrorKind, Op, Result, Ticket};
 use std::time::Duration;
 
 impl Guard {
-    /// Ends this guard and keeps the lock: the lease is extended to at least `ttl` a last time, and whoever has the
-    /// [`Ticket`] can [resume](crate::Client::resume) the lock, once, in this process or another one.
+    /// Turns this guard into a [`Ticket`] that keeps the lock: the lease is extended to at least `ttl` a last time, and
+    /// the ticket can be used once to [resume](crate::Client::resume) the lock, in this process or another one.
     ///
-    /// Signals of the guard complete with the cause [`Released`](crate::LossCause::Released), and nobody renews the lease any
-    /// more.
+    /// Signals of the guard complete with the cause [`Released`](crate::LossCause::Released), and the lease is no
+    /// longer renewed.
     ///
     /// Cancel safety: if the call is dropped, the lock is released.
     ///
     /// # Errors
-    /// The lock is released, unless it was lost.
-    /// [`ErrorKind::Unsupported`] where grants live with the process or a session, [`ErrorKind::Lost`] if the lock is not
-    /// held any more, [`ErrorKind::Misuse`] while the same owner holds it more than once, [`ErrorKind::InvalidInput`] for a
-    /// ttl outside the store's limits, [`ErrorKind::Unavailable`] if the store did not answer.
+    /// On an error, the lock is released, unless it was lost. [`ErrorKind::Unsupported`] where grants live with the
+    /// process or a session, [`ErrorKind::Lost`] if the lock is no longer held, [`ErrorKind::Misuse`] while the same
+    /// owner holds it more than once, [`ErrorKind::InvalidInput`] for a ttl outside the store's limits,
+    /// [`ErrorKind::Unavailable`] if the store did not answer.
     pub fn into_ticket(self, ttl: Duration) -> Op<Ticket> {
         let engine = self.engine();
         Op::new(&engine, self.write_ticket(ttl))

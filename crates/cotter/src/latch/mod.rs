@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use update::{Change, gone, read, update, wait};
 
-/// A count-down latch by name: opens once `n` different parties have counted down, and stays open until it is deleted.
+/// A named count-down latch: opens once `n` different parties have counted down, and stays open until it is deleted.
 ///
-/// **Is this what you want?** Yes, if work may start only when others, in any process, have finished theirs: the shards of
-/// an import, the replicas of a migration. No, if one at a time may do something ([`Mutex`](crate::Mutex)), if the
-/// parties meet again and again (create a latch for each round), or if all of them are tasks of one process
+/// **Is this what you want?** Yes, if work may start only when others, in any process, have finished theirs: the shards
+/// of an import, the replicas of a migration. No, if only one at a time may do something ([`Mutex`](crate::Mutex)), if
+/// the parties meet repeatedly (create a latch for each round), or if all of them are tasks of one process
 /// (`tokio::sync::Barrier`, `JoinSet`).
 ///
-/// A party is an id, not a call: counting down twice with one id counts once, whichever process repeats it and whether or
-/// not the first answer was lost. Choose ids that say who the party is (`shard-7`), not random ones.
+/// A party is an id, not a call: counting down twice with the same id counts once, no matter which process repeats it
+/// and whether or not the first answer was lost. Choose ids that identify the party (`shard-7`), not random ones.
 ///
 /// ```
 /// # use cotter::{Client, LatchEnd};
@@ -41,12 +41,13 @@ use update::{Change, gone, read, update, wait};
 /// # Ok(()) }
 /// ```
 ///
-/// It is a note beside its name, under the key `cotter:latch`, and changed by compare and set, so it works on every store
-/// that [can do that](crate::backend::Capabilities::swap), and has nothing to do with a lock of the same name. Notes do
-/// not expire; a deleted latch leaves a few bytes. It takes up to [`MAX_PARTIES`](Self::MAX_PARTIES) parties, because a
-/// note has room for so many ids.
+/// A latch is a note beside its name, under the key `cotter:latch`, that is changed by compare and set. It therefore
+/// works on every store that [can do that](crate::backend::Capabilities::swap), and is unrelated to a lock of the same
+/// name. Notes do not expire; a deleted latch leaves a few bytes. A latch takes up to
+/// [`MAX_PARTIES`](Self::MAX_PARTIES) parties, because a note has room for that many ids.
 ///
-/// A party that dies is not noticed: [`wait_for`](Self::wait_for) a time, then look at the [`state`](Self::state).
+/// The death of a party goes unnoticed: use [`wait_for`](Self::wait_for) with a limit, then look at the
+/// [`state`](Self::state).
 #[must_use = "a handle does nothing; call create(), count_down() or wait()"]
 #[derive(Clone)]
 pub struct Latch {
@@ -54,7 +55,7 @@ pub struct Latch {
     name: Result<Name>,
 }
 
-/// How the wait for a latch has ended.
+/// How a wait for a latch ended.
 #[must_use = "a latch that is gone has not opened"]
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,23 +74,23 @@ pub enum LatchEnd {
 pub struct LatchState {
     /// The number of parties that open it.
     pub of: u32,
-    /// The number of parties that are missing; zero when it is open.
+    /// The number of parties that are still missing; zero once the latch is open.
     pub left: u32,
-    /// The ids of those that have counted down, in the order of their arrival.
+    /// The ids of the parties that have counted down, in order of arrival.
     pub parties: Vec<String>,
 }
 
 impl Latch {
-    /// The most parties of a latch.
+    /// The maximum number of parties of a latch.
     pub const MAX_PARTIES: u32 = MAX_PARTIES;
-    /// The longest id of a party, in bytes.
+    /// The maximum length of the id of a party, in bytes.
     pub const MAX_ID: usize = MAX_ID;
 
     pub(crate) fn new(core: Arc<Core>, name: &str) -> Self {
         Self { core, name: Name::new(name) }
     }
 
-    /// The name of the latch.
+    /// Returns the name of the latch.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`], which every operation of this handle would report.
@@ -97,13 +98,13 @@ impl Latch {
         self.name.as_ref().map_err(Clone::clone)
     }
 
-    /// Creates the latch for `parties` parties. Does nothing if it exists with the same number, open or not.
+    /// Creates the latch for `parties` parties. Does nothing if it already exists with the same number, open or not.
     ///
     /// Cancel safety: if the call is dropped, the latch may or may not have been created; repeat it.
     ///
     /// # Errors
-    /// [`ErrorKind::LimitMismatch`] if it exists with another number, [`ErrorKind::InvalidInput`] for none or more than
-    /// [`MAX_PARTIES`](Self::MAX_PARTIES), [`ErrorKind::Unsupported`] where the store has no compare and set,
+    /// [`ErrorKind::LimitMismatch`] if it exists with another number, [`ErrorKind::InvalidInput`] for no parties or
+    /// more than [`MAX_PARTIES`](Self::MAX_PARTIES), [`ErrorKind::Unsupported`] where the store has no compare and set,
     /// [`ErrorKind::Unavailable`] after 30 s without an answer ([`Builder::give_up`](crate::Builder::give_up)).
     pub fn create(&self, parties: u32) -> Op<()> {
         self.op(async move |core, name| {
@@ -121,8 +122,9 @@ impl Latch {
         })
     }
 
-    /// Counts down for a party, and returns how many are left. An id counts once, however often this is called; nothing
-    /// counts any more once the latch is open. An id has 1 to [`MAX_ID`](Self::MAX_ID) bytes and no control characters.
+    /// Counts down for a party, and returns how many are left. An id counts once, however often this is called; once
+    /// the latch is open, nothing counts any more. An id has 1 to [`MAX_ID`](Self::MAX_ID) bytes and no control
+    /// characters.
     ///
     /// Cancel safety: if the call is dropped, the party may or may not have been counted; repeat it with the same id.
     ///
@@ -161,7 +163,8 @@ impl Latch {
         })
     }
 
-    /// Waits for at most `within`: `None` if the latch was closed all that time.
+    /// Waits until the latch is open, or gone, for at most `within`. Returns `None` if the latch was closed all that
+    /// time.
     ///
     /// Cancel safe: dropping the call ends the wait.
     ///
@@ -171,7 +174,7 @@ impl Latch {
         Op::new(&self.core.engine, self.waiting(Some(within)))
     }
 
-    /// The parties that have counted down; `None` if there is no such latch.
+    /// Returns which parties have counted down; `None` if there is no such latch.
     ///
     /// Cancel safe: it only reads.
     ///
@@ -184,8 +187,8 @@ impl Latch {
         })
     }
 
-    /// Deletes the latch. Those who wait for it are told that it is [gone](LatchEnd::Gone), unless it was open already,
-    /// also if it is created again at once. Does nothing if there is none.
+    /// Deletes the latch. Waiters learn that it is [gone](LatchEnd::Gone), unless it was open already, even if it is
+    /// created again at once. Does nothing if there is no such latch.
     ///
     /// Cancel safety: if the call is dropped, the latch may or may not have been deleted.
     ///

@@ -26,9 +26,9 @@ use tokio::sync::Notify;
 
 /// A store in the memory of this process.
 ///
-/// Clients that are built on clones of one store see the same locks, each as if it were a process of its own. The store
-/// supports every operation of the contract, serves waiters in order of arrival, and its tokens never go back. It uses the
-/// clock of the client that connects first.
+/// Clients that are built on clones of one store see the same locks, each as if it were a separate process. The store
+/// supports every operation of the contract, serves waiters in order of arrival, and its tokens never go back. It uses
+/// the clock of the client that connects first.
 ///
 /// ```
 /// # use cotter::{memory, Client};
@@ -50,7 +50,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         static STORES: AtomicU64 = AtomicU64::new(1);
         let number = STORES.fetch_add(1, Ordering::Relaxed);

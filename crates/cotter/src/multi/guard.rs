@@ -7,13 +7,13 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-/// Several locks that are held together, as one: a loss of one is a loss of all. Dropping it releases them in the
+/// Several locks that are held together as one: the loss of one is the loss of all. Dropping this releases them in the
 /// background.
 ///
-/// When one is lost, [`check`](Self::check), [`lost`](Self::lost) and [`scope`](Self::scope) say so. The others stay locked
-/// until this is dropped or released, so that nobody else starts beside work that has not stopped yet.
+/// When one is lost, [`check`](Self::check), [`lost`](Self::lost) and [`scope`](Self::scope) report it. The others stay
+/// locked until this is dropped or released, so that no other holder starts beside work that has not stopped yet.
 ///
-/// Each lock has a [token](Guard::token) of its own; give a resource the one of the lock that protects it.
+/// Each lock has its own [token](Guard::token); pass a resource the token of the lock that protects it.
 #[must_use = "a guard that is dropped at once frees the locks at once"]
 pub struct MultiGuard(Vec<Guard>);
 
@@ -22,37 +22,38 @@ impl MultiGuard {
         Self(guards)
     }
 
-    /// The guard of each lock, with its name and token, in the order in which they were locked.
+    /// Returns the guard of each lock, with its name and token, in the order in which they were locked.
     pub fn guards(&self) -> &[Guard] {
         &self.0
     }
 
-    /// Whether all are still held as far as this process can know. Looks at the clock and asks nobody.
+    /// Returns true if all locks are still held as far as this process can know. Reads the clock, and makes no request.
     pub fn is_valid(&self) -> bool {
         self.0.iter().all(Guard::is_valid)
     }
 
-    /// How long all of them stay valid without another renewal: the shortest time. Zero once one is lost; `None` if all live
-    /// with the process or a session.
+    /// Returns how long all locks stay valid without another renewal: the shortest time. Zero once one is lost; `None`
+    /// if all live with the process or a session.
     pub fn remaining(&self) -> Option<Duration> {
         self.0.iter().filter_map(Guard::remaining).min()
     }
 
-    /// `Ok` while all are held. Looks at the clock first, so that a process that was paused finds out here.
+    /// Returns `Ok` while all locks are held. Reads the clock first, so that a process that was paused finds out here.
     ///
     /// # Errors
-    /// [`Lost`] names the lock, and says why.
+    /// [`Lost`], with the name of the lock and the cause.
     pub fn check(&self) -> Result<(), Lost> {
         self.0.iter().try_for_each(Guard::check)
     }
 
-    /// Completes when the first of them is lost, at its deadline at the latest. After a release it completes once the store
-    /// has answered that.
+    /// Returns a future that completes when the first of the locks is lost, at its deadline at the latest. After a
+    /// release, it completes once the store has answered the release.
     pub fn lost(&self) -> impl Future<Output = Lost> + Clone + Send + Unpin + use<> {
         First(self.0.iter().map(Guard::lost).collect())
     }
 
-    /// Completes `margin` before the first deadline, while all are still held; see [`Guard::expiring`].
+    /// Returns a future that completes `margin` before the first deadline, while all locks are still held; see
+    /// [`Guard::expiring`].
     pub fn expiring(
         &self,
         margin: Duration,
@@ -60,8 +61,8 @@ impl MultiGuard {
         First(self.0.iter().map(|guard| guard.expiring(margin)).collect())
     }
 
-    /// Runs `work` until it is done or one of the locks is lost, whichever comes first. `Ok` means that all were still valid
-    /// when `work` returned.
+    /// Runs `work` until it is done or one of the locks is lost, whichever comes first. `Ok` means that all locks were
+    /// still valid when `work` returned.
     ///
     /// Cancel safety: as far as `work` is cancel safe; the locks stay held. A `work` that never yields is never stopped.
     ///
@@ -71,12 +72,12 @@ impl MultiGuard {
         until_lost(work, self.lost()).await.and_then(|done| self.check().map(|()| done))
     }
 
-    /// Gives all of them back, at once. The answer is [`Released::AlreadyLost`] if one of them was lost before.
+    /// Releases all locks, at once. Returns [`Released::AlreadyLost`] if one of them was lost before.
     ///
     /// Cancel safety: the release is carried out even if the call is dropped or never polled.
     ///
     /// # Errors
-    /// As [`Guard::release`], of the first lock that was not given back; the others are given back all the same.
+    /// As [`Guard::release`], for the first lock that was not released; the others are released all the same.
     pub fn release(self) -> Op<Released> {
         self.part(Guard::release, |answers| {
             let held = answers.iter().copied().max_by_key(|answer| match answer {
@@ -88,7 +89,7 @@ impl MultiGuard {
         })
     }
 
-    /// The same at the end of work that needed the locks: `Ok` means that all were held until now.
+    /// Releases all locks at the end of the work that needed them: `Ok` means that all were held until now.
     ///
     /// Cancel safety: as for [`release`](Self::release).
     ///

@@ -16,15 +16,16 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-/// Several mutexes that are locked together; from [`multi`].
+/// Several mutexes that are locked together; created by [`multi`].
 #[must_use = "a handle holds nothing; call lock() or one of its siblings"]
 #[derive(Clone)]
 pub struct Multi(Result<Vec<Mutex>>);
 
-/// Several mutexes, of one or several clients, to be locked all or none.
+/// Combines several mutexes, of one or more clients, to be locked all or none.
 ///
-/// They are locked one after the other, in an order that is the same everywhere: by store, then by name. So tasks and processes
-/// that lock several names only in this way never wait for each other in a circle, whatever order they pass them in.
+/// They are locked one after the other, in an order that is the same everywhere: by store, then by name. Tasks and
+/// processes that lock several names only in this way therefore never wait for each other in a cycle, whatever order
+/// they pass them in.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
@@ -40,14 +41,15 @@ pub struct Multi(Result<Vec<Mutex>>);
 /// # Ok(()) }
 /// ```
 ///
-/// **Is this what you want?** Yes, if the work needs several things that are also locked one by one elsewhere. No, if they are
-/// always locked together: one name for all is cheaper and is lost as a whole. No, if it is meant to make a lock safer by
-/// keeping it on several servers: if one of them is down, nothing can be locked. It does not make work on two stores
-/// atomic either: it can fail half-way.
+/// **Is this what you want?** Yes, if the work needs several things that are also locked individually elsewhere. No, if
+/// they are always locked together: one name for all is cheaper and is lost as a whole. No, if it is meant to make a
+/// lock safer by keeping it on several servers: if one of them is down, nothing can be locked. Nor does it make work on
+/// two stores atomic: that work can fail half-way.
 ///
-/// Each name may be given once. Mutexes count as of the same store if [`Info::instance`](crate::Info::instance) of their
-/// clients is equal, so give each store by the same URL everywhere. Each mutex keeps its own lease and owner; whoever waits for
-/// one of several holds the ones before it in the order, and with a lease that is not renewed may lose them meanwhile.
+/// Each name may be given once. Mutexes count as belonging to the same store if
+/// [`Info::instance`](crate::Info::instance) of their clients is equal, so use the same URL for a store everywhere.
+/// Each mutex keeps its own lease and owner. While waiting for one of the mutexes, the call holds those before it in
+/// the order, and with a lease that is not renewed may lose them meanwhile.
 pub fn multi<'a>(mutexes: impl IntoIterator<Item = &'a Mutex>) -> Multi {
     Multi(in_order(mutexes.into_iter().cloned().collect()))
 }
@@ -80,14 +82,15 @@ fn key(mutex: &Mutex) -> Result<Key> {
 }
 
 impl Multi {
-    /// Waits until all are held.
+    /// Locks all mutexes, waiting until all are held.
     ///
-    /// Cancel safety: dropping the call releases what it has locked, and undoes the acquisition that is on its way.
+    /// Cancel safety: dropping the call releases the mutexes that it has locked, and undoes the acquisition in
+    /// progress.
     ///
     /// # Errors
-    /// As [`Mutex::lock`], for the first that fails: the others are released.
-    /// [`ErrorKind::Lost`] if one was lost while it waited for another, [`ErrorKind::InvalidInput`] for no mutex, or two of
-    /// the same lock.
+    /// As [`Mutex::lock`], for the first mutex that fails: the others are released. [`ErrorKind::Lost`] if one was lost
+    /// while the call waited for another, [`ErrorKind::InvalidInput`] if there is no mutex, or if two are of the same
+    /// lock.
     pub fn lock(&self) -> Op<MultiGuard> {
         self.op(async move |mutexes| {
             let locked = lock_all(&mutexes, Wait::Forever).await?;
@@ -95,7 +98,7 @@ impl Multi {
         })
     }
 
-    /// Tries once: `None` if one of them is busy, and then none is held.
+    /// Tries once to lock all mutexes. Returns `None` if one of them is busy, in which case none is held.
     ///
     /// Cancel safety: as for [`lock`](Self::lock).
     ///
@@ -105,7 +108,8 @@ impl Multi {
         self.op(async move |mutexes| lock_all(&mutexes, Wait::No).await)
     }
 
-    /// Waits for at most `wait`, for all together: `None` if one of them was busy all that time, and then none is held.
+    /// Locks all mutexes, waiting for at most `wait` in total. Returns `None` if one of them was busy all that time, in
+    /// which case none is held.
     ///
     /// Cancel safety: as for [`lock`](Self::lock).
     ///
@@ -115,13 +119,13 @@ impl Multi {
         self.op(async move |mutexes| lock_all(&mutexes, Wait::For(wait)).await)
     }
 
-    /// Locks all, runs `work` in [`MultiGuard::scope`], and releases.
+    /// Locks all mutexes, runs `work` in [`MultiGuard::scope`], and releases them.
     ///
     /// Cancel safety: as far as `work` is cancel safe; the locks are released.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock) and [`MultiGuard::finish`]; [`ErrorKind::Lost`] if one was lost before `work` returned, which
-    /// was then dropped at the point that it had reached.
+    /// As [`lock`](Self::lock) and [`MultiGuard::finish`]; [`ErrorKind::Lost`] if one of the locks was lost before
+    /// `work` returned, in which case `work` was dropped at the point that it had reached.
     pub async fn with<T>(&self, work: impl AsyncFnOnce(&MultiGuard) -> T) -> Result<T> {
         let guard = self.lock().await?;
         let done = guard.scope(work(&guard)).await?;

@@ -5,20 +5,21 @@ use crate::Result;
 use crate::error::config;
 use crate::sql::Mode;
 
-/// Locks inside a transaction of the caller's own.
+/// Locks inside the caller's own transaction.
 impl Store {
-    /// Returns the statement that locks a name inside a transaction of the caller's own, over any driver. It has one parameter,
-    /// the name. It needs `mode=row`.
+    /// Returns the statement that locks a name inside the caller's own transaction, over any driver. It has one
+    /// parameter, the name. It needs `mode=row`.
     ///
-    /// The statement waits until nobody else holds the name, neither in such a transaction nor through a client of this store, and
-    /// then keeps the name locked until the transaction ends, however it ends. `innodb_lock_wait_timeout` limits the wait: after
-    /// it, and after a deadlock, the statement fails. What the transaction writes to this database is committed only if it held
-    /// the lock to the end, so that work needs no fencing token, and there is none: let a client of this store take the lock where
-    /// something else has to be protected.
+    /// The statement waits until the name is held neither in another such transaction nor through a client of this
+    /// store, and then keeps the name locked until the transaction ends, however it ends. `innodb_lock_wait_timeout`
+    /// limits the wait: after it, and after a deadlock, the statement fails. What the transaction writes to this
+    /// database is committed only if it held the lock to the end, so that work needs no fencing token, and there is
+    /// none: where something else has to be protected, let a client of this store take the lock.
     ///
-    /// Let it be the first statement of the transaction: where transactions are `REPEATABLE READ`, the default, one that has read
-    /// something before sees the other rows as they were then. With `table=` and `column=` it answers the name in one row; without
-    /// a row in its answer, **nothing is locked**. Otherwise it answers no rows, and creates what it locks.
+    /// Make it the first statement of the transaction: where transactions are `REPEATABLE READ`, the default, one that
+    /// has read something before sees the other rows as they were then. With `table=` and `column=`, the statement
+    /// returns the name in one row; if it returns no row, **nothing is locked**. Without them, it returns no rows, and
+    /// creates what it locks.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config): the store is not in `mode=row`.

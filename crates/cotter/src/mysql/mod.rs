@@ -1,29 +1,29 @@
 //! Locks in a MySQL or MariaDB database.
 //!
-//! A lock is a row with its holders, its queue and its last token. Each step reads the row together with the server's clock,
-//! works out the next one, and replaces it by a single statement that does nothing if the row has changed in the meantime. No
-//! transaction stays open between two statements, and nothing is created in the server but tables.
+//! A lock is a row with its holders, its queue and its last token. Each step reads the row together with the server's
+//! clock, works out the next one, and replaces it by a single statement that does nothing if the row has changed in the
+//! meantime. No transaction stays open between two statements, and nothing is created in the server but tables.
 //!
-//! Each connection belongs to a task of its own that runs every statement to its end: the driver would answer the next
-//! statement with what is left of one whose future was dropped.
+//! Each connection belongs to its own task, which runs every statement to its end: otherwise, the driver would answer
+//! the next statement with what is left of one whose future was dropped.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
-//! | `connector`, `checks` | opening a connection; refusing servers that cannot be worked with |
-//! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job still waits |
-//! | `attempt` | requests, and when they are made once more |
+//! | `connector`, `checks` | opening a connection; refusing unsuitable servers |
+//! | `live`, `session`, `fate` | a connection and its task; its statements; whether the caller of a job is still waiting |
+//! | `attempt` | requests, and when they are repeated |
 //! | `errors` | translating errors of the server and the driver |
 //! | `schema` | the tables, and the statements on them |
 //! | `state` | the waiters in a row |
 //! | `rows` | reading and replacing rows |
-//! | `direct`, `recent` | names that nobody else uses: steps without reading first; what is known of their rows |
+//! | `direct`, `recent` | names with no other user: steps without reading first; what is known of their rows |
 //! | `backend`, `renewal` | the contract; extending grants |
 //! | `waiting` | waiting in the queue of a name |
-//! | `bells`, `bell` | what wakes those who wait; the session that stands in the server's queue for one of them |
+//! | `bells`, `bell` | what wakes waiters; the session that stands in the server's queue for one of them |
 //! | `notes` | notes |
 //! | `sessions` | locks that live with a session |
-//! | `lock_in` | locking a name inside a transaction of the caller's own |
+//! | `lock_in` | locking a name inside the caller's own transaction |
 //! | `shedlock` | ShedLock's table and columns |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 
@@ -74,7 +74,7 @@ const SCHEME: &str = "mysql";
 
 /// A MySQL or MariaDB database.
 ///
-/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
@@ -93,8 +93,8 @@ struct Shared {
 impl Store {
     /// Parses the URL of a store. Nothing is sent yet.
     ///
-    /// The URL is `mysql://user[:password]@host[:port][,host…]/database`, or `mariadb://…`. Of several hosts, the first one
-    /// that takes writes is used. These options may follow in the query:
+    /// The URL is `mysql://user[:password]@host[:port][,host…]/database`, or `mariadb://…`. Of several hosts, the first
+    /// one that accepts writes is used. These options may follow in the query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
@@ -106,7 +106,7 @@ impl Store {
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
-    /// | `connections` | the most connections that one runtime has for requests; each takes one step at a time | `4` |
+    /// | `connections` | the maximum number of connections that one runtime has for requests; each takes one step at a time | `4` |
     /// | `connect_timeout` | the time limit for opening a connection | `2s` |
     /// | `timeout` | the time limit for the answer to a request | `2s` |
     /// | `client_name` | the `program_name` among the attributes of the sessions | `cotter` |
@@ -115,8 +115,8 @@ impl Store {
     ///
     /// User name, password, database and options are percent-decoded.
     ///
-    /// TLS uses the crypto provider that the application has installed with *rustls*. If it has installed none, *ring* becomes the
-    /// provider of the process.
+    /// TLS uses the crypto provider that the application has installed with *rustls*. If it has installed none, *ring*
+    /// becomes the provider of the process.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.

@@ -6,21 +6,21 @@ use crate::net::clamp;
 use crate::sql::identifier;
 use std::time::Duration;
 
-/// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with the one
-/// before. Durations are limited to the range from a millisecond to a year.
+/// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with
+/// the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
     /// Sets the beginning of the names of tables; `prefix` in a URL. Only clients with the same database and prefix see each
     /// other's locks.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name has other characters than lower-case letters, digits and
-    /// underscores, does not begin with a letter, or is too long.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name has characters other than lower-case letters, digits
+    /// and underscores, does not begin with a letter, or is too long.
     pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
         let prefix = identifier("prefix", prefix.into())?;
         Ok(self.with(|options| options.prefix = prefix))
     }
 
-    /// Sets the most connections that one runtime has for requests, at least one; `connections` in a URL.
+    /// Sets the maximum number of connections that one runtime has for requests, at least one; `connections` in a URL.
     #[must_use]
     pub fn with_connections(self, connections: usize) -> Self {
         self.with(|options| options.connections = connections.clamp(1, 64))

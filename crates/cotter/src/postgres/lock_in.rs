@@ -6,19 +6,21 @@ use crate::Result;
 use crate::error::config;
 use crate::sql::Mode;
 
-/// Locks inside a transaction of the caller's own.
+/// Locks inside the caller's own transaction.
 impl Store {
-    /// Returns the statement that locks a name inside a transaction of the caller's own, over any driver. It has one parameter,
-    /// the name as `text`, and answers one row with one column: a fencing token, as `bigint`. It needs `mode=row`.
+    /// Returns the statement that locks a name inside the caller's own transaction, over any driver. It has one
+    /// parameter, the name as `text`, and returns one row with one column: a fencing token, as `bigint`. It needs
+    /// `mode=row`.
     ///
-    /// The statement waits until nobody else holds the name, neither in such a transaction nor through a client of this store, and
-    /// then keeps the name locked until the transaction ends, however it ends. `SET LOCAL lock_timeout` limits the wait. What the
-    /// transaction writes to this database is committed only if it held the lock to the end, so that work needs no fencing token.
-    /// Writes elsewhere do: pass the token to them. A token of a transaction that was rolled back is not given again unless the
-    /// clock of the server is set back.
+    /// The statement waits until the name is held neither in another such transaction nor through a client of this
+    /// store, and then keeps the name locked until the transaction ends, however it ends. `SET LOCAL lock_timeout`
+    /// limits the wait. What the transaction writes to this database is committed only if it held the lock to the end,
+    /// so that work needs no fencing token. Writes elsewhere do: pass the token to them. A token of a transaction that
+    /// was rolled back is not issued again unless the clock of the server is set back.
     ///
-    /// The transaction must be `READ COMMITTED`, or the statement fails with `CT001`: another one would see the other rows as they
-    /// were before it waited. With `table=` and `column=`, a row that is not there is the error `CT004`.
+    /// The transaction must be `READ COMMITTED`, or the statement fails with `CT001`: at another isolation level, it
+    /// would see the other rows as they were before it waited. With `table=` and `column=`, a missing row is the error
+    /// `CT004`.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config): the store is not in `mode=row`.

@@ -1,9 +1,9 @@
 //! Locks in a PostgreSQL database.
 //!
-//! A name is a row with the holder, its token, and the end of its lease by the clock of the database. Each step is one call of a
-//! function that `cotter migrate` has created: it locks the row of the name, so that it sees what others have committed, and
-//! commits before it answers. No transaction stays open, and no session keeps anything but prepared statements. Where a pooler
-//! stands in between, nothing is prepared either.
+//! A name is a row with the holder, its token, and the end of its lease by the clock of the database. Each step is one
+//! call of a function that `cotter migrate` has created: it locks the row of the name, so that it sees what others have
+//! committed, and commits before it answers. No transaction stays open, and no session keeps anything but prepared
+//! statements. Behind a pooler, nothing is prepared either.
 //!
 //! | file | concept |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `waiting`, `waiters` | waiting in a queue; the claims that wait |
 //! | `wake`, `listening` | the subscription that wakes them; its connection |
 //! | `notes` | notes |
-//! | `lock_in` | locking inside a transaction of the caller's own |
+//! | `lock_in` | locking inside the caller's own transaction |
 //! | `shedlock` | ShedLock's table and columns |
 //! | `sessions` | the modes in which a lock lives with a session: `row` and `advisory` |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
@@ -64,7 +64,7 @@ const SCHEME: &str = "postgres";
 
 /// A PostgreSQL database.
 ///
-/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
@@ -82,9 +82,9 @@ struct Shared {
 impl Store {
     /// Parses the URL of a store. Nothing is sent yet.
     ///
-    /// The URL is `postgres://user[:password]@host[:port][,host…]/database`, or `postgresql://…`. Of several hosts, the one
-    /// that takes writes is used. A host that begins with `%2F` is the folder of a socket. These options may follow in the
-    /// query:
+    /// The URL is `postgres://user[:password]@host[:port][,host…]/database`, or `postgresql://…`. Of several hosts, the
+    /// one that accepts writes is used. A host that begins with `%2F` is the directory of a socket. These options may
+    /// follow in the query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
@@ -97,11 +97,11 @@ impl Store {
     /// | `sslmode` | `verify-full` or `disable` | `verify-full`; `disable` for sockets and this host |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
-    /// | `connections` | the most connections that one runtime has for requests; each takes one statement at a time | `4` |
+    /// | `connections` | the maximum number of connections that one runtime has for requests; each takes one statement at a time | `4` |
     /// | `connect_timeout` | the time limit for opening a connection | `2s` |
     /// | `timeout` | the time limit for the answer to a request | `2s` |
     /// | `client_name` | the `application_name` of the sessions | `cotter` |
-    /// | `host` | the folder of a socket | |
+    /// | `host` | the directory of a socket | |
     /// | `password_file` | a file that contains the password, instead of a password in the URL | |
     ///
     /// User name, password, database and options are percent-decoded.

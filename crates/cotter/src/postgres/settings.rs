@@ -6,21 +6,21 @@ use crate::net::clamp;
 use crate::sql::identifier;
 use std::time::Duration;
 
-/// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with the one
-/// before. Durations are limited to the range from a millisecond to a year.
+/// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with
+/// the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
     /// Sets the schema of the tables; `schema` in a URL.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name has other characters than lower-case letters, digits and
-    /// underscores, does not begin with a letter, or is too long.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name has characters other than lower-case letters, digits
+    /// and underscores, does not begin with a letter, or is too long.
     pub fn with_schema(self, schema: impl Into<String>) -> Result<Self> {
         let schema = identifier("schema", schema.into())?;
         Ok(self.with(|options| options.schema = schema))
     }
 
-    /// Sets the beginning of the names of tables and functions; `prefix` in a URL. Only clients with the same schema and prefix
-    /// see each other's locks.
+    /// Sets the beginning of the names of tables and functions; `prefix` in a URL. Only clients with the same schema
+    /// and prefix see each other's locks.
     ///
     /// # Errors
     /// As [`with_schema`](Self::with_schema).
@@ -29,7 +29,7 @@ impl Store {
         Ok(self.with(|options| options.prefix = prefix))
     }
 
-    /// Sets the most connections that one runtime has for requests, at least one; `connections` in a URL.
+    /// Sets the maximum number of connections that one runtime has for requests, at least one; `connections` in a URL.
     #[must_use]
     pub fn with_connections(self, connections: usize) -> Self {
         self.with(|options| options.connections = connections.clamp(1, 64))

@@ -1,16 +1,16 @@
 //! A majority of independent servers as one store: `redlock://` is a quorum of Redis servers.
 //!
 //! A lock is held while a majority of the members has granted it, so it survives the loss of a minority. Fencing tokens
-//! rise although no member knows the others: each member counts, and a grant stands only when a majority of the members
-//! has raised its counter to the largest number that any of them gave. Two majorities have a member in common, and the
-//! order in which that member granted is the order of the tokens.
+//! rise although no member knows of the others: each member counts, and a grant stands only when a majority of the
+//! members has raised its counter to the largest number that any of them gave. Two majorities have a member in common,
+//! and the order in which that member granted is the order of the tokens.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `seats` | the members: connections, who is silent, the time limit of a request |
+//! | `seats` | the members: connections, which are silent, the time limit of a request |
 //! | `rounds` | the attempts of each claim: which members were asked, and what they gave |
 //! | `backend` | the contract |
-//! | `waiting` | being told that a name is free, and random pauses |
+//! | `waiting` | notifications that a name is free, and random pauses |
 //! | `acquire` | one attempt at all members, in two phases |
 //! | `voting` | asking members for their votes, and counting them |
 //! | `renewal` | extending grants, and asking members that are missing |
@@ -51,7 +51,7 @@ use std::time::Duration;
 /// # drop(guard); Ok(()) }
 /// ```
 ///
-/// Clones share the state of their claims, and so do all clients that are built on them.
+/// Clones share the state of their claims, and so do all clients built on them.
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
 
@@ -72,11 +72,11 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 const MAX_MEMBERS: usize = 15;
 
 impl Store {
-    /// Makes a quorum of these members. They must be independent: a majority must not fail together.
+    /// Creates a quorum of these members. They must be independent: a majority must not fail together.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config): fewer than three members survive the loss of none; more than 15
-    /// are of no use.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for fewer than three members, which do not survive the loss of
+    /// any, and for more than 15, which are of no use.
     pub fn new<M: Connect>(members: impl IntoIterator<Item = M>) -> Result<Self> {
         let members: Vec<_> = members.into_iter().map(|m| Arc::new(m) as Arc<dyn Connect>).collect();
         match members.len() {
@@ -92,8 +92,8 @@ impl Store {
         Ok(Self(Arc::new(Shared::new(members, "quorum", TIMEOUT))))
     }
 
-    /// Sets the longest time that a member may take for an answer before the others decide without it. Default: 50 ms.
-    /// It is never more than a twentieth of the lease.
+    /// Sets the longest time that a member may take to answer before the others decide without it. Default: 50 ms. It
+    /// is never more than a twentieth of the lease.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         let timeout = timeout.max(Duration::from_millis(1));

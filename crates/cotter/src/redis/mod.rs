@@ -3,7 +3,7 @@
 //! | `mode=` | protocol |
 //! |---|---|
 //! | `native` (default) | cotter's own: fencing tokens, order of arrival, one message for each hand-over |
-//! | `plain` | `SET name value NX PX` and compare-and-delete, as most hand-written code and small libraries do it |
+//! | `plain` | `SET name value NX PX` and compare-and-delete, as used by most hand-written code and small libraries |
 //! | `getset` | `SETNX` and `GETSET` of an expiry in client time: the oldest protocol, with [three flaws](Protocol::GetSet) |
 //!
 //! | file | concept |
@@ -18,7 +18,7 @@
 //! | `acquire`, `renewal`, `batch` | acquire requests; extending grants; running requests concurrently |
 //! | `waiting`, `waiters`, `wake` | waiting in a queue; the claims that wait; the subscription that wakes them |
 //! | `adopt` | passing a grant from one claim to another |
-//! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; asking for it |
+//! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; requesting acknowledgement |
 //! | `member`, `voting` | being a member of a quorum; what each request to a member carries |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
@@ -70,7 +70,7 @@ const SCHEME: &str = "redis";
 
 /// A Redis or Valkey server, and the protocol to use with it.
 ///
-/// Clones share the state of their claims, and so do all clients that are built on them: one may release what another has
+/// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
@@ -118,8 +118,9 @@ impl Store {
     }
 
     /// Uses the server of a client of the `redis` crate, with the native protocol and the default options of
-    /// [`from_url`](Self::from_url) unless they are set with the methods below. Only the client's address and credentials are used: timeouts, retries and connections
-    /// are cotter's own. A client that uses TLS needs a process-wide rustls provider, installed by the application.
+    /// [`from_url`](Self::from_url) unless they are set with the methods below. Only the client's address and
+    /// credentials are used: timeouts, retries and connections are cotter's own. A client that uses TLS needs a
+    /// process-wide rustls provider, installed by the application.
     ///
     /// This is the only function that exposes the `redis` crate; the crate's next major version will change its signature.
     pub fn from_client(client: redis::Client) -> Self {

@@ -14,18 +14,20 @@ pub enum Protocol {
     /// cotter's own protocol (`mode=native`): with fencing tokens, in order of arrival, handed over with one message.
     #[default]
     Native,
-    /// `SET name value NX PX` and compare-and-delete (`mode=plain`), as most hand-written code and small libraries do it.
-    /// The name of the lock is the key, unchanged. It excludes, and is excluded by, everybody else who uses this protocol.
+    /// `SET name value NX PX` and compare-and-delete (`mode=plain`), as used by most hand-written code and small
+    /// libraries. The name of the lock is the key, unchanged. It excludes, and is excluded by, all other users of this
+    /// protocol.
     ///
     /// There is no queue: waiters poll. Tokens are made by the client and order only the grants of this process.
     Plain,
-    /// `SETNX` and `GETSET` of an expiry in milliseconds of the *client's* clock (`mode=getset`), for use beside code that
-    /// does the same. The name of the lock is the key, unchanged. The protocol has flaws that one side cannot mend:
+    /// `SETNX` and `GETSET` of an expiry in milliseconds of the *client's* clock (`mode=getset`), for use beside code
+    /// that does the same. The name of the lock is the key, unchanged. The protocol has flaws that one side cannot fix
+    /// alone:
     ///
     /// 1. The clients' clocks decide whether a lock has expired. Where they differ, a lock is taken too early.
     /// 2. A client that loses the race for an expired lock has already overwritten the winner's expiry.
-    /// 3. The value does not say who wrote it, so other code that releases late frees somebody else's lock. (cotter
-    ///    releases and renews only what it has written itself.)
+    /// 3. The value does not say who wrote it, so other code that releases late frees the lock of another client.
+    ///    (cotter releases and renews only what it has written itself.)
     ///
     /// Each client logs them once, as a `tracing` warning.
     GetSet,

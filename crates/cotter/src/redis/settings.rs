@@ -10,8 +10,8 @@ use std::time::Duration;
 /// token, as long as no clock of a member differs by as much.
 const COUNTER_LASTS: Duration = Duration::from_secs(86_400);
 
-/// The options of [`from_url`](Store::from_url), for stores that are made otherwise. Each method returns a new store that
-/// shares no state with the one before. Durations are limited to the range from a millisecond to a year.
+/// The options of [`from_url`](Store::from_url), for stores that are created in other ways. Each method returns a new
+/// store that shares no state with the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
     /// Sets the protocol; `mode` in a URL.
     #[must_use]
@@ -65,12 +65,12 @@ impl Store {
         self.with(|options| options.replicas = replicas)
     }
 
-    /// Makes this server a member of a [quorum](crate::quorum). After a restart, or with a fresh server, it grants nothing for
-    /// `longest_lease`, the longest lease that any client asks for: it may have forgotten what it granted before. Names are
-    /// remembered for at least a day after their last release.
+    /// Makes this server a member of a [quorum](crate::quorum). After a restart, or with a fresh server, it grants
+    /// nothing for `longest_lease`, the longest lease that any client requests: it may have forgotten what it granted
+    /// before. Names are remembered for at least a day after their last release.
     ///
-    /// All clients of the quorum must use the same `longest_lease` and the same prefix, which is not that of locks on this
-    /// server alone.
+    /// All clients of the quorum must use the same `longest_lease` and the same prefix, which must not be that of locks
+    /// on this server alone.
     #[must_use]
     pub fn with_votes(self, longest_lease: Duration) -> Self {
         self.with(|options| {

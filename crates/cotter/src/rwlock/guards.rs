@@ -15,13 +15,13 @@ pub struct ReadGuard(Guard);
 pub struct WriteGuard(Guard);
 
 impl WriteGuard {
-    /// Goes on as a reader, without a moment in which another writer could get the lock.
+    /// Downgrades to a reader, without a moment in which another writer could get the lock.
     ///
     /// Cancel safety: the lock is lost if the call is dropped or fails half-way; it is released in the background.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot do it in one step,
-    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock is not held any more,
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the lock is no longer held,
     /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) while the same owner holds it more than once.
     pub fn downgrade(self) -> Op<ReadGuard> {
         let engine = self.0.engine();

@@ -15,19 +15,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A lock that many may hold for reading, or one for writing.
+/// A named readers-writer lock: held by many readers, or by one writer.
 ///
-/// **Is this the lock you want?** Yes, if readers are frequent and long and writers are rare. Otherwise take the
+/// **Is this the lock you want?** Yes, if reads are frequent and long and writes are rare. Otherwise use a
 /// [`Mutex`](crate::Mutex): it is cheaper, and its guard can pass from task to task without asking the store.
 ///
-/// The same name is the same lock: `mutex(n)` is the writer's side of `rwlock(n)`. Locks are granted in order of arrival:
-/// a waiting writer holds up the readers that come later, so neither side starves.
+/// The same name is the same lock: `mutex(n)` is the writer side of `rwlock(n)`. Locks are granted in order of arrival:
+/// a waiting writer holds up readers that arrive later, so neither side starves.
 ///
 /// Not re-entrant without an [`owner`](Self::owner). The same [`Owner`] may read while it writes, and read while it
-/// reads. Writing while it reads is the error [`ErrorKind::Upgrade`](crate::ErrorKind::Upgrade): two readers that both
+/// reads. Writing while it reads fails with [`ErrorKind::Upgrade`](crate::ErrorKind::Upgrade): two readers that both
 /// want to write would wait for each other forever.
 ///
-/// Not every store has shared locks; [`Capabilities::shared`](crate::backend::Capabilities::shared) tells.
+/// Not every store has shared locks; see [`Capabilities::shared`](crate::backend::Capabilities::shared).
 ///
 /// ```
 /// # use cotter::Client;
@@ -50,7 +50,7 @@ impl RwLock {
         Self(LockRequest::new(core, name))
     }
 
-    /// The name of the lock.
+    /// Returns the name of the lock.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`](crate::ErrorKind::InvalidName), which every operation of this handle would report.
@@ -70,7 +70,7 @@ impl RwLock {
         self
     }
 
-    /// Waits until the lock is held for reading.
+    /// Locks for reading, waiting until the lock is held.
     ///
     /// Cancel safety: dropping the call leaves the queue, and an acquisition that has reached the store is undone in the
     /// background.
@@ -82,7 +82,7 @@ impl RwLock {
         self.0.forever(Mode::Shared, ReadGuard::new)
     }
 
-    /// Waits until the lock is held for writing.
+    /// Locks for writing, waiting until the lock is held.
     ///
     /// Cancel safety: as for [`read`](Self::read).
     ///
@@ -93,7 +93,7 @@ impl RwLock {
         self.0.forever(Mode::Exclusive, WriteGuard::new)
     }
 
-    /// Tries once to read: `None` if a writer has the lock or waits for it.
+    /// Tries once to lock for reading. Returns `None` if a writer has the lock or is waiting for it.
     ///
     /// Cancel safety: as for [`read`](Self::read).
     ///
@@ -103,7 +103,7 @@ impl RwLock {
         self.0.within(Mode::Shared, Wait::No, ReadGuard::new)
     }
 
-    /// Tries once to write: `None` if another holder has the lock or waits for it.
+    /// Tries once to lock for writing. Returns `None` if another holder has the lock or is waiting for it.
     ///
     /// Cancel safety: as for [`read`](Self::read).
     ///
@@ -113,7 +113,7 @@ impl RwLock {
         self.0.within(Mode::Exclusive, Wait::No, WriteGuard::new)
     }
 
-    /// Waits for at most `wait` to read: `None` if a writer had or wanted the lock all that time.
+    /// Locks for reading, waiting for at most `wait`. Returns `None` if a writer had or wanted the lock all that time.
     ///
     /// Cancel safety: as for [`read`](Self::read).
     ///
@@ -124,7 +124,7 @@ impl RwLock {
         self.0.within(Mode::Shared, Wait::For(wait), ReadGuard::new)
     }
 
-    /// Waits for at most `wait` to write: `None` if the lock was busy all that time.
+    /// Locks for writing, waiting for at most `wait`. Returns `None` if the lock was busy all that time.
     ///
     /// Cancel safety: as for [`read`](Self::read).
     ///
@@ -135,7 +135,7 @@ impl RwLock {
         self.0.within(Mode::Exclusive, Wait::For(wait), WriteGuard::new)
     }
 
-    /// Locks for reading, runs `work` in [`Guard::scope`], and releases.
+    /// Locks for reading, runs `work` in [`Guard::scope`], and releases the lock.
     ///
     /// Cancel safety: as far as `work` is cancel safe; the lock is released.
     ///
@@ -145,7 +145,7 @@ impl RwLock {
         Guard::from(self.read().await?).run(work).await
     }
 
-    /// Locks for writing, runs `work` in [`Guard::scope`], and releases.
+    /// Locks for writing, runs `work` in [`Guard::scope`], and releases the lock.
     ///
     /// Cancel safety: as far as `work` is cancel safe; the lock is released.
     ///

@@ -16,24 +16,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A limit on how many may do something at the same time, over all processes that use the same store.
+/// A named semaphore: limits how many holders may do something at the same time, across all processes that use the same
+/// store.
 ///
-/// **Is this what you want?** Yes, if a number of holders may work side by side: calls to an API that allows three at once,
-/// jobs on a machine with two GPUs, imports into a database that suffers from more than ten. No, if the limit is a rate
-/// ("100 per second": use a rate limiter), if all holders are tasks of one process (use `tokio::sync::Semaphore`), or if a
-/// holder too many does harm: a permit has a lease like every lock, and its token cannot [fence](Permit) it.
+/// **Is this what you want?** Yes, if a number of holders may work side by side: calls to an API that allows three at
+/// once, jobs on a machine with two GPUs, imports into a database that suffers from more than ten. No, if the limit is
+/// a rate ("100 per second": use a rate limiter), if all holders are tasks of one process (use
+/// `tokio::sync::Semaphore`), or if one holder too many does harm: a permit has a lease like every lock, and its token
+/// cannot [fence](Permit) it.
 ///
-/// Permits are granted in order of arrival. A waiter that wants many is not overtaken by later ones that want few, so it
-/// gets its turn; until then the permits that are free stay unused. Several permits are granted all at once or not at all,
-/// so two holders that each wait for the rest cannot occur.
+/// Permits are granted in order of arrival. A waiter that wants many is not overtaken by later ones that want few, so
+/// it gets its turn; until then, free permits stay unused. Several permits are granted all at once or not at all, so
+/// two waiters can never each hold some and wait for the rest.
 ///
-/// Permits of a process that dies come back when its lease ends, or at once where grants live with the process. A semaphore
-/// is never re-entered: each acquisition takes permits of its own, whatever the [`Owner`](crate::Owner). A task that holds
-/// permits and asks for more may therefore wait for itself.
+/// The permits of a process that dies come back when its lease ends, or at once where grants live with the process. A
+/// semaphore is never re-entered: each acquisition takes its own permits, whatever the [`Owner`](crate::Owner). A task
+/// that holds permits and asks for more may therefore wait for itself.
 ///
-/// A name is either a lock or a semaphore: using it in the other way while it is in use fails with [`LimitMismatch`].
+/// A name is either a lock or a semaphore: using it as the other while it is in use fails with [`LimitMismatch`].
 ///
-/// Not every store has permits; [`Capabilities::permits`](crate::backend::Capabilities::permits) tells.
+/// Not every store has permits; see [`Capabilities::permits`](crate::backend::Capabilities::permits).
 ///
 /// ```
 /// # use cotter::Client;
@@ -59,30 +61,31 @@ use std::time::Duration;
 /// | `trySetPermits`, `add_permits`, `addPermits` | the number in [`Client::semaphore`](crate::Client::semaphore), [`set_limit`](Self::set_limit) |
 ///
 /// # The limit
-/// Everybody who uses a name says the same limit. The store keeps it while the name is in use, that is, while anybody holds
-/// or waits for permits; a call that says another limit meanwhile fails at once with [`LimitMismatch`]. When the name is not
-/// in use, the next one to come sets the limit. So two deployments that disagree are told, and never add up their limits.
+/// All users of a name must specify the same limit. The store keeps it while the name is in use, that is, while any
+/// client holds or waits for permits; a call that specifies another limit during that time fails at once with
+/// [`LimitMismatch`]. When the name is not in use, its next user sets the limit. Two deployments that disagree
+/// therefore get an error, and their limits never add up.
 ///
 /// # From 5 to 10 in a rolling deployment
 /// [`set_limit(10)`](Self::set_limit) changes the limit of a name that is in use, in one step:
 ///
-/// - Holders keep their permits. Nothing that runs is interrupted, by a smaller limit either: then nobody gets a new permit
-///   until enough were given back.
-/// - Waiters in the store's queue keep their places and get their permits under the new limit. One that wants more than a
-///   smaller limit has fails with [`LimitMismatch`].
-/// - Every other call that says 5 fails with [`LimitMismatch`] for as long as the name is in use. Once it is not, the first
-///   to come sets the limit again, be it 5 or 10. At no time are more than 10 permits held.
+/// - Holders keep their permits. Nothing that is running is interrupted, not even by a smaller limit: in that case, no
+///   new permit is granted until enough have been given back.
+/// - Waiters in the store's queue keep their places and get their permits under the new limit. A waiter that wants more
+///   than a smaller limit allows fails with [`LimitMismatch`].
+/// - Every other call that specifies 5 fails with [`LimitMismatch`] for as long as the name is in use. After that, the
+///   first user to arrive sets the limit again, be it 5 or 10. At no time are more than 10 permits held.
 ///
-/// So, with processes of the old version beside those of the new one:
+/// With processes of the old version running alongside those of the new one, this means:
 ///
-/// 1. Before that, let the program treat [`LimitMismatch`] like a busy semaphore: try again later, or refuse the request.
-///    Only old processes run into it, from step 2 on.
-/// 2. New processes say 10, and call `set_limit(10)` when they start, and again if they get the error themselves: the name
-///    was not in use in between, and an old process came first. Calling it twice does no harm.
-/// 3. Old processes give back what they hold, and end.
+/// 1. Beforehand, make the program treat [`LimitMismatch`] like a busy semaphore: try again later, or refuse the
+///    request. Only old processes run into it, from step 2 on.
+/// 2. New processes specify 10, and call `set_limit(10)` when they start, and again if they get the error themselves:
+///    in that case, the name was out of use in between, and an old process came first. Calling it twice does no harm.
+/// 3. Old processes give back what they hold, and exit.
 ///
-/// If old processes must not be refused, let the new version say 5 as well, and call `set_limit(10)` on its handles when no
-/// old process is left.
+/// If old processes must not be refused, have the new version specify 5 as well, and call `set_limit(10)` on its
+/// handles once no old process is left.
 ///
 /// [`LimitMismatch`]: crate::ErrorKind::LimitMismatch
 #[must_use = "a handle holds nothing; call acquire() or one of its siblings"]
@@ -99,7 +102,7 @@ impl Semaphore {
         Self { request: LockRequest::new(core, name), take: 1, of: Arc::new(AtomicU32::new(of)) }
     }
 
-    /// The name of the semaphore.
+    /// Returns the name of the semaphore.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`](crate::ErrorKind::InvalidName), which every operation of this handle would report.
@@ -113,22 +116,22 @@ impl Semaphore {
         self
     }
 
-    /// Sets the number of permits that each acquisition of this handle takes, all at once. Default: 1. Zero, or more than
-    /// there are, is reported by every acquisition, before any I/O.
+    /// Sets the number of permits that each acquisition of this handle takes, all at once. Default: 1. Zero, or more
+    /// than there are, is reported by every acquisition, before any I/O.
     pub fn take(mut self, permits: u32) -> Self {
         self.take = permits;
         self
     }
 
-    /// Waits until the permits are held. **Never re-entrant**: each call takes permits of its own.
+    /// Acquires the permits, waiting until they are held. **Never re-entrant**: each call takes its own permits.
     ///
-    /// `let _ = semaphore.acquire().await?` gives the permits back at once: give them a name. A task that never yields is
-    /// never stopped when its permits are lost.
+    /// `let _ = semaphore.acquire().await?` gives the permits back at once: give the result a name. A task that never
+    /// yields is never stopped when its permits are lost.
     ///
-    /// Order: tasks of one process in order of arrival; processes in order of arrival too, where the store has a queue.
+    /// Order: tasks of one process get permits in order of arrival. So do processes, where the store has a queue.
     ///
-    /// Cancel safety: dropping the call leaves the queue, and an acquisition that has reached the store is undone in the
-    /// background, with all of its permits. The place in the queue is lost.
+    /// Cancel safety: dropping the call leaves the queue, and the place in it is lost. An acquisition that has reached
+    /// the store is undone in the background, with all of its permits.
     ///
     /// # Errors
     /// As [`Mutex::lock`](crate::Mutex::lock); [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a number of
@@ -139,9 +142,10 @@ impl Semaphore {
         self.request.forever(self.mode(), Permit::new)
     }
 
-    /// Tries once: `None` if too few permits are free, or somebody waits for them.
+    /// Tries once to acquire the permits. Returns `None` if too few are free, or if others are waiting for them.
     ///
-    /// The compiler does not warn if the answer is ignored: `semaphore.try_acquire().await?;` gives the permits back at once.
+    /// The compiler does not warn about an ignored result: `semaphore.try_acquire().await?;` gives the permits back at
+    /// once.
     ///
     /// Cancel safety: as for [`acquire`](Self::acquire).
     ///
@@ -151,7 +155,7 @@ impl Semaphore {
         self.request.within(self.mode(), Wait::No, Permit::new)
     }
 
-    /// Waits for at most `wait`: `None` if too few permits were free all that time.
+    /// Acquires the permits, waiting for at most `wait`. Returns `None` if too few were free all that time.
     ///
     /// Cancel safety: as for [`acquire`](Self::acquire).
     ///
@@ -162,7 +166,7 @@ impl Semaphore {
         self.request.within(self.mode(), Wait::For(wait), Permit::new)
     }
 
-    /// Acquires, runs `work` in [`Guard::scope`], and gives the permits back.
+    /// Acquires the permits, runs `work` in [`Guard::scope`], and gives the permits back.
     ///
     /// ```
     /// # async fn call() {}
@@ -179,8 +183,8 @@ impl Semaphore {
         Guard::from(self.acquire().await?).run(work).await
     }
 
-    /// The same, but waits for at most `wait`; zero tries once. `None` if too few permits were free all that time: `work`
-    /// was not run.
+    /// Like [`with`](Self::with), but waits for at most `wait`; zero tries once. Returns `None` if too few permits were
+    /// free all that time: `work` was not run.
     ///
     /// Cancel safety: as for [`with`](Self::with).
     ///
@@ -197,8 +201,8 @@ impl Semaphore {
         }
     }
 
-    /// Changes the limit of the name, if it is in use, and of this handle and its clones. What happens to holders, to
-    /// waiters and to those who say the old limit is [described above](Self#from-5-to-10-in-a-rolling-deployment).
+    /// Changes the limit of the name, if it is in use, and of this handle and its clones. The effect on holders, on
+    /// waiters and on calls that specify the old limit is [described above](Self#from-5-to-10-in-a-rolling-deployment).
     ///
     /// Does nothing to a name that is not in use: its next user sets the limit.
     ///

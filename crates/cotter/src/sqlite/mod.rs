@@ -1,22 +1,25 @@
-//! Locks in an SQLite database: for the processes of one host, among them those in different containers that mount the
+//! Locks in an SQLite database: for the processes of one host, including those in different containers that mount the
 //! same volume.
 //!
 //! A lock is a row with its holders, its queue and its last token. Each step reads the row, works out the next one, and
 //! replaces it by a single statement that does nothing if the row has changed in the meantime. No step keeps a transaction
 //! open, because a process that is stopped inside one blocks every name.
 //!
-//! Leases are measured on the clock that counts from the machine's boot, and rows name that boot: setting the time of day
-//! has no effect, and after a restart of the machine nothing is held. The time of day is a lower bound of the tokens only.
+//! Leases are measured on the clock that counts from the machine's boot, and rows name that boot: setting the time of
+//! day has no effect, and after a restart of the machine nothing is held. The time of day is only a lower bound of the
+//! tokens.
 //!
 //! # Tables
 //! `cotter migrate` (or [`Builder::migrate`](crate::Builder::migrate)) creates them; no other call does.
-//! - `cotter_locks`, a row for each name. Rows of names that were not used for an hour are deleted now and then.
+//! - `cotter_locks`, a row for each name. Rows of names that have not been used for an hour are deleted from time to
+//!   time.
 //! - `cotter_floor`, one number: no token is smaller than those of deleted rows.
 //! - `cotter_notes`, the notes.
 //!
 //! # Limits
-//! Waiters are woken by changes to the files of the database, whatever changed there: each of them reads its row then. That
-//! is cheap for dozens of waiting processes on a host, not for thousands. The database must be on a local file system.
+//! Waiters are woken by changes to the files of the database, whatever changed there: each of them then reads its row.
+//! That is cheap for dozens of waiting processes on a host, not for thousands. The database must be on a local file
+//! system.
 
 // | file | concept |
 // |---|---|
@@ -55,7 +58,7 @@ use std::time::Duration;
 /// The scheme of the URLs.
 const SCHEME: &str = "sqlite";
 
-/// Locks in an SQLite database of this host.
+/// Locks in an SQLite database on this host.
 ///
 /// ```
 /// # use cotter::{sqlite, Client};
@@ -75,7 +78,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The database at this path, which must be absolute. Nothing is opened yet.
+    /// Uses the database at this path, which must be absolute. Nothing is opened yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { options: Options::new(path.into()) }
     }

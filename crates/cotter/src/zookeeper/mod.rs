@@ -1,7 +1,8 @@
 //! Locks in a ZooKeeper ensemble.
 //!
-//! Each claim is a node of its own that is deleted with the session of this process: a process that dies takes its nodes with
-//! it. The node with the smallest number holds the lock; each of the others waits for the end of the one before it.
+//! Each claim is a separate node that is deleted with the session of this process: a process that dies takes its nodes
+//! with it. The node with the smallest number holds the lock; each of the others waits for the end of the one before
+//! it.
 //!
 //! | file | concept |
 //! |---|---|
@@ -11,7 +12,7 @@
 //! | `session`, `proofs`, `link` | a session and its connections; how long it exists; the session that follows it |
 //! | `errors` | translating errors of the server |
 //! | `names`, `layout` | the nodes of a name; how places in a queue are named, also by other clients |
-//! | `watches` | who is told of changes of nodes |
+//! | `watches` | notifications of changes to nodes |
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
@@ -63,7 +64,7 @@ const SCHEME: &str = "zookeeper";
 
 /// A ZooKeeper ensemble.
 ///
-/// Each client that is built on it has a session of its own, and loses its locks with it.
+/// Each client built on it has its own session, and loses its locks with that session.
 #[derive(Clone)]
 pub struct Store {
     ensemble: Ensemble,
@@ -73,27 +74,28 @@ pub struct Store {
 impl Store {
     /// Parses the URL of a store. Nothing is sent yet.
     ///
-    /// The URL is `zookeeper://[user:password@]host[:port][,host[:port]…][/path]`, with the members of one ensemble, any of
-    /// which may be missing, the node below which everything is, and any of these options in its query:
+    /// The URL is `zookeeper://[user:password@]host[:port][,host[:port]…][/path]`, with the members of one ensemble,
+    /// any of which may be missing, the node below which everything is stored, and any of these options in its query:
     ///
     /// | option | meaning | default |
     /// |---|---|---|
-    /// | `dialect` | whose nodes a lock has: `own`, `curator` or `kazoo` | `own` |
+    /// | `dialect` | the node layout of a lock: `own`, `curator` or `kazoo` | `own` |
     /// | `recipe` | with `dialect=curator`: `mutex` or `rwlock`, which do not exclude each other there | `mutex` |
-    /// | `session` | the length of a session: so long after the death of a holder its lock is free | `10s` |
-    /// | `prefix` | the node below the path that is cotter's own | `cotter` |
-    /// | `acl` | who may use the nodes: `open` to everybody, or only the user that created them (`creator`) | `creator` if there is a user |
+    /// | `session` | the length of a session: the lock of a holder is free this long after its death | `10s` |
+    /// | `prefix` | cotter's own node below the path | `cotter` |
+    /// | `acl` | who may use the nodes: everyone (`open`), or only the user that created them (`creator`) | `creator` if there is a user |
     /// | `connect_timeout` | the time limit for opening a connection to one member | `2s` |
     /// | `tls` | `yes` for TLS with the authorities of the system | `yes` if a file is named |
     /// | `ca` | a PEM file of trusted authorities, instead of the system's | |
     /// | `cert`, `key` | PEM files of a client certificate and its key | |
     /// | `password_file` | a file that contains the password, instead of a password in the URL | |
     ///
-    /// With `dialect=curator` or `kazoo` the nodes of a lock are in `/path/NAME`, and exclude those who use the same recipe of
-    /// that client: Curator's `InterProcessMutex` or `InterProcessReadWriteLock`, or kazoo's `WriteLock` and `ReadLock`.
+    /// With `dialect=curator` or `kazoo`, the nodes of a lock are in `/path/NAME`, and exclude users of the same recipe
+    /// of that client: Curator's `InterProcessMutex` or `InterProcessReadWriteLock`, or kazoo's `WriteLock` and
+    /// `ReadLock`.
     ///
     /// User name, password, path and options are percent-decoded. The servers allow sessions of 2 to 20 of their ticks,
-    /// usually 4 to 40 seconds, and choose the nearest that they allow.
+    /// usually 4 to 40 seconds, and choose the nearest length that they allow.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.

@@ -33,10 +33,10 @@ use std::sync::Arc;
 /// The scheme of its URLs.
 const SCHEME: &str = "flock";
 
-/// The lock that flock(1) takes on one path: for jobs that run beside others which still use flock(1).
+/// The lock that flock(1) takes on one path: for jobs that run beside others that still use flock(1).
 ///
-/// Waiters wait in the kernel's own queue, together with those of flock(1). There are no notes. In everything else it is
-/// like [`file::Store`](super::Store): a grant lives with its process.
+/// Waiters wait in the kernel's own queue, together with those of flock(1). There are no notes. In all other respects
+/// it is like [`file::Store`](super::Store): a grant lives with its process.
 #[derive(Debug, Clone)]
 pub struct Flock {
     path: PathBuf,
@@ -44,12 +44,12 @@ pub struct Flock {
 }
 
 impl Flock {
-    /// The lock on this absolute path. The file is created if it is missing, as flock(1) does.
+    /// Uses the lock on this absolute path. The file is created if it is missing, as flock(1) does.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), tokens: Where::Home }
     }
 
-    /// Keeps the counter of the tokens in this directory instead of that of [`file::Store::home`](super::Store::home).
+    /// Keeps the token counter in this directory instead of that of [`file::Store::home`](super::Store::home).
     #[must_use]
     pub fn tokens_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.tokens = Where::At(directory.into());
