@@ -73,7 +73,7 @@ pub(crate) fn measures_and_leaves_nothing(url: &str, left: impl Fn() -> usize) {
     assert_eq!(figures(&output).len(), 6, "{output:?}");
     let several = output.json().into_iter().find(|line| line["processes"] == 4).unwrap();
     assert!(several["between_processes_per_second"].as_u64().unwrap() > 0, "{several}");
-    assert!(env.run(["--url", url, "list", "--json"]).code(0).json().is_empty());
+    assert!(TestEnv::on(url.to_owned()).run(["list", "--json"]).code(0).json().is_empty());
     until("nothing is left", || left() == 0);
 }
 

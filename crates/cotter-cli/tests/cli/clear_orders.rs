@@ -71,7 +71,7 @@ fn exact_on_postgres() {
     let server = Postgres::migrated();
     exact(&TestEnv::new(), &server.url(""), &[]);
     let tables = "select count(*) from pg_tables where tablename like 'cotter_demo%'";
-    for mode in ["lease", "row"] {
+    for mode in ["lease", "row", "advisory"] {
         side_by_side(&server.url_of("owner", &format!("mode={mode}")));
         assert_eq!(server.sql(tables), "0");
     }

@@ -4,6 +4,7 @@ mod admin;
 mod bench;
 mod clear_orders;
 mod config;
+mod databases;
 mod elect;
 mod env;
 #[cfg(feature = "etcd")]
@@ -23,6 +24,8 @@ mod options;
 mod orphans;
 mod passwords;
 mod plays;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod programs;
 mod prune;
 mod quorum;

@@ -1,5 +1,6 @@
 //! A quorum of Redis servers on the command line.
 
+use crate::bench::measures_and_leaves_nothing;
 use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
 
@@ -47,4 +48,27 @@ fn without_a_majority_the_command_does_not_run() {
     servers[1].kill();
     let error = env.run(["run", "-n", "a", "echo", "ran"]).code(69);
     error.one_line(&["only 1 of 3 members can be reached, and 2 are needed"]);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn it_is_measured_and_sells_each_phone_once() {
+    let (servers, env) = quorum();
+    env.run(["doctor", "--init"]).code(0);
+    let url = env.store.clone().expect("a quorum");
+    crate::seckill::exact(&TestEnv::new(), &url, &["--work", "1ms"], 1);
+    measures_and_leaves_nothing(&url, || 0);
+    drop(servers);
+}
+
+/// A majority cannot compare and set a note, which the state of a job needs.
+#[test]
+#[ignore = "needs redis-server"]
+fn jobs_are_refused_with_the_stores_that_can_keep_them() {
+    let (servers, env) = quorum();
+    env.run(["doctor", "--init"]).code(0);
+    let jobs = env.jobs("[job.tidy]\nfixed_rate = \"1s\"\nshell = \"echo done\"\n");
+    let output = env.run(["schedule", jobs.to_str().unwrap()]).code(64);
+    assert!(output.stderr.contains("redlock does not support compare-and-set"), "{output:?}");
+    drop(servers);
 }

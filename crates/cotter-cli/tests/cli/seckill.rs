@@ -33,7 +33,7 @@ fn token(sale: &Value) -> u64 {
 
 /// A sale on this store is exact, again and again.
 #[track_caller]
-fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
+pub(crate) fn exact(env: &TestEnv, url: &str, options: &[&str], times: usize) {
     for _ in 0..times {
         let output = seckill(env, url, options).code(0);
         let output = if url.contains("getset") { output.one_line(&FLAWS) } else { output.silent() };

@@ -1,9 +1,8 @@
 //! The commands on an SQLite database.
 
-use crate::env::{TestEnv, until};
-use rustix::process::Signal;
-use std::fs;
-use std::time::Instant;
+use crate::bench::measures_and_leaves_nothing;
+use crate::databases::works;
+use crate::env::TestEnv;
 
 fn on_sqlite() -> TestEnv {
     let mut env = TestEnv::new();
@@ -26,66 +25,16 @@ fn a_database_is_made_on_request_only() {
 }
 
 #[test]
-fn locks_are_held_listed_passed_on_and_taken_away() {
+fn the_commands_work() {
     let env = on_sqlite();
     env.run(["migrate"]).code(0);
-    let (holder, token) = env.hold(&["--label", "deploy"], "a");
-    env.run(["run", "-n", "a", "true"]).code(75);
-    let listed = env.run(["list", "--json"]).code(0).json();
-    assert_eq!(listed[0]["holders"][0]["token"], token.to_string());
-    let mut waiter = env.start(["run", "-v", "a", "--", "sh", "-c", "echo $COTTER_TOKEN"]);
-    waiter.waiting_line();
-    let began = Instant::now();
-    holder.let_go().code(0);
-    let next: u64 = waiter.line().parse().unwrap();
-    assert!(next > token && began.elapsed().as_secs() < 3);
-    waiter.end().code(0);
-    let mut evicted = env.start(["run", "--ttl", "1s", "b", "--", "sh", "-c", "echo in; exec sleep 60"]);
-    assert_eq!(evicted.line(), "in");
-    env.run(["evict", "b"]).code(0);
-    evicted.end().code(74);
-}
-
-/// It keeps the lock to the end of its lease, and no longer.
-#[test]
-fn a_killed_holder_and_a_killed_waiter_block_nobody() {
-    let env = on_sqlite();
-    env.run(["migrate"]).code(0);
-    let (holder, _) = env.hold(&["--ttl", "2s"], "a");
-    let mut waiter = env.start(["run", "-v", "a", "true"]);
-    waiter.waiting_line();
-    waiter.signal(Signal::KILL);
-    holder.signal(Signal::KILL);
-    let began = Instant::now();
-    env.run(["run", "-w", "10s", "a", "true"]).code(0);
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    works(&env);
 }
 
 #[test]
-fn a_ticket_a_latch_and_an_election() {
-    let env = on_sqlite();
-    env.run(["migrate"]).code(0);
-    let ticket = env.run(["--json", "acquire", "a", "--ttl", "30s"]).code(0).json();
-    let ticket = ticket[0]["ticket"].as_str().expect("a ticket").to_owned();
-    env.run(["run", "-n", "a", "true"]).code(75);
-    let mut release = env.cotter(["release"]);
-    assert!(release.env("COTTER_TICKET", &ticket).status().unwrap().success());
-    env.run(["run", "-n", "a", "true"]).code(0);
-    env.run(["latch", "ready", "create", "1"]).code(0);
-    env.run(["latch", "ready", "count-down", "--id", "x"]).code(0);
-    env.run(["latch", "ready", "wait", "--wait", "5s"]).code(0);
-    env.run(["elect", "leader", "--", "true"]).code(0);
-}
-
-#[test]
-fn a_scheduled_job_keeps_its_notes_there() {
-    let env = on_sqlite();
-    env.run(["migrate"]).code(0);
-    let jobs = env.path("jobs.toml");
-    fs::write(&jobs, "group = \"g\"\n[job.tidy]\nfixed_rate = \"1s\"\nshell = \"echo done\"\n").unwrap();
-    let schedule = env.start(["schedule", jobs.to_str().unwrap()]);
-    let history = ["jobs", "--file", jobs.to_str().unwrap(), "--json", "history", "tidy"];
-    until("two runs are recorded", || env.run(history).stdout.lines().count() >= 2);
-    schedule.signal(Signal::TERM);
-    schedule.end().code(0);
+fn it_is_measured() {
+    let env = TestEnv::new();
+    let url = format!("sqlite://{}", env.path("measured.db").display());
+    TestEnv::on(url.clone()).run(["migrate"]).code(0);
+    measures_and_leaves_nothing(&url, || 0);
 }

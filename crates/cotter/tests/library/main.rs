@@ -32,6 +32,8 @@
     feature = "zookeeper"
 ))]
 mod authority;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod clocks;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod election;

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 impl TestEnv {
     /// A file of jobs for the group `g`.
-    fn jobs(&self, text: &str) -> PathBuf {
+    pub(crate) fn jobs(&self, text: &str) -> PathBuf {
         let path = self.path("jobs.toml");
         fs::write(&path, format!("group = \"g\"\n{text}")).unwrap();
         path

@@ -1,12 +1,10 @@
 //! Time zones, clocks, sockets, names of tables, and hostile text.
 
-use super::setup::{backend_on, claim, server, take};
-use cotter::backend::{Leave, Until};
-use cotter::{Client, Lease, ManualClock};
+use super::setup::{backend_on, server};
+use cotter::{Client, Lease};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -37,30 +35,12 @@ async fn time_zones_do_not_matter() {
     }
 }
 
-/// Hosts whose clocks are an hour fast and slow: the server's clock alone decides.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn the_clocks_of_clients_do_not_matter() {
-    const HOUR: Duration = Duration::from_secs(3600);
     let server = Mariadb::migrated();
-    let (fast, slow) = (ManualClock::new(), ManualClock::new());
-    fast.set_wall(SystemTime::now() + HOUR);
-    slow.set_wall(SystemTime::now() - HOUR);
-    let fast = backend_on(&server.url(""), Arc::new(fast)).await;
-    let slow = backend_on(&server.url(""), Arc::new(slow)).await;
-    let mut last = 0;
-    for [holder, other] in [[&fast, &slow], [&slow, &fast]] {
-        let ttl = Duration::from_millis(600);
-        let held = take(holder, &claim("clocks", ttl)).await;
-        assert!(held.number > last);
-        let next = claim("clocks", TTL);
-        assert!(other.acquire(&next, Until::Now).await.unwrap().granted().is_none(), "it is held");
-        tokio::time::sleep(ttl).await;
-        last = take(other, &next).await.number;
-        let real = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros() as u64;
-        assert!(last > held.number && real.abs_diff(last) < 60_000_000, "{last} follows the server's clock");
-        other.release(&next, Leave::used(1)).await.unwrap();
-    }
+    crate::clocks::those_of_clients_do_not_matter(async |clock| backend_on(&server.url(""), clock).await)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,13 @@
 //! Time zones, sockets, names of tables, and hostile text.
 
-use super::setup::server;
+use super::setup::{backend_on, server};
 use cotter::{Client, Lease};
 use cotter_testkit::servers::Postgres;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 
-/// Sessions in different time zones, one of them in the hour that comes twice, agree on when a lease ends.
+/// Sessions in different time zones agree on when a lease ends.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn time_zones_do_not_matter() {
@@ -28,6 +28,14 @@ async fn time_zones_do_not_matter() {
         }
         guard.finish().await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn the_clocks_of_clients_do_not_matter() {
+    let server = Postgres::migrated();
+    crate::clocks::those_of_clients_do_not_matter(async |clock| backend_on(&server.url(""), clock).await)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! What these tests share.
 
 use cotter::backend::{Backend, Claim, Leave, Release};
+use cotter::clock::Clock;
 use cotter::{Client, Lease};
 pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
 use cotter_testkit::servers::Postgres;
@@ -9,9 +10,14 @@ use std::time::{Duration, Instant};
 
 /// A connection without an engine, like a process of its own.
 pub(crate) async fn backend(url: &str) -> Arc<dyn Backend> {
+    backend_on(url, clock()).await
+}
+
+/// The same, with a clock of its own.
+pub(crate) async fn backend_on(url: &str, clock: Arc<dyn Clock>) -> Arc<dyn Backend> {
     use cotter::backend::{Connect, Host};
     let store = cotter::postgres::Store::from_url(url).unwrap();
-    store.connect(&Host::without_engine(clock())).await.unwrap()
+    store.connect(&Host::without_engine(clock)).await.unwrap()
 }
 
 /// Releases a claim on a backend with a time limit so short that a new connection may take longer.

@@ -1,0 +1,24 @@
+//! The commands on a PostgreSQL database.
+
+use crate::bench::measures_and_leaves_nothing;
+use crate::databases::works;
+use crate::env::TestEnv;
+use cotter_testkit::servers::Postgres;
+
+#[test]
+#[ignore = "needs postgres"]
+fn the_commands_work() {
+    let server = Postgres::migrated();
+    let env = TestEnv::on(server.url_of("owner", "prefix=commands"));
+    env.run(["migrate"]).code(0);
+    works(&env);
+}
+
+#[test]
+#[ignore = "needs postgres"]
+fn it_is_measured() {
+    let server = Postgres::migrated();
+    let url = server.url_of("owner", "prefix=measured");
+    TestEnv::on(url.clone()).run(["migrate"]).code(0);
+    measures_and_leaves_nothing(&url, || 0);
+}
