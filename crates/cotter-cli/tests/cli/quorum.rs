@@ -1,12 +1,11 @@
 //! A quorum of Redis servers on the command line.
 
 use crate::env::TestEnv;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, redlock_url};
 
 fn quorum() -> (Vec<Redis>, TestEnv) {
     let servers: Vec<_> = (0..3).map(|_| Redis::start()).collect();
-    let hosts: Vec<_> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
-    let env = TestEnv::on(format!("redlock://{}?timeout=500ms", hosts.join(",")));
+    let env = TestEnv::on(redlock_url(servers.iter().map(Redis::port), "timeout=500ms"));
     (servers, env)
 }
 
