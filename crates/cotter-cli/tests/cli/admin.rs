@@ -1,7 +1,7 @@
 //! Looking at locks and taking them away.
 
 use crate::env::{Running, TestEnv, until};
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, acl_rule};
 
 #[test]
 fn list_shows_who_holds_what() {
@@ -106,6 +106,7 @@ fn evicting_what_nobody_holds_is_done_already() {
 #[ignore = "needs redis-server"]
 fn doctor_promises_no_more_than_what_it_has_found() {
     let (redis, replica) = (Redis::start(), Redis::start());
+    redis.command(&["ACL", "SETUSER", acl_rule("native")[2], "+info", "+config|get"]);
     let env = TestEnv::new();
     let doctor =
         |args: &[&str]| Running::start(env.cotter(args).env("COTTER_URL", redis.url(""))).end().code(0);
@@ -123,7 +124,7 @@ fn doctor_promises_no_more_than_what_it_has_found() {
 #[test]
 #[ignore = "needs redis-server"]
 fn older_modes_show_and_evict_one_lock() {
-    let redis = Redis::restricted();
+    let redis = Redis::start();
     let env = TestEnv::new();
     let cotter = |options: &str, args: &[&str]| {
         Running::start(env.cotter(args).env("COTTER_URL", redis.url(options))).end()

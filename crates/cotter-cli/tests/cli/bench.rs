@@ -3,7 +3,7 @@
 use crate::env::{Output, Running, TestEnv, is_alive, until};
 use crate::plays::children;
 use crate::terminal::{read_until, terminal};
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, acl_rule};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -53,6 +53,9 @@ fn on_redis_the_keys_are_gone_soon() {
     let redis = Redis::start();
     let env = TestEnv::new();
     for mode in ["native", "plain", "getset"] {
+        if mode == "native" {
+            redis.command(&["ACL", "SETUSER", acl_rule(mode)[2], "~bench:*"]);
+        }
         let options = if mode == "native" { String::new() } else { format!("mode={mode}") };
         let output = bench(&env, &redis.url(&options), &["--json"]).code(0);
         assert_eq!(figures(&output).len(), 6, "{output:?}");

@@ -107,7 +107,7 @@ fn the_next_one_starts_after_the_last_write_whoever_is_killed() {
     let rounds_of = |thread: usize| (0..rounds).filter(move |round| round % 3 == thread);
     std::thread::scope(|scope| {
         for thread in 0..3 {
-            let url = redis.url(&format!("prefix=t{thread}"));
+            let url = redis.url(&format!("prefix=cotter:t{thread}"));
             scope.spawn(move || {
                 for round in rounds_of(thread) {
                     let env = TestEnv::new();

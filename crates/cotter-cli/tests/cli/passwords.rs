@@ -10,7 +10,7 @@ const PASSWORD: &str = "open sesame";
 /// For the test that looks for it everywhere: a server that starts elsewhere shows its own.
 const CANARY: &str = "canary-91be";
 
-/// A server that wants this password, and a file that has it.
+/// A server that wants this password of an [administrator](Redis::open_url), whose URL has no password; and a file that has it.
 fn locked(password: &str) -> (Redis, TestEnv, PathBuf) {
     let redis = Redis::builder().with("requirepass", password).start();
     let env = TestEnv::new();
@@ -30,7 +30,7 @@ fn run(env: &TestEnv, args: &[&str], vars: &[(&str, &str)]) -> Output {
 #[ignore = "needs redis-server"]
 fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
     let (redis, env, file) = locked(PASSWORD);
-    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let (url, path) = (redis.open_url(""), file.to_str().unwrap());
     let url = url.trim_end_matches('?');
     let tells = ["run", "a", "--", "sh", "-c", "echo ${COTTER_PASSWORD_FILE-none} $COTTER_URL"];
     let said = |args: &[&str], vars: &[(&str, &str)]| {
@@ -61,7 +61,7 @@ fn a_file_that_the_command_line_the_environment_or_the_configuration_names() {
 #[ignore = "needs redis-server"]
 fn what_does_not_fit_together_is_refused() {
     let (redis, env, file) = locked(PASSWORD);
-    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let (url, path) = (redis.open_url(""), file.to_str().unwrap());
     let with = format!("redis://:x@127.0.0.1:{}", redis.port());
     let list = |url: &str, file: &str| run(&env, &["--password-file", file, "list"], &[("COTTER_URL", url)]);
     list(&with, path).code(78).one_line(&["--password-file", "the URL has a password too"]);
@@ -84,7 +84,7 @@ fn what_does_not_fit_together_is_refused() {
 fn a_file_that_everybody_can_read_is_worth_a_warning() {
     let (redis, env, file) = locked(PASSWORD);
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    let (url, path) = (redis.url(""), file.to_str().unwrap());
+    let (url, path) = (redis.open_url(""), file.to_str().unwrap());
     let output = run(&env, &["--url", &url, "--password-file", path, "run", "a", "true"], &[]).code(0);
     output.one_line(&["is readable by every user of this host", "chmod 600"]);
 }
@@ -101,7 +101,7 @@ fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
     let logs = ("RUST_LOG", "trace");
     for (vars, options) in [
         (vec![("COTTER_URL", with.as_str()), logs], vec![]),
-        (vec![("COTTER_URL", &redis.url("")), logs], vec!["--password-file", path]),
+        (vec![("COTTER_URL", &redis.open_url("")), logs], vec!["--password-file", path]),
     ] {
         for verbose in ["-v", "-q"] {
             let args = [&[verbose], &options[..], &["run", "a", "--", "sh", "-c", script]].concat();

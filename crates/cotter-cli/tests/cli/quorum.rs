@@ -2,12 +2,11 @@
 
 use crate::bench::measures_and_leaves_nothing;
 use crate::env::TestEnv;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, redlock_url};
 
 fn quorum() -> (Vec<Redis>, TestEnv) {
     let servers: Vec<_> = (0..3).map(|_| Redis::start()).collect();
-    let hosts: Vec<_> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
-    let env = TestEnv::on(format!("redlock://{}?timeout=500ms", hosts.join(",")));
+    let env = TestEnv::on(redlock_url(servers.iter().map(Redis::port), "timeout=500ms"));
     (servers, env)
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn file() {
 
 pub(crate) fn redis() {
     let server = servers::Redis::start();
-    measure(&server.url(""));
+    measure(&server.open_url(""));
 }
 
 fn measure(url: &str) {

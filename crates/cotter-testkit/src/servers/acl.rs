@@ -22,10 +22,12 @@ fn user(mode: &str) -> String {
 }
 
 /// The settings of a server that has these users. The keys of the older modes are the names of the locks, for which the page
-/// has an example; here they are all keys.
-pub(super) fn settings() -> Vec<String> {
+/// has an example; here they are all keys. A server refuses rules about commands that were removed from it.
+pub(super) fn settings(removed: &[String]) -> Vec<String> {
+    let command = |word: &str| word.strip_prefix('+').map(|c| c.split('|').next().unwrap_or(c).to_owned());
     let setting = |mode| {
         let mut words = acl_rule(mode).split_off(2);
+        words.retain(|word| command(word).is_none_or(|command| !removed.contains(&command)));
         if words.contains(&"~orders:*") {
             words.retain(|word| !word.starts_with('~'));
             words.push("~*");

@@ -44,7 +44,7 @@ pub use mariadb::{Mariadb, MariadbBuilder};
 pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
-pub use redis::{Redis, RedisBuilder};
+pub use redis::{Redis, RedisBuilder, redlock_url};
 pub use skew::forking_library;
 pub use wire::Wire;
 pub use znodes::{Znode, Znodes};

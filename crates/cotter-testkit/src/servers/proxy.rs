@@ -80,9 +80,9 @@ impl Proxy {
         self.address.port()
     }
 
-    /// A Redis URL through this proxy.
+    /// A Redis URL through this proxy, for the user of its mode as [`Redis::url`](super::Redis::url).
     pub fn redis_url(&self, options: &str) -> String {
-        format!("redis://127.0.0.1:{}?{options}", self.port())
+        super::redis::redis_url(self.port(), options)
     }
 
     /// A URL of the user `app` of a PostgreSQL server through this proxy.

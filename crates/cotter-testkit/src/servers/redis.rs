@@ -13,11 +13,13 @@ use tempfile::TempDir;
 #[derive(Debug, Clone, Default)]
 pub struct RedisBuilder {
     args: Vec<String>,
+    /// Commands that it does not have.
+    removed: Vec<String>,
     skewed: bool,
-    restricted: bool,
 }
 
-/// A running `redis-server`, without persistence unless asked for; ends when it is dropped.
+/// A running `redis-server`, without persistence unless asked for; ends when it is dropped. It has the users of
+/// `docs/stores.md`, and its [URLs](Redis::url) name the one for their mode.
 #[derive(Debug)]
 pub struct Redis {
     child: Option<Child>,
@@ -45,6 +47,7 @@ impl RedisBuilder {
     #[must_use]
     pub fn without(mut self, command: &str) -> Self {
         self.args.extend(["--rename-command", command, ""].map(str::to_owned));
+        self.removed.push(command.to_lowercase());
         self
     }
 
@@ -55,19 +58,12 @@ impl RedisBuilder {
         self
     }
 
-    /// With the users of `docs/stores.md`: the [URLs](Redis::url) name the one for their mode.
-    #[must_use]
-    pub fn restricted(mut self) -> Self {
-        self.restricted = true;
-        self.args.extend(acl::settings());
-        self
-    }
-
     /// Starts it and waits until it answers.
     ///
     /// # Panics
     /// When it does not start, or is not in `PATH`.
-    pub fn start(self) -> Redis {
+    pub fn start(mut self) -> Redis {
+        self.args.extend(acl::settings(&self.removed));
         let dir = tempfile::tempdir().expect("a temporary folder");
         let preload = self.skewed.then(|| skew::build(dir.path()).expect("a clock shim"));
         let mut server = Redis { child: None, builder: self, port: free_port(), dir, preload };
@@ -90,14 +86,6 @@ impl Redis {
     /// As [`RedisBuilder::start`].
     pub fn start() -> Self {
         RedisBuilder::default().start()
-    }
-
-    /// A server with defaults and the users of `docs/stores.md`, see [`RedisBuilder::restricted`].
-    ///
-    /// # Panics
-    /// As [`RedisBuilder::start`].
-    pub fn restricted() -> Self {
-        Self::builder().restricted().start()
     }
 
     /// Settings before the start.
@@ -211,10 +199,14 @@ impl Redis {
         skew::step(self.dir.path(), seconds * 1_000_000_000).expect("the file can be written");
     }
 
-    /// A URL with these options: `""` or `"mode=plain&retry=5ms"`.
+    /// A URL with these options, `""` or `"mode=plain&retry=5ms"`, for the user whom `docs/stores.md` gives to its mode.
     pub fn url(&self, options: &str) -> String {
-        let credentials = if self.builder.restricted { acl::credentials(options) } else { String::new() };
-        format!("redis://{credentials}127.0.0.1:{}?{options}", self.port)
+        redis_url(self.port, options)
+    }
+
+    /// A URL for an administrator, who may do everything; only for what the [users](Redis::url) are not meant to do.
+    pub fn open_url(&self, options: &str) -> String {
+        format!("redis://127.0.0.1:{}?{options}", self.port)
     }
 
     /// Sends one command on a connection of its own; the answer as it stands on the wire, without type signs.
@@ -250,6 +242,18 @@ impl Redis {
     pub fn promote(&self) {
         self.command(&["REPLICAOF", "NO", "ONE"]);
     }
+}
+
+/// The URL of the user for these options, directly or through a proxy on this port.
+pub(super) fn redis_url(port: u16, options: &str) -> String {
+    format!("redis://{}127.0.0.1:{port}?{options}", acl::credentials(options))
+}
+
+/// A URL of the majority of the servers on these ports.
+pub fn redlock_url(ports: impl IntoIterator<Item = u16>, options: &str) -> String {
+    let hosts: Vec<_> = ports.into_iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let credentials = acl::credentials(&format!("prefix=cotter:quorum&{options}"));
+    format!("redlock://{credentials}{}?{options}", hosts.join(","))
 }
 
 impl Drop for Redis {

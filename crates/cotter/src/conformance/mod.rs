@@ -130,7 +130,8 @@ cases! {
         a_session_that_ends_is_told_to_every_grant
         a_session_is_kept_alive
         a_waiting_claim_outlives_its_ttl
-        what_it_cannot_do_is_refused;
+        what_it_cannot_do_is_refused
+        a_backend_refuses_before_it_asks;
     tokens:
         tokens_rise
         tokens_rise_over_clients

@@ -1,10 +1,13 @@
 //! Unsolicited losses: which guards are notified, and how soon.
 
-use super::fixture::{Fixture, SOON, give, is_busy, refused, settle, take, wait_in_task};
+use super::fixture::{Fixture, SOON, WHILE, give, is_busy, refused, settle, take, wait_in_task};
 use super::leases::short;
-use crate::backend::{Connect, Feature, Session};
+use crate::backend::{Capabilities, Connect, Feature, Mode, Session, Until};
 use crate::{Client, Guard, Lease, LossCause, Lost};
+use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 async fn client(f: &Fixture, ttl: Duration) -> Client {
@@ -121,22 +124,86 @@ pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
     }
 }
 
-/// Unsupported operations are refused without a request to the store.
+/// Unsupported operations are refused; that the store is not asked is shown below, without the engine's tasks.
 pub(super) async fn what_it_cannot_do_is_refused(f: &Fixture) {
     let client = client(f, Duration::from_secs(20)).await;
     let info = client.info().clone();
-    let refused = |answer: crate::Result<()>, feature: Feature| {
-        if info.require(feature).is_err() {
-            refused(answer);
-        }
-    };
+    let lacks = |feature: Feature| info.require(feature).is_err();
     let name = f.name("refused");
-    refused(client.note(&name).await.map(drop), Feature::Notes);
-    refused(client.swap_note(&name, "", 0, b"x".to_vec()).await.map(drop), Feature::Swap);
-    refused(client.rwlock(&name).try_read().await.map(drop), Feature::SharedLocks);
+    if lacks(Feature::Notes) {
+        refused(client.note(&name).await);
+    }
+    if lacks(Feature::Swap) {
+        refused(client.swap_note(&name, "", 0, b"x".to_vec()).await);
+        let latch = client.latch(&name);
+        refused(latch.create(1).await);
+        refused(latch.count_down("party").await);
+        refused(latch.wait_for(WHILE).await);
+        refused(latch.delete().await);
+    }
+    if lacks(Feature::SharedLocks) {
+        refused(client.rwlock(&name).try_read().await);
+    }
+    if lacks(Feature::Permits) {
+        refused(client.semaphore(&name, 3).set_limit(4).await);
+        refused(client.semaphore(&name, 3).try_acquire().await);
+        refused(client.semaphore(&name, 3).acquire().await);
+    }
+    if lacks(Feature::Tickets) {
+        let ticket = format!("ct1.{}.1.1.x.refused", f.claim("refused").id);
+        let ticket = ticket.parse().expect("a ticket of another store");
+        refused(client.resume(&ticket).await);
+        refused(client.extend_ticket(&ticket, SOON).await);
+        refused(client.release_ticket(&ticket).await);
+    }
     let writer = client.rwlock(&name).write().await.expect("it is free");
-    refused(writer.downgrade().await.map(drop), Feature::Downgrade);
+    if lacks(Feature::Downgrade) {
+        refused(writer.downgrade().await);
+    }
+    let guard = client.mutex(f.name("ticket")).lock().await.expect("it is free");
+    if lacks(Feature::Tickets) {
+        refused(guard.into_ticket(SOON).await);
+    }
     client.close(SOON).await.expect("nothing is left to do");
+}
+
+/// A backend refuses what it cannot do without a request to the store.
+pub(super) async fn a_backend_refuses_before_it_asks(f: &Fixture) {
+    let backend = f.connect().await;
+    let Capabilities { shared, permits, tickets, downgrade, notes, swap, .. } = backend.info().capabilities;
+    let mut claim = f.claim("refused");
+    let modes = [(shared, Mode::Shared), (permits, Mode::Permits { take: 1, of: 3 })];
+    for (_, mode) in modes.into_iter().filter(|(can, _)| !can) {
+        claim.mode = mode;
+        for until in [Until::Now, f.within(SOON)] {
+            unasked(backend.acquire(&claim, until)).await;
+        }
+    }
+    claim.mode = Mode::Exclusive;
+    if !permits {
+        unasked(backend.set_limit(&claim.name, 3)).await;
+    }
+    if !tickets {
+        unasked(backend.adopt(&claim, &f.claim("refused"))).await;
+    }
+    // Notes that a store does not have cannot be asked for.
+    assert!(notes || backend.notes().is_none());
+    if let Some(notes) = backend.notes().filter(|_| !swap) {
+        unasked(notes.swap(&claim.name, "", 0, b"x")).await;
+    }
+    if !downgrade {
+        let granted = take(&backend, &claim).await;
+        unasked(backend.downgrade(&granted)).await;
+        give(&backend, &claim).await;
+    }
+}
+
+/// Refused, and the store was not asked: what is sent has to be waited for, so that the answer would not be there at once.
+async fn unasked<T: fmt::Debug>(answer: impl Future<Output = crate::Result<T>>) {
+    let mut answer = std::pin::pin!(answer);
+    let first = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
+    let Poll::Ready(answer) = first else { panic!("violation[asked]: it is not refused at once") };
+    refused(answer);
 }
 
 /// Several clients of one store under test.

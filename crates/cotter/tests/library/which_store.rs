@@ -5,7 +5,7 @@ use cotter::{Client, Level, Owner};
 #[cfg(feature = "postgres")]
 use cotter_testkit::servers::Postgres;
 #[cfg(feature = "redis")]
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, redlock_url};
 
 const PAGE: &str = include_str!("../../../../docs/which-store.md");
 
@@ -93,7 +93,7 @@ async fn the_rows_of_the_embedded_stores_are_true() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn the_rows_of_redis_are_true() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     for (store, options) in
         [("`redis:`", ""), ("`redis:` `mode=plain`", "mode=plain"), ("`redis:` `mode=getset`", "mode=getset")]
     {
@@ -169,9 +169,7 @@ async fn the_row_of_sqlite_is_true() {
 #[ignore = "needs redis-server"]
 async fn the_row_of_a_quorum_is_true() {
     let servers = [Redis::start(), Redis::start(), Redis::start()];
-    let hosts =
-        servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect::<Vec<_>>().join(",");
-    let url = format!("redlock://{hosts}");
+    let url = redlock_url(servers.iter().map(Redis::port), "");
     Client::connect(&url).await.unwrap().initialize().await.unwrap();
     assert_true("`redlock:`", &url).await;
 }

@@ -45,8 +45,9 @@ pub(crate) fn run() {
         Kind::Raw(members.0[..n].iter().map(server).collect())
     };
     let client = |url: String| Client::connect(url).wait().unwrap();
-    let (one, five) = (client(members.0[0].url("")), client(members.url("")));
-    let (plain_one, plain_five) = (client(members.0[0].url("mode=plain")), client(members.url("mode=plain")));
+    let (one, five) = (client(members.0[0].open_url("")), client(members.url("")));
+    let (plain_one, plain_five) =
+        (client(members.0[0].open_url("mode=plain")), client(members.url("mode=plain")));
     let proxies: Vec<_> = members.0.iter().map(|server| Proxy::start(server.port())).collect();
     proxies.iter().for_each(|proxy| proxy.delay_requests(AWAY));
     let far: Vec<_> = proxies.iter().map(|proxy| format!("127.0.0.1:{}", proxy.port())).collect();

@@ -40,7 +40,7 @@ impl Members {
 
     /// One URL for each, as libraries take them that lock several servers.
     fn urls(&self) -> String {
-        self.0.iter().map(|server| server.url("")).collect::<Vec<_>>().join(",")
+        self.0.iter().map(|server| server.open_url("")).collect::<Vec<_>>().join(",")
     }
 
     /// Nothing is left of an earlier round but their votes.

@@ -24,7 +24,7 @@ pub(crate) fn run() {
         let mut outcomes: Vec<Vec<Outcome>> = KINDS.map(|_| Vec::new()).into();
         for _ in 0..ROUNDS {
             for ((kind, options), outcomes) in KINDS.iter().zip(&mut outcomes) {
-                outcomes.push(round(kind, &server.url(options), processes, tasks));
+                outcomes.push(round(kind, &server.open_url(options), processes, tasks));
                 server.command(&["FLUSHALL"]);
             }
         }

@@ -32,7 +32,7 @@ pub(crate) fn run() {
 }
 
 fn start(server: &Redis, runtime: &Runtime, name: &'static str, options: &str) -> Kind<By> {
-    let url = server.url(options);
+    let url = server.open_url(options);
     let other =
         Other::start("handover", &format!("{} {url}", if name == MESSAGE { "message" } else { "lock" }));
     let by = match name {

@@ -59,9 +59,9 @@ pub(crate) fn on_threads() {
 fn run(server: &Redis, runtime: &Runtime) {
     let scripts = Arc::new(Scripts::load(server));
     let wire = runtime.block_on(wire(server));
-    let client = |options: &str| Client::connect(server.url(options)).wait().unwrap();
+    let client = |options: &str| Client::connect(server.open_url(options)).wait().unwrap();
     let (native, plain) = (client(""), client("mode=plain"));
-    let manager = others::rslock(&server.url(""));
+    let manager = others::rslock(&server.open_url(""));
     for tasks in [1, 64, 512] {
         println!("\n{tasks} tasks");
         let bare = |wanted: Pair| {

@@ -6,6 +6,7 @@ use cotter::{Client, Lease};
 
 pub(crate) fn run() {
     let server = server();
-    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+    let client =
+        Client::builder().url(server.open_url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
     watch(&take(&runtime(), &client), || server_cpu(&server));
 }

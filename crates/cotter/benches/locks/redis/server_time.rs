@@ -53,7 +53,7 @@ pub(super) fn handovers(
 ) -> f64 {
     server.command(&["FLUSHALL"]);
     let lease = Lease::renewed(Duration::from_secs(60));
-    let builder = Client::builder().url(server.url("")).lease(lease).local_turns(false);
+    let builder = Client::builder().url(server.open_url("")).lease(lease).local_turns(false);
     let client = builder.connect().wait().unwrap();
     let (lock, turns) = (client.rwlock("line"), Arc::new(AtomicUsize::new(0)));
     runtime.block_on(async {

@@ -40,7 +40,7 @@ fn claim_as(mode: Mode) -> Claim {
 fn beside(server: &Redis, runtime: &Runtime, holders: usize, mode: Mode) -> (f64, f64) {
     server.command(&["FLUSHALL"]);
     runtime.block_on(async {
-        let backend = backend(&server.url("")).await;
+        let backend = backend(&server.open_url("")).await;
         let mut grants = Vec::new();
         for _ in 0..holders {
             grants.push(take(&backend, &claim_as(mode)).await);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A store on a server of its own, as the user of docs/stores.md for the mode.
 fn fixture(options: &str) -> Fixture {
-    let server = Arc::new(Redis::restricted());
+    let server = Arc::new(Redis::start());
     let store = Store::from_url(server.url(options)).expect("a good URL");
     let native = !options.contains("mode=");
     let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };

@@ -14,7 +14,7 @@ fn servers() -> Arc<Vec<Redis>> {
     static SERVERS: Mutex<Weak<Vec<Redis>>> = Mutex::new(Weak::new());
     let mut shared = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     shared.upgrade().unwrap_or_else(|| {
-        let servers: Arc<Vec<_>> = Arc::new((0..3).map(|_| Redis::restricted()).collect());
+        let servers: Arc<Vec<_>> = Arc::new((0..3).map(|_| Redis::start()).collect());
         servers.iter().for_each(|server| enlist(server, "cotter:quorum", 3600));
         *shared = Arc::downgrade(&servers);
         servers

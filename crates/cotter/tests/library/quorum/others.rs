@@ -4,6 +4,7 @@ use super::setup::{Members, TTL};
 use cotter::{Client, Lease};
 use cotter_testkit::bare::eventually;
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::{Redis, redlock_url};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,9 +23,7 @@ impl Members {
 
     /// A client of cotter's beside theirs.
     async fn beside_others(&self) -> Client {
-        let hosts: Vec<_> =
-            self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
-        let url = format!("redlock://{}?mode=plain&timeout=500ms", hosts.join(","));
+        let url = redlock_url(self.servers.iter().map(Redis::port), "mode=plain&timeout=500ms");
         Client::builder().url(url).lease(Lease::renewed(TTL)).local_turns(false).connect().await.unwrap()
     }
 }

@@ -40,7 +40,7 @@ async fn hold_on_and_off(mutex: Mutex) -> Duration {
 
 /// `asks` is the command that every question begins with.
 async fn tasks_of_one_process_do_not_leave_it_free(mode: &str, asks: &str) {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url(mode)).await;
     for tasks in [2, 4] {
         server.command(&["CONFIG", "RESETSTAT"]);
@@ -99,7 +99,7 @@ async fn four_processes(url: &str) -> (u64, Duration) {
 }
 
 async fn every_process_has_its_turn(options: &str) {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (changes, worst) = four_processes(&server.url(options)).await;
     let said = format!("{changes} hand-overs between processes in three seconds, longest wait {worst:?}");
     // Some 450 where nothing else runs, some 40 where nobody rests.
@@ -129,7 +129,7 @@ async fn every_process_has_its_turn_with_native() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn a_release_whose_task_sleeps_holds_nobody_up() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     for (mode, wait_first) in [("", true), ("", false), ("mode=plain", true), ("mode=plain", false)] {
         let client = client(&server.url(mode)).await;
         let guard = client.mutex("a").lock().await.unwrap();

@@ -16,7 +16,7 @@ fn said(leader: Option<Leader>) -> Option<(u64, Option<Vec<u8>>)> {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn who_follows_is_told_by_message() {
-    let (server, clock) = (Redis::restricted(), ManualClock::new());
+    let (server, clock) = (Redis::start(), ManualClock::new());
     // Its clock stands still: only messages make it look.
     let follower = Client::builder().url(server.url("")).clock(clock.clone()).connect().await.unwrap();
     let (tell, mut told) = mpsc::unbounded_channel();
@@ -45,7 +45,7 @@ async fn who_follows_is_told_by_message() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_leader_that_is_silent_is_gone_when_its_lease_ends() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let connect = async || {
         let lease = Lease::fixed(Duration::from_secs(2));
         Client::builder().url(server.url("")).lease(lease).connect().await.unwrap()

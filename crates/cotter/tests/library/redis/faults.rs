@@ -1,6 +1,6 @@
 //! What the server refuses, forgets and cannot.
 
-use super::setup::{backend, claim, client, eventually, queued, take};
+use super::setup::{backend, claim, client, eventually, queued, show_doctor, take};
 use cotter::backend::{Extension, Leave, Release, Until};
 use cotter::{Client, ErrorKind, Severity};
 use cotter_testkit::servers::Redis;
@@ -72,6 +72,7 @@ async fn no_server_is_told_at_once() {
 #[ignore = "needs redis-server"]
 async fn a_socket_works() {
     let server = Redis::start();
+    // Such a URL names no user.
     let client = Client::connect(format!("unix://{}?db=3", server.socket().display())).await.unwrap();
     let _guard = client.mutex("a").lock().await.unwrap();
     assert!(server.command(&["INFO", "keyspace"]).contains("db3:keys=1"));
@@ -152,6 +153,7 @@ async fn a_server_that_loads_its_data_is_waited_for() {
 async fn a_replica_is_refused_for_now() {
     let (master, replica) = (Redis::start(), Redis::start());
     replica.follow(&master);
+    show_doctor(&replica);
     let client = client(&replica.url(""), TTL).await;
     let error = client.mutex("a").try_lock().await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
@@ -189,6 +191,7 @@ async fn release_extend_and_hand_over_need_no_memory() {
 #[ignore = "needs redis-server"]
 async fn the_doctor_sees_eviction() {
     let server = Redis::builder().with("maxmemory-policy", "allkeys-lru").start();
+    show_doctor(&server);
     let client = client(&server.url(""), TTL).await;
     let findings = client.diagnose().await.unwrap();
     assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));

@@ -18,7 +18,7 @@ const ROUNDS: usize = 5;
 async fn rslock_and_plain_exclude_each_other() {
     let server = Redis::start();
     let client = client(&server.url("mode=plain&retry=5ms"), TTL).await;
-    let mut theirs = LockManager::new(vec![server.url("")]);
+    let mut theirs = LockManager::new(vec![server.open_url("")]);
     theirs.set_retry(1, Duration::from_millis(5));
     for _ in 0..ROUNDS {
         let guard = client.mutex("a").lock().await.unwrap();

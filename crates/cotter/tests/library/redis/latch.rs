@@ -10,7 +10,7 @@ use tokio::time::timeout;
 #[test]
 #[ignore = "needs redis-server"]
 fn a_hundred_parties_count_down() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let clients = [(); 4].map(|()| Client::connect(server.url("")).wait().unwrap());
     a_hundred_count_down_at_once(&clients);
 }
@@ -18,7 +18,7 @@ fn a_hundred_parties_count_down() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_latch_whose_note_was_deleted_is_gone() {
-    let (server, clock) = (Redis::restricted(), ManualClock::new());
+    let (server, clock) = (Redis::start(), ManualClock::new());
     let client = Client::builder().url(server.url("")).clock(clock.clone()).connect().await.unwrap();
     let latch = client.latch("a");
     latch.create(2).await.unwrap();
@@ -45,7 +45,7 @@ async fn a_latch_whose_note_was_deleted_is_gone() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn the_older_protocols_have_no_latches() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     for mode in ["mode=plain", "mode=getset"] {
         let client = Client::connect(server.url(mode)).await.unwrap();
         let error = client.latch("a").create(1).await.unwrap_err();

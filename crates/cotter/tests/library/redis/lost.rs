@@ -19,7 +19,7 @@ async fn free_again(client: &Client, name: &str) -> Duration {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn an_acquire_whose_answer_is_lost_leaves_nothing() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     for (i, how) in [Loss::Cut, Loss::Silence].into_iter().enumerate() {
         let proxy = Proxy::start(server.port());
         let (shaky, steady) =
@@ -39,7 +39,7 @@ async fn an_acquire_whose_answer_is_lost_leaves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn an_acquire_that_lands_late_is_undone() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let shaky = client(&proxy.redis_url("timeout=200ms"), TTL).await;
     shaky.mutex("warm").lock().await.unwrap().finish().await.unwrap();
@@ -56,7 +56,7 @@ async fn an_acquire_that_lands_late_is_undone() {
 #[ignore = "needs redis-server"]
 async fn a_grant_may_be_released_on_another_connection() {
     use cotter::backend::Connect;
-    let server = Redis::restricted();
+    let server = Redis::start();
     let store = cotter::redis::Store::from_url(server.url("")).unwrap();
     let clock = clock();
     let (one, two) = (
@@ -79,7 +79,7 @@ async fn a_grant_may_be_released_on_another_connection() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_black_hole_is_left_for_a_new_connection() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let url = proxy.redis_url("timeout=300ms&connect_timeout=300ms");
     let client =

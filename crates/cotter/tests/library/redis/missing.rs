@@ -60,7 +60,7 @@ async fn tries(newcomer: &Arc<dyn Backend>) -> Option<u64> {
 async fn a_key_that_goes_missing_while_somebody_holds_costs_nobody_its_place() {
     for key in KEYS {
         for asked_again in [false, true] {
-            let server = Redis::restricted();
+            let server = Redis::start();
             let (holder, newcomer) = (backend(&server.url("")).await, backend(&server.url("")).await);
             let held = claim("a", LONG);
             take(&holder, &held).await;
@@ -83,7 +83,7 @@ async fn a_key_that_goes_missing_while_somebody_holds_costs_nobody_its_place() {
 #[ignore = "needs redis-server"]
 async fn a_key_that_goes_missing_between_two_hand_overs_costs_nobody_its_place() {
     for key in KEYS {
-        let server = Redis::restricted();
+        let server = Redis::start();
         let (holder, newcomer) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let held = claim("a", LONG);
         take(&holder, &held).await;
@@ -113,7 +113,7 @@ async fn a_key_that_goes_missing_between_two_hand_overs_costs_nobody_its_place()
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn the_release_of_a_lock_that_was_deleted_wakes_the_next() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", LONG);
     take(&holder, &held).await;
@@ -139,7 +139,7 @@ fn asked(server: &Redis) -> u64 {
 #[ignore = "needs redis-server"]
 async fn who_gives_up_leaves_no_record() {
     for key in KEYS {
-        let server = Redis::restricted();
+        let server = Redis::start();
         let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
         let (held, wanted) = (claim("a", LONG), claim("a", LONG));
         take(&holder, &held).await;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod contention;
+mod deployment;
 mod doctor;
 mod election;
 mod faults;

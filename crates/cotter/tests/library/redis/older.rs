@@ -18,7 +18,7 @@ fn now() -> u128 {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn plain_and_hand_written_code_exclude_each_other() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=plain&retry=5ms"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!by_hand(&server, "me", "1000"));
@@ -34,7 +34,7 @@ async fn plain_and_hand_written_code_exclude_each_other() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn plain_renews_only_its_own() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=plain"), Duration::from_millis(600)).await;
     let guard = client.mutex("a").lock().await.unwrap();
     tokio::time::sleep(Duration::from_millis(1500)).await;
@@ -50,7 +50,7 @@ async fn plain_renews_only_its_own() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_chosen_request_id_is_stored_and_a_foreign_one_named() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let url = server.url("mode=plain&request_id=order-7");
     let client = Client::builder().url(url).lease(Lease::fixed(TTL)).connect().await.unwrap();
     let guard = client.mutex("a").lock().await.unwrap();
@@ -77,7 +77,7 @@ fn getset_by_hand(server: &Redis, ttl: u128) -> bool {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_and_hand_written_code_exclude_each_other() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     assert!(!getset_by_hand(&server, 1000));
@@ -94,7 +94,7 @@ async fn getset_and_hand_written_code_exclude_each_other() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_takes_leases_of_10_ms() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let url = server.url("mode=getset");
     let client =
         Client::builder().url(url).lease(Lease::fixed(Duration::from_millis(10))).connect().await.unwrap();
@@ -109,7 +109,7 @@ async fn getset_takes_leases_of_10_ms() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_trusts_foreign_clocks() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     // Somebody whose clock is ten seconds behind has just taken it for five.
     server.command(&["SET", "a", &(now() - 5_000).to_string()]);
@@ -120,7 +120,7 @@ async fn getset_trusts_foreign_clocks() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_losers_overwrite_the_expiry() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     let ours = server.command(&["GET", "a"]);
@@ -135,7 +135,7 @@ async fn getset_losers_overwrite_the_expiry() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_has_no_owner() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let url = server.url("mode=getset");
     let short = Lease::fixed(Duration::from_millis(50));
     let client = Client::builder().url(url).lease(short).connect().await.unwrap();
@@ -153,7 +153,7 @@ async fn getset_has_no_owner() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn getset_cannot_tell_leases_apart_that_end_in_the_same_millisecond() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url("mode=getset"), TTL).await;
     let guard = client.mutex("a").lock().await.unwrap();
     let value = server.command(&["GET", "a"]);

@@ -2,7 +2,7 @@
 
 use super::setup::{eventually, queued};
 use cotter::{Client, ErrorKind, Lease, Released};
-use cotter_testkit::servers::{Proxy, Redis};
+use cotter_testkit::servers::{Proxy, Redis, acl_rule};
 use std::fmt::{Debug, Write};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -283,12 +283,13 @@ fn nor_does_one_that_was_cut_while_its_runtime_stood_still() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn connecting_takes_three_round_trips_at_most() {
-    let server = Redis::builder().with("requirepass", "pw").start();
+    let server = Redis::start();
+    assert_eq!(server.command(&["ACL", "SETUSER", acl_rule("native")[2], "+select"]), "OK");
     let proxy = Proxy::start(server.port());
     let slow = Duration::from_millis(150);
     proxy.delay_requests(slow);
     proxy.delay_replies(slow);
-    let url = format!("redis://:pw@127.0.0.1:{}/2", proxy.port());
+    let url = proxy.redis_url("").replace('?', "/2?");
     let client = Client::connect(url).await.expect("in time, over a long way");
     // The first of three is that of TCP.
     assert!(proxy.round_trips() <= 2, "{}", proxy.round_trips());

@@ -23,7 +23,7 @@ fn scripts(server: &Redis) -> usize {
 
 /// The answer to each question takes 10 ms: asked for one after the other, they would last a second and a half.
 async fn many_short_leases_over_a_slow_connection(mode: &str) {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let ttl = Duration::from_secs(2);
     let url = proxy.redis_url(mode);
@@ -62,7 +62,7 @@ async fn getset_renews_many_over_a_slow_connection() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn what_became_of_one_key_does_not_matter_to_the_others() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     for mode in ["mode=plain", "mode=getset"] {
         let ttl = Duration::from_secs(1);
         let url = server.url(mode);

@@ -10,12 +10,17 @@ const TTL: Duration = Duration::from_secs(3);
 /// A replica gets a quarter of this to acknowledge a write: two seconds, for a machine that is busy with other tests.
 const PATIENT: &str = "timeout=8s";
 
+/// What `replicas=` needs beside the rule of its mode.
+fn allow_wait(server: &Redis) {
+    for mode in ["native", "plain", "getset"] {
+        assert_eq!(server.command(&["ACL", "SETUSER", acl_rule(mode)[2], "+wait"]), "OK");
+    }
+}
+
 /// A server and its replica.
 fn pair() -> (Redis, Redis) {
-    let master = Redis::builder().restricted().with("repl-diskless-sync-delay", "0").start();
-    for mode in ["native", "plain", "getset"] {
-        master.command(&["ACL", "SETUSER", acl_rule(mode)[2], "+wait"]);
-    }
+    let master = Redis::builder().with("repl-diskless-sync-delay", "0").start();
+    allow_wait(&master);
     let replica = Redis::start();
     replica.follow(&master);
     let online = || master.command(&["INFO", "replication"]).contains("state=online");
@@ -46,6 +51,7 @@ async fn try_for(client: &Client, wait: Duration) -> Option<Guard> {
 #[ignore = "needs redis-server"]
 async fn a_grant_that_no_replica_has_is_an_error_and_undone() {
     let server = Redis::start();
+    allow_wait(&server);
     for mode in ["native", "plain", "getset"] {
         let client = connect(&server, &format!("mode={mode}&replicas=1")).await;
         let error = client.mutex(mode).try_lock().await.expect_err("violation[unconfirmed]");

@@ -2,12 +2,21 @@
 
 use cotter::backend::{Backend, Leave, Until};
 pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
+use cotter_testkit::servers::{Redis, acl_rule};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// The lock was used, and nobody waits for a token to be kept.
 pub(crate) const USED: Leave = Leave::used(1);
+
+/// Lets the users read what the doctor reads, as docs/stores.md tells an operator to.
+pub(crate) fn show_doctor(server: &Redis) {
+    for mode in ["native", "plain", "getset"] {
+        let words = ["ACL", "SETUSER", acl_rule(mode)[2], "+info", "+config|get"];
+        assert_eq!(server.command(&words), "OK");
+    }
+}
 
 /// Waits in a task that gives it back at once; answers with the token.
 pub(crate) fn pass_through(backend: &Arc<dyn Backend>, name: &str, ttl: Duration) -> JoinHandle<u64> {

@@ -31,7 +31,9 @@ fn serve(authority: &Authority, name: &str, asks_clients: bool) -> Secure {
 
 impl Secure {
     fn url(&self, options: &str) -> String {
-        format!("rediss://127.0.0.1:{}?{options}", self.port)
+        let plain = format!("127.0.0.1:{}", self.server.port());
+        let secure = format!("127.0.0.1:{}", self.port);
+        self.server.url(options).replace("redis:", "rediss:").replace(&plain, &secure)
     }
 }
 

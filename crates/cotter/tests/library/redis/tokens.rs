@@ -26,7 +26,7 @@ async fn use_up(server: &Redis, times: usize) -> u64 {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn they_rise_over_a_restored_snapshot() {
-    let mut server = Redis::restricted();
+    let mut server = Redis::start();
     use_up(&server, 10).await;
     server.command(&["SAVE"]);
     let last = use_up(&server, 200).await;
@@ -38,7 +38,7 @@ async fn they_rise_over_a_restored_snapshot() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn they_rise_over_a_promoted_replica_that_lags() {
-    let (master, replica) = (Redis::restricted(), Redis::start());
+    let (master, replica) = (Redis::start(), Redis::start());
     use_up(&master, 10).await;
     replica.follow(&master);
     replica.promote();
@@ -49,7 +49,7 @@ async fn they_rise_over_a_promoted_replica_that_lags() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn they_rise_over_lost_data() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let last = use_up(&server, 200).await;
     server.command(&["FLUSHALL"]);
     assert!(use_up(&server, 1).await > last);
@@ -80,7 +80,7 @@ async fn they_rise_over_a_clock_that_is_stepped() {
 #[tokio::test]
 #[ignore = "needs redis-server and node"]
 async fn they_survive_json() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let token = use_up(&server, 1).await;
     let script = "const t = JSON.parse(process.argv[1]); \
         console.log(t.every(Number.isSafeInteger), t[0] < t[1], t.join(' '))";
@@ -95,7 +95,7 @@ async fn they_survive_json() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_clock_that_goes_back_does_not_hold_a_lock_for_an_hour() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (dead, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_millis(500);
     let grant = take(&dead, &claim("a", ttl)).await;
@@ -111,7 +111,7 @@ async fn a_clock_that_goes_back_does_not_hold_a_lock_for_an_hour() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_lease_of_three_days_lasts_three_days() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let ttl = Duration::from_secs(3 * 86_400);
     let client = client(&server.url(""), ttl).await;
     let guard = client.mutex("a").lock().await.unwrap();
@@ -125,7 +125,7 @@ async fn a_lease_of_three_days_lasts_three_days() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_lease_that_came_by_message_is_as_long_as_any() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let lease = Lease::fixed(Duration::from_secs(60));
     let connect = || Client::builder().url(server.url("")).lease(lease).connect();
     let (first, second) = (connect().await.unwrap(), connect().await.unwrap());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let mut tasks = Vec::new();
     for _ in 0..5 {
         let client = client(&server.url(""), Duration::from_secs(10)).await;
@@ -35,7 +35,7 @@ async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_killed_holder_costs_its_ttl() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let ttl = Duration::from_secs(1);
     let (dead, client) = (backend(&server.url("")).await, client(&server.url(""), ttl).await);
     take(&dead, &claim("a", ttl)).await;
@@ -48,7 +48,7 @@ async fn a_killed_holder_costs_its_ttl() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_lost_message_costs_one_poll_period() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, waiter) = (backend(&server.url("")).await, backend(&proxy.redis_url("")).await);
     let held = claim("a", Duration::from_secs(60));
@@ -66,7 +66,7 @@ async fn a_lost_message_costs_one_poll_period() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_thousand_waiters_are_served_in_order() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (holder, waiter) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let held = claim("a", Duration::from_secs(60));
     take(&holder, &held).await;
@@ -87,7 +87,7 @@ async fn a_thousand_waiters_are_served_in_order() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_thousand_waiters_of_one_client_are_all_served() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let client = client(&server.url(""), Duration::from_secs(30)).await;
     let guard = client.mutex("a").lock().await.unwrap();
     let pass = |mutex: cotter::Mutex| async move {
@@ -112,7 +112,7 @@ async fn a_thousand_waiters_of_one_client_are_all_served() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn the_dead_in_line_block_nobody() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (holder, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(30);
     let held = claim("a", ttl);
@@ -145,7 +145,7 @@ async fn the_dead_in_line_block_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_vanished_host_costs_one_ttl_in_all() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, live) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(3);
@@ -168,7 +168,7 @@ async fn a_vanished_host_costs_one_ttl_in_all() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_reconnect_keeps_the_place() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (holder, late) = (backend(&server.url("")).await, backend(&server.url("")).await);
     let ttl = Duration::from_secs(30);
@@ -189,7 +189,7 @@ async fn a_reconnect_keeps_the_place() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_dead_waiter_that_asked_in_the_future_loses_its_place_all_the_same() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let backend = backend(&server.url("")).await;
     let held = claim("a", Duration::from_secs(60));
     take(&backend, &held).await;

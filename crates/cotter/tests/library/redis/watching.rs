@@ -58,7 +58,7 @@ fn subscribers(server: &Redis) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_change_of_a_note_arrives_by_message() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let (watcher, writer) = (Watcher::connect(server.url("")).await, backend(&server.url("")).await);
     let first = watcher.watch(0);
     eventually("it is subscribed", || loads(&server) == 2).await;
@@ -81,7 +81,7 @@ async fn a_change_of_a_note_arrives_by_message() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_change_before_the_subscription_is_noticed() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (watcher, writer) = (Watcher::connect(proxy.redis_url("")).await, backend(&server.url("")).await);
     let subscribing = proxy.keep_request(format!("SUBSCRIBE\r\n${}\r\n{KEY}", KEY.len()).as_bytes());
@@ -96,7 +96,7 @@ async fn a_change_before_the_subscription_is_noticed() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_watcher_that_was_disconnected_looks_at_once() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (watcher, writer) = (Watcher::connect(proxy.redis_url("")).await, backend(&server.url("")).await);
     let watching = watcher.watch(0);
@@ -112,7 +112,7 @@ async fn a_watcher_that_was_disconnected_looks_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_lost_message_about_a_note_costs_one_poll_period() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let proxy = Proxy::start(server.port());
     let (watcher, writer) = (Watcher::connect(proxy.redis_url("")).await, backend(&server.url("")).await);
     let watching = watcher.watch(0);
@@ -134,7 +134,7 @@ async fn a_lost_message_about_a_note_costs_one_poll_period() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_watcher_that_cannot_subscribe_polls() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let rights = "on >pw ~cotter:* &cotter:wake:* -@all +eval +evalsha +script|load +hmget +subscribe +ping";
     let mut words = vec!["ACL", "SETUSER", "deaf"];
     words.extend(rights.split_whitespace());
@@ -155,7 +155,7 @@ async fn a_watcher_that_cannot_subscribe_polls() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn a_note_that_nobody_watches_any_more_has_no_subscriber() {
-    let server = Redis::restricted();
+    let server = Redis::start();
     let watcher = Watcher::connect(server.url("")).await;
     let watching = watcher.watch(0);
     eventually("it is subscribed", || subscribers(&server)).await;
