@@ -47,8 +47,8 @@ fn settings(policy: &Policy) -> String {
     if policy.concurrency == Concurrency::Replace {
         list.push("concurrency: replace".to_owned());
     }
-    list.extend(policy.lock.as_ref().map(|name| format!("lock: {name:?}")));
-    list.extend(policy.limit.as_ref().map(|(name, of)| format!("limit: {of} of {name:?}")));
+    list.extend(policy.lock.as_ref().map(|name| format!("lock: {}", Quoted(name))));
+    list.extend(policy.limit.as_ref().map(|(name, of)| format!("limit: {of} of {}", Quoted(name))));
     format!("Policy {{ {} }}", list.join(", "))
 }
 
@@ -87,6 +87,23 @@ impl<T: Display> Display for Maybe<T> {
             Some(value) => write!(f, "Some({value})"),
             None => f.write_str("None"),
         }
+    }
+}
+
+/// A name in quotes. Of what a name can contain, the quote and the backslash need an escape. `Debug` writes ordinary names in the
+/// same way, but is no format that stays: what else it escapes changes with the compiler.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            if matches!(c, '"' | '\\') {
+                f.write_char('\\')?;
+            }
+            f.write_char(c)?;
+        }
+        f.write_char('"')
     }
 }
 
@@ -161,7 +178,18 @@ mod tests {
         let some = delay.misfire(Misfire::Once).ttl(seconds(30)).stop_within(Duration::from_nanos(12));
         let rate = job(Trigger::fixed_rate(seconds(1)).unwrap());
         let once = job(Trigger::once_at("2031-05-02T10:00:00Z".parse().unwrap()).unwrap());
+        let hourly = || job(Trigger::fixed_rate(seconds(3600)).unwrap());
+        let gated = hourly().lock("orders-database").limit("reports/a'b", 3);
+        let later = hourly().concurrency(Concurrency::Replace).retries(2).max_retry_delay(seconds(60));
+        let both = hourly().concurrency(Concurrency::Replace).lock("Größe 数据").max_retry_delay(seconds(61));
+        let quoted = hourly().lock(r#"a "b" \c"#).limit(r"d\e", 1);
         let cases = [
+            (hourly().lock("orders-database"), "ffbcecb9afc65673"),
+            (hourly().limit("reports", 3), "ff98eb3531604a26"),
+            (gated, "54ef21d9f50f354e"),
+            (later, "d2fd1c1664852da3"),
+            (both, "9fcf6d2f8e891ff5"),
+            (quoted, "b7fec799370a2864"),
             (rate, "8cbf3a4d07fe4164"),
             (all, "48b7b3fed89feb2b"),
             (some, "78e3fd8a81109feb"),
@@ -170,6 +198,13 @@ mod tests {
         for (job, hash) in cases {
             assert_eq!(job.hash(), hash, "{job:?}");
         }
+    }
+
+    /// `Debug` escapes these, and which ones it escapes changes with the compiler.
+    #[test]
+    fn only_quotes_and_backslashes_of_a_name_are_escaped() {
+        let hourly = job(Trigger::fixed_rate(seconds(3600)).unwrap());
+        assert_eq!(hourly.lock("e\u{301}\u{a0}\u{200b}").hash(), "9a4152e5b2b69e81");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Whether what the replicas have written down is as it should be.
 
+mod tests;
+
 use super::fleet::Done;
 use cotter_scheduler::{Ending, UnixTime};
 use cotter_testkit::replica::{CRON, JOBS, Line, ORDERS, TICK, WorkLog};
@@ -49,7 +51,8 @@ impl<'a> Audit<'a> {
 
 impl OfJob<'_> {
     fn violations(&self) -> Vec<String> {
-        let checks = [self.twice(), self.missing(), self.history(), self.overlaps(), self.one_shots()];
+        let checks =
+            [self.twice(), self.tokens(), self.missing(), self.history(), self.overlaps(), self.one_shots()];
         checks.into_iter().flatten().collect()
     }
 
@@ -71,6 +74,30 @@ impl OfJob<'_> {
             Some(format!("{run} started by {before} and by {}", line.process))
         };
         self.valid().filter_map(again).collect()
+    }
+
+    /// Each start has a token of its own, and they rise. Only who was stopped between its last look at the lock and its line in the
+    /// log comes with a smaller one: that is what the token is for.
+    fn tokens(&self) -> Vec<String> {
+        let mut seen: BTreeMap<u64, &Line> = BTreeMap::new();
+        let mut wrong = Vec::new();
+        for line in self.lines.iter().copied().filter(|line| line.what == "started") {
+            if let Some(before) = seen.get(&line.token) {
+                wrong.push(format!(
+                    "{} and {} were started under token {}",
+                    before.slot, line.slot, line.token
+                ));
+            }
+            let largest = seen.last_key_value().map_or(0, |(token, _)| *token);
+            if line.token < largest && !self.done.stopped.contains(&line.process) {
+                wrong.push(format!(
+                    "{} has started {} under token {} after {largest}, and was never stopped",
+                    line.process, line.slot, line.token
+                ));
+            }
+            seen.insert(line.token, line);
+        }
+        wrong
     }
 
     /// The grid has no holes, whether its slots were run or have crashed.

@@ -37,6 +37,8 @@ pub(crate) struct Done {
     pub(crate) seed: u64,
     pub(crate) kills: u64,
     pub(crate) stops: u64,
+    /// Processes that were stopped for a while: what they do next may be too late.
+    pub(crate) stopped: BTreeSet<u32>,
     /// How often the store was killed and started again.
     pub(crate) restarts: u64,
     pub(crate) period_ms: u64,
@@ -54,6 +56,17 @@ pub(crate) struct Done {
 }
 
 impl Done {
+    /// What a run that counts has to have, and this one has not. A store that can be restarted has to be.
+    pub(crate) fn lacks(&self, plan: &Plan, can_restart: bool) -> Option<&'static str> {
+        let few = |count: u64| count < plan.least / 2;
+        match self {
+            _ if few(self.kills) => Some("too few kills"),
+            _ if few(self.stops) => Some("too few stops"),
+            _ if can_restart && self.restarts == 0 => Some("no restart of the store"),
+            _ => None,
+        }
+    }
+
     pub(crate) fn history_of(&self, job: &str) -> impl Iterator<Item = (&(String, u64, String), &Entry)> {
         self.history.iter().filter(move |((of, ..), _)| of == job)
     }
@@ -161,7 +174,9 @@ impl Fleet<'_> {
 
     /// Half of all faults of replicas hit the one that has run last.
     fn fault(&mut self, rng: &mut StdRng) {
-        if let Some(restart) = self.restart.as_mut().filter(|_| rng.random_bool(RESTARTS)) {
+        // Left to chance alone, a run in fifty would have none.
+        let is_overdue = self.done.restarts == 0 && self.slots() * 2 >= self.plan.slots;
+        if let Some(restart) = self.restart.as_mut().filter(|_| rng.random_bool(RESTARTS) || is_overdue) {
             restart();
             self.done.restarts += 1;
             return;
@@ -180,6 +195,7 @@ impl Fleet<'_> {
             let member = &mut self.members[at];
             kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
             member.stopped_until = Some(Instant::now() + Duration::from_millis(rng.random_range(50..3000)));
+            self.done.stopped.insert(member.process);
             self.done.stops += 1;
         }
     }
