@@ -45,7 +45,7 @@ The store is the first of these that is set:
   default = \"NAME\"           the configuration file
   file:                      a directory of the current user on this host
 
-Named stores are defined in ~/.config/cotter/config.toml (below $HOME) or /etc/cotter.toml:
+Named stores are defined in ~/.config/cotter/config.toml (under $HOME) or /etc/cotter.toml:
   default = \"prod\"
   [store.prod]
   url = \"redis://redis.example\"
@@ -123,7 +123,7 @@ pub(crate) enum Command {
 /// Print shell completions
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell to print completions for
     pub(crate) shell: clap_complete::Shell,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct Completions {
 /// For example: cotter man run | man -l -
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The command to print the page of; without it, the page of cotter
+    /// The command to print the manual page of [default: cotter itself]
     pub(crate) command: Option<String>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn warn(place: &Path, console: &Console) {
     if mode & 0o004 != 0 {
         let place = clean(&place.to_string_lossy());
         console.warning(&format!(
-            "the password in {place} is readable by every user of this host: chmod 600 the file, or use password_file"
+            "the password in {place} is readable by every user on this host: chmod 600 the file, or use password_file"
         ));
     }
 }

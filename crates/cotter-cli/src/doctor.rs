@@ -12,10 +12,10 @@ use std::io::Write;
 
 /// Print the guarantees of the store, and problems in its set-up that weaken them
 ///
-/// Exits with 78 if a guarantee is void until a problem is fixed.
+/// Exits with 78 if a problem voids a guarantee until it is fixed.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Make the members of a new quorum (redlock:) vote at once; only while no lock is held
+    /// Make the members of a new quorum (redlock:) vote at once; use only while no lock is held
     #[arg(long)]
     init: bool,
 }

@@ -13,8 +13,8 @@ use std::io::Write;
 /// The holder is notified at its next renewal, and the lock passes on when the lease ends. If several hold it, as readers or
 /// with permits, all of them are evicted unless a token is given.
 ///
-/// Exits with 0 if the lock is not held, or no longer held, and with 75 if it is still held because it lives with a
-/// process: no store can take such a lock away. The message names the process that has to end.
+/// Exits with 0 if the lock is not held, or no longer held, and with 75 if it is still held because it is tied to
+/// a process: no store can take such a lock away. The message names the process that has to end.
 #[derive(Debug, Args)]
 pub(crate) struct Evict {
     /// The name of the lock
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
                 print(console, &name, "holder_must_exit", json!({ "pid": pid }), "")?;
             }
             let why = format!(
-                "{:?}: the lock lives with the process {pid} and ends with it: end it (kill {pid})",
+                "{:?}: the lock is tied to process {pid} and ends with it: end that process (kill {pid})",
                 clean(&name)
             );
             Err(Failure::new(Exit::Busy(Exit::BUSY), why))

@@ -125,10 +125,10 @@ impl From<Exit> for ExitCode {
 /// The exit codes of `cotter run`, for `--help` and the manual page.
 pub(crate) const TABLE: &[(&str, &str)] = &[
     ("CMD's own", "CMD ran and exited with this code; 128 + N if signal N ended it"),
-    ("64", "wrong usage, an invalid name, not supported by this store"),
+    ("64", "usage error, invalid name, or not supported by this store"),
     ("65", "the name is in use for something else"),
     ("69", "the store cannot be reached"),
-    ("74", "the lock was lost while CMD ran; CMD was stopped if it had not ended"),
+    ("74", "the lock was lost while CMD ran; CMD was stopped if it was still running"),
     ("75 (-E N)", "not acquired in time"),
     ("76", "the store sent an invalid reply"),
     ("77", "permission denied"),

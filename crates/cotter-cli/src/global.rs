@@ -4,17 +4,17 @@ use clap::{Args, ColorChoice};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The store, such as file:///DIR or redis://HOST
+    /// Use the store at URL, such as file:///DIR or redis://HOST
     #[arg(long, global = true, value_name = "URL", conflicts_with = "store", long_help = stores())]
     pub(crate) url: Option<String>,
-    /// A named store from the configuration file
+    /// Use this store from the configuration file
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) store: Option<String>,
-    /// A file with the password of the store; a trailing line break is ignored
+    /// Read the password of the store from FILE; a trailing newline is ignored
     ///
-    /// Can also be set as COTTER_PASSWORD_FILE, or as password_file of a named store. Commands get only the path.
+    /// Can also be set with COTTER_PASSWORD_FILE, or with password_file of a named store. Commands are given only the path.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Print JSON, one object per line
@@ -47,7 +47,7 @@ fn stores() -> String {
     urls.extend(cfg!(feature = "mysql").then_some("mysql://HOST/DATABASE"));
     urls.extend(cfg!(feature = "etcd").then_some("etcd://HOST,HOST"));
     urls.extend(cfg!(feature = "zookeeper").then_some("zookeeper://HOST,HOST"));
-    let passwords = "Do not put a password here: every user of the host can read it in the process list. Use --password-file, \
+    let passwords = "Do not put a password here: every user on the host can see it in the process list. Use --password-file, \
                      or put the URL into COTTER_URL or the configuration file.";
-    format!("The store: {} or sqlite:///PATH\n\n{passwords}", urls.join(", "))
+    format!("Use the store at URL: {} or sqlite:///PATH\n\n{passwords}", urls.join(", "))
 }

@@ -15,10 +15,10 @@ use std::time::Duration;
 /// Wait until a number of parties have finished
 ///
 /// A latch is created for N parties and opens when N different parties have counted down. It stays open until it is deleted.
-/// A party is an id: counting down again with the same id counts once.
+/// A party is identified by an id: counting down again with the same id counts once.
 ///
-/// Exits with 0 if it did what was asked, with 65 if the latch exists for another number of parties, with 75 if the time of
-/// `wait` is over, and with 1 if there is no such latch: it was deleted, or never created.
+/// Exits with 0 on success, with 65 if the latch exists for a different number of parties, with 75 if `wait` gave up, and
+/// with 1 if there is no such latch: it was deleted, or never created.
 #[derive(Debug, Args)]
 pub(crate) struct Latch {
     /// The name of the latch: 1 to 512 bytes, no control characters
@@ -29,7 +29,7 @@ pub(crate) struct Latch {
 
 #[derive(Debug, Subcommand)]
 enum Step {
-    /// Create the latch; does nothing if it exists for the same number
+    /// Create the latch; do nothing if it exists for the same number of parties
     Create {
         /// The number of parties, at most 1000
         #[arg(value_name = "N")]
@@ -37,7 +37,7 @@ enum Step {
     },
     /// Count down for a party, and print how many are left
     CountDown {
-        /// Who the party is; again with the same id counts once [default: this host and the calling process]
+        /// The id of the party; the same id counts only once [default: this host and the calling process]
         #[arg(long)]
         id: Option<String>,
     },
@@ -49,7 +49,7 @@ enum Step {
     },
     /// Show who has counted down
     Show,
-    /// Delete it; whoever waits for it is woken and exits with 1
+    /// Delete it; its waiters wake up and exit with 1
     Delete,
 }
 

@@ -9,8 +9,8 @@ use std::io::Write;
 
 /// Create the tables that the store needs
 ///
-/// What is there already stays as it is, so it can be run before every deployment. No other command creates tables. Stores
-/// without tables need nothing.
+/// Whatever already exists is left as it is, so this can be run before every deployment. No other command creates tables.
+/// Stores without tables need nothing.
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     /// Only print the statements, for a review or for another account to run
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &Migrate, store: &Chosen, console: &Console) -> Re
     }
     match schema {
         Some(schema) if args.print => writeln!(console.out(), "{}", schema.trim_end())?,
-        Some(_) => console.remark(&format!("the tables of {} are there", store.public_url())),
+        Some(_) => console.remark(&format!("the tables of {} are in place", store.public_url())),
         None => console.remark(&format!("{} needs no tables", store.public_url())),
     }
     Ok(Exit::Done)

@@ -72,7 +72,7 @@ impl PasswordFile {
         if mode & 0o004 != 0 {
             let path = self.path.display();
             console.warning(&format!(
-                "the password in {path} is readable by every user of this host: chmod 600 the file"
+                "the password in {path} is readable by every user on this host: chmod 600 the file"
             ));
         }
     }

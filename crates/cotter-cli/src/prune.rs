@@ -11,22 +11,22 @@ use serde_json::json;
 use std::io::Write;
 use std::time::Duration;
 
-/// Delete the files of names that nobody uses any more
+/// Delete the files of names that are no longer used
 ///
-/// Only file: keeps something of each name, so that names with a date or a commit in them add up. A name is deleted if it was
-/// last used before the time given, nobody holds it, and nobody waits for it. Locks may be taken meanwhile, and this may run
-/// from cron. On other stores it fails (64): there is nothing to prune.
+/// Only file: keeps files for each name, so names that contain a date or a commit pile up. A name is deleted if it has not
+/// been used for the given time, and nobody holds it or waits for it. Locks can be taken meanwhile, so this can be run from
+/// cron. On other stores it fails with 64: there is nothing to prune.
 ///
-/// Tokens go on rising, as long as the clock is not set back by more than the time given.
+/// Tokens keep rising, as long as the clock is not set back by more than the given time.
 #[derive(Debug, Args)]
 pub(crate) struct Prune {
     /// Delete only names that begin with this
     prefix: Option<String>,
-    /// Delete only names that were not used for this long
+    /// Delete only names that have not been used for this long
     #[arg(long, value_name = "DUR", value_parser = parse, default_value = "30d")]
     older_than: Duration,
-    /// Delete also names with notes, and their notes, if those are as old: latches, slots that are done, and what a
-    /// scheduler knows of its jobs
+    /// Also delete names with notes, and the notes themselves, if those are as old: latches, completed slots, and what a
+    /// scheduler knows about its jobs
     #[arg(long)]
     notes: bool,
     /// Only print what would be deleted

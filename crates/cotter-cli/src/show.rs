@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 /// Show one lock
 ///
-/// Prints its holders, since when they hold it, their tokens, and the number of waiters. Exits with 0 even if the lock is
+/// Prints its holders, when they acquired it, their tokens, and the number of waiters. Exits with 0 even if the lock is
 /// free; with --quiet nothing is printed, and the exit code is 0 if the lock is held and 1 if it is free.
 #[derive(Debug, Args)]
 pub(crate) struct Show {

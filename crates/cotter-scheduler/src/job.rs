@@ -373,13 +373,13 @@ impl Job {
             cotter::Name::new(gate).map_err(|e| Error::job(name, e))?;
             if gate.strip_prefix(group).is_some_and(|rest| rest.starts_with('/')) {
                 let why = format!(
-                    "{gate:?} cannot be shared: names that begin with {group:?} and '/' are those of the jobs"
+                    "{gate:?} cannot be shared: names that begin with {group:?} and '/' are reserved for the jobs"
                 );
                 return Err(Error::job(name, why));
             }
         }
         if policy.lock.is_some() && policy.lock.as_ref() == limit {
-            return Err(Error::job(name, "the lock and the limit have the same name; use two"));
+            return Err(Error::job(name, "the lock and the limit have the same name; use different names"));
         }
         if policy.limit.as_ref().is_some_and(|(_, of)| *of == 0) {
             return Err(Error::job(name, "the limit is zero; set it to 1 or more"));

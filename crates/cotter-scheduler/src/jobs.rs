@@ -221,7 +221,7 @@ impl Jobs {
         let (state, lock) = (self.known(job).await?, self.lock_name(job));
         let guard = self.client.mutex(&lock).try_lock().await?;
         let guard = guard.ok_or_else(|| {
-            Error::job(job, "it runs now, or its lock is held by somebody else; try again later")
+            Error::job(job, "it is running, or its lock is held by somebody else; try again later")
         })?;
         let keys = history::keys(&state);
         let places = keys.iter().map(|key| (lock.clone(), key.clone())).collect::<Vec<_>>();
@@ -272,7 +272,7 @@ impl Jobs {
     pub(crate) async fn known(&self, job: &str) -> Result<State> {
         self.state(job).await?.ok_or_else(|| {
             let why = format!(
-                "group {:?} has no job {job:?}; only jobs that were ever started are known",
+                "group {:?} has no job {job:?}; only jobs that have already been started are known",
                 self.group
             );
             Error::new(ErrorKind::UnknownJob, why)
@@ -297,7 +297,7 @@ pub(crate) fn checked(job: &str, arguments: impl IntoIterator<Item = (String, St
     }
     let bytes: usize = all.iter().map(|(name, value)| name.len() + value.len()).sum();
     if bytes > Jobs::MAX_ARGUMENTS {
-        let why = format!("arguments of {bytes} bytes are too long, the maximum is {}", Jobs::MAX_ARGUMENTS);
+        let why = format!("arguments of {bytes} bytes are too long; the maximum is {}", Jobs::MAX_ARGUMENTS);
         return Err(Error::job(job, why));
     }
     Ok(all)

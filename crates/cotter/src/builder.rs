@@ -36,7 +36,7 @@ pub struct Builder {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            store: Err(Error::new(ErrorKind::Config, "no store was named; call url() or backend() first")),
+            store: Err(Error::new(ErrorKind::Config, "no store was set; call url() or backend() first")),
             lease: Lease::default(),
             label: None,
             local_turns: true,
@@ -207,7 +207,7 @@ const LABEL: usize = 256;
 fn label(text: Option<&str>) -> Result<String> {
     let text = text.unwrap_or_default();
     if text.len() > LABEL || text.chars().any(char::is_control) {
-        let why = format!("a label has at most {LABEL} bytes and no control characters");
+        let why = format!("a label must have at most {LABEL} bytes and no control characters");
         return Err(Error::new(ErrorKind::InvalidInput, why));
     }
     let host = crate::sys::host_name();

@@ -242,7 +242,7 @@ impl fmt::Display for Error {
         }
         write!(f, "{kind}: {message}")?;
         if *outcome_unknown {
-            f.write_str(" (whether it was carried out is not known)")?;
+            f.write_str(" (the request may or may not have been carried out)")?;
         }
         Ok(())
     }

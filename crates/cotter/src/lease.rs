@@ -83,8 +83,8 @@ impl Lease {
         let uncertain = drift.of(self.ttl);
         if capabilities.leases && uncertain > self.ttl / 2 {
             let what = format!(
-                "a ttl of {:?} is too short: {uncertain:?} of it cannot be relied on, because clocks may drift apart so far, \
-                and at least half must be left",
+                "a ttl of {:?} is too short: {uncertain:?} of it cannot be relied on, because clocks may drift apart by \
+                that much, and at least half must remain",
                 self.ttl
             );
             return Err(Error::new(ErrorKind::InvalidInput, what));
@@ -98,11 +98,11 @@ impl Lease {
 
 pub(crate) fn check_ttl(ttl: Duration, min_ttl: Duration) -> Result<()> {
     if ttl < min_ttl || ttl.is_zero() {
-        let what = format!("a ttl of {ttl:?} is too short for this store, it takes {min_ttl:?} and more");
+        let what = format!("a ttl of {ttl:?} is too short for this store; the minimum is {min_ttl:?}");
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
     if ttl > Lease::MAX {
-        let what = format!("a ttl of {ttl:?} is too long, a year is the most");
+        let what = format!("a ttl of {ttl:?} is too long; the maximum is a year");
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
     Ok(())

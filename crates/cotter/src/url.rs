@@ -35,9 +35,9 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
         "sqlite" => Ok(Arc::new(crate::sqlite::Store::from_url(rest)?)),
         _ => Err(config(match left_out(scheme) {
             Some((what, feature)) => {
-                format!("this build is without {what}; build it with the feature {feature}")
+                format!("this build does not support {what}; rebuild it with the feature {feature}")
             }
-            None => format!("the scheme {scheme:?} of the store URL is not known; {}", known()),
+            None => format!("unknown scheme {scheme:?} in the store URL; {}", known()),
         })),
     }
 }
@@ -74,7 +74,7 @@ fn known() -> String {
 
 fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     if !rest.is_empty() {
-        return Err(config("memory: takes nothing behind the colon; write just memory:"));
+        return Err(config("memory: takes nothing after the colon; write just memory:"));
     }
     Ok(Arc::new(memory::Store::new()))
 }

@@ -43,7 +43,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// a row on MySQL and MariaDB, an in-process mutex for memory:.
 ///
 /// Each figure is the median of three rounds, with their minimum and maximum. With one name for all it also shows the
-/// share of acquisitions that went to another task than the one before, and the longest wait.
+/// share of acquisitions that went to a different task than the one before, and the longest wait.
 ///
 /// The names are random, so that no lock in use is touched. A file: store gets a temporary folder, which is removed; on
 /// Redis the keys expire a second after their last use. Other work on the machine or the store distorts the figures, and

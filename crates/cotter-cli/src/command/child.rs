@@ -52,7 +52,7 @@ impl Child {
         grace: Duration,
         limit: Option<(u64, u64)>,
     ) -> Result<Self, Failure> {
-        shims::become_subreaper().map_err(|e| launch::cannot("become the parent of orphans", &e))?;
+        shims::become_subreaper().map_err(|e| launch::cannot("adopt orphaned processes", &e))?;
         let terminal = if launch.has_terminal { Terminal::ours() } else { None };
         let place = match &terminal {
             None => TerminalAccess::None,
@@ -68,7 +68,7 @@ impl Child {
         launch.hand_over(&socket, Request::Start { grace, place }, &descriptors)?;
         drop(descriptors);
         let socket =
-            UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("hear of the command", &e))?;
+            UnixDatagram::from_std(socket.into()).map_err(|e| launch::cannot("watch the command", &e))?;
         let is_in_front = matches!(place, TerminalAccess::Foreground(_));
         let mut child = Self {
             socket,
@@ -101,7 +101,7 @@ impl Child {
         }
         let received = loop {
             let ready = self.socket.readable().await;
-            ready.map_err(|e| launch::cannot("hear of the command", &e))?;
+            ready.map_err(|e| launch::cannot("watch the command", &e))?;
             let receive = || ShimEvent::receive(&self.socket).map_err(Into::into);
             match self.socket.try_io(Interest::READABLE, receive) {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {}

@@ -69,8 +69,8 @@ impl Launch {
     /// Starts the shim, with the environment of the command. Returns the socket to it.
     pub(super) fn start_shim(&self, guard: Option<&Guard>) -> Result<(OwnedFd, Shim), Failure> {
         let pair = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
-        let (ours, theirs) = pair.map_err(|e| cannot("make a socket", &e.into()))?;
-        ioctl_fionbio(&ours, true).map_err(|e| cannot("make a socket", &e.into()))?;
+        let (ours, theirs) = pair.map_err(|e| cannot("create a socket", &e.into()))?;
+        ioctl_fionbio(&ours, true).map_err(|e| cannot("create a socket", &e.into()))?;
         let mut command = Command::new(OURSELVES);
         command
             .arg0(shim::NAME.to_str().unwrap_or_default())
@@ -93,7 +93,7 @@ impl Launch {
             command.env_remove(key);
         }
         if let Some(output) = &self.output {
-            output.of(&mut command).map_err(|e| cannot("pass on the output", &e))?;
+            output.of(&mut command).map_err(|e| cannot("forward the output", &e))?;
         }
         if let Some(cwd) = &self.cwd {
             check_directory(cwd)?;
@@ -110,7 +110,7 @@ impl Launch {
         order: Request,
         descriptors: &[OwnedFd],
     ) -> Result<(), Failure> {
-        let words = argv::pack(&self.argv).map_err(|e| cannot("hand over the command", &e))?;
+        let words = argv::pack(&self.argv).map_err(|e| cannot("pass the command to the shim", &e))?;
         let hand_over = |input: BorrowedFd<'_>| {
             let of_command = [input, words.as_fd()];
             let all: Vec<_> = of_command.into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
@@ -165,7 +165,8 @@ fn check_directory(path: &Path) -> Result<(), Failure> {
 fn no_shim(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::NotFound => {
-            let why = "cannot start the shim: there is no /proc/self/exe; `cotter run` needs /proc, mount it";
+            let why =
+                "cannot start the shim: there is no /proc/self/exe; mount /proc, which `cotter run` needs";
             Failure::new(Exit::CannotExecute, why)
         }
         _ => cannot("start the shim, /proc/self/exe", error),

@@ -22,19 +22,19 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Run a command while leading an election
 ///
-/// Campaigns until this candidate leads, announces TEXT to those who follow, and runs CMD as `cotter run` does: CMD is
-/// stopped before the leadership is lost, and none of its processes outlives it. When CMD ends, the leadership is given up,
-/// and cotter exits with the exit code of CMD.
+/// Campaigns until this candidate leads, announces TEXT to followers, and runs CMD as `cotter run` does: CMD is stopped
+/// before the leadership is lost, and none of its processes outlives the leadership. When CMD ends, cotter gives up the
+/// leadership and exits with the exit code of CMD.
 ///
-/// When the leadership is lost, cotter exits with 74, so that a supervisor can start it again; with --again it campaigns again
-/// itself. Start CMD under a name of its own on as many hosts as you like: one of them runs it.
+/// When the leadership is lost, cotter exits with 74, so that a supervisor can restart it; with --again, it campaigns
+/// again by itself. Give CMD its own election name and start it on as many hosts as you like: one of them runs it.
 ///
-/// With --observe, prints who leads now, and then each change, until it is interrupted. Followers hear of a new leader at
-/// once, of one that died when its lease ends, and of one that gave up without a successor within 5 s.
+/// With --observe, prints the current leader and then each change, until interrupted. Followers learn of a new leader at
+/// once, of a leader's death when its lease ends, and of a leader that gave up without a successor within 5 s.
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::table())]
 pub(crate) struct Elect {
-    /// Print who leads, and each change; with --json one object per line
+    /// Print who leads, and each change; with --json, one object per line
     #[arg(long, conflicts_with_all = ["announce", "again", "no_wait", "wait", "busy_code", "ttl", "grace", "label", "shell", "command"])]
     observe: bool,
     /// What to announce as the leader, for example an address
@@ -49,19 +49,19 @@ pub(crate) struct Elect {
     /// Give up after this time, for example 5s or 1m30s [default: campaign forever]
     #[arg(short, long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse)]
     wait: Option<Duration>,
-    /// The exit code if another candidate led all that time
+    /// The exit code if another candidate led the whole time
     #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
     busy_code: u8,
-    /// How long a leadership outlives a cotter process that is dead or disconnected; see `cotter run --help`
+    /// How long a leadership outlives a cotter process that has died or lost its connection; see `cotter run --help`
     #[arg(long, value_name = "DUR", default_value = "30s", allow_hyphen_values = true, value_parser = parse_positive)]
     ttl: Duration,
     /// The time between TERM and KILL [default: a quarter of the ttl, at least 100ms, at most 5s]
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     grace: Option<Duration>,
-    /// A label of the candidate, shown to others in addition to host and process
+    /// A label for the candidate, shown to others along with its host and process
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by blanks, form a shell script
+    /// Run `sh -c 'CMD ARG…'`: CMD and its arguments, joined by spaces, form a shell script
     #[arg(long)]
     shell: bool,
     /// The name of the election: 1 to 512 bytes, no control characters

@@ -16,7 +16,7 @@ pub(super) async fn run(name: &str, store: &Chosen, console: &Console) -> Result
         match observer.next().await {
             Ok(leader) => print(&name, leader.as_ref(), console)?,
             Err(e) if matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
-                console.warning(&format!("{name:?}: who leads is not known: {e}"));
+                console.warning(&format!("{name:?}: the current leader is unknown: {e}"));
             }
             Err(e) => return Err(e.into()),
         }

@@ -16,7 +16,7 @@ pub(super) fn print(jobs: &[JobStatus], console: &Console) -> Result<(), Failure
         return Ok(());
     }
     if jobs.is_empty() {
-        console.confirm("no job of this group was ever started");
+        console.confirm("no job of this group has ever been started");
     }
     let head = ["JOB", "STATE", "NEXT", "LAST RUN", "HOST", "TOOK", "OUTCOME", "LAST SUCCESS", "TRIGGER"];
     table::print(head, jobs.iter().map(row), console)

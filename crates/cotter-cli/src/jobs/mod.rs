@@ -34,10 +34,10 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("which").required(true).args(["file", "group"])))]
 pub(crate) struct Jobs {
-    /// The job file, for its group and store
+    /// Use the group and the store of this job file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The group, in the store that is chosen as for other commands
+    /// Use this group, in the store chosen as for other commands
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     #[command(subcommand)]
@@ -46,10 +46,10 @@ pub(crate) struct Jobs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List all jobs that were ever started
+    /// List all jobs that have ever been started
     #[command(visible_alias = "ls")]
     List {
-        /// Print it again every second, or after this time, until interrupted; --json prints the jobs that have changed
+        /// Print the list every second, or at this interval, until interrupted; with --json, print the jobs that have changed
         #[arg(
             short,
             long,
@@ -76,15 +76,15 @@ enum Action {
     },
     /// Run a job once as soon as possible, even if it is paused
     ///
-    /// Requests that wait for a run in progress count as one, except for those with arguments: each of them is a run of its own.
+    /// Requests that wait for a run in progress count as one, except for those with arguments, each of which gets its own run.
     Trigger {
-        /// Its name within the group
+        /// The name of the job within the group
         job: String,
         /// Arguments: the command finds NAME=VALUE in its environment as COTTER_ARG_NAME
         #[arg(value_name = "NAME=VALUE", value_parser = arguments::parse)]
         arguments: Vec<(String, String)>,
     },
-    /// Add one run of a job, at a time of its own; prints its id
+    /// Add one run of a job at a given time, and print its id
     ///
     /// It is kept in the store: a scheduler of the group runs it once, even if none is running now.
     AddOnce(one_shots::AddOnce),
@@ -92,20 +92,20 @@ enum Action {
     Pending,
     /// Cancel a run that was added; exits with 75 if it has started
     Cancel {
-        /// Its id
+        /// The id of the run
         id: String,
     },
     /// Show the last runs of a job, oldest first
     History {
-        /// Its name within the group
+        /// The name of the job within the group
         job: String,
-        /// Also print the end of what failed runs have printed
+        /// Also print the end of the output of failed runs
         #[arg(short, long)]
         output: bool,
     },
-    /// Forget a job that was removed: its state, its history and the requests to it
+    /// Forget a job that was removed: its state, its history, and any requests for it
     Forget {
-        /// Its name within the group
+        /// The name of the job within the group
         job: String,
     },
 }
@@ -114,7 +114,7 @@ enum Action {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Its name within the group
+    /// The name of the job within the group
     job: Option<String>,
     /// The whole group, including jobs that are added later
     #[arg(long)]
@@ -144,7 +144,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         }
         Action::Resume { .. } => {
             jobs.resume_all().await?;
-            console.confirm("resumed, except for jobs that are paused by themselves");
+            console.confirm("resumed, except for jobs that are paused individually");
         }
         Action::Trigger { job, arguments } => {
             jobs.trigger_with(job, arguments.iter().cloned()).await?;

@@ -23,7 +23,7 @@ pub(super) struct AddOnce {
     /// Run it at this instant, in RFC 3339 with an offset
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     at: Option<UnixTime>,
-    /// Its id; if a run of this id is pending, nothing is added. Default: a random one
+    /// The id of the run; if a run with this id is pending, nothing is added [default: a random id]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
     /// Arguments: the command finds NAME=VALUE in its environment as COTTER_ARG_NAME

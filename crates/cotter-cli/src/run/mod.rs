@@ -100,7 +100,7 @@ async fn attempt(
     }
     let mut key = OnceKey::load(args, &client, &name).await?;
     if let Some(key) = key.as_ref().filter(|key| key.is_done()) {
-        console.confirm(&format!("{name:?}: slot {:?} is already done, the command is not run", key.key()));
+        console.confirm(&format!("{name:?}: slot {:?} is already done; not running the command", key.key()));
         release(guard, console).await;
         return Ok(Exit::Done);
     }
@@ -207,7 +207,7 @@ fn conclude(end: Outcome, lost: Option<Lost>, name: &Name) -> Result<Exit, Failu
             lost_failure(format!("{expiring}; the command was stopped in time"))
         }
         (Outcome::Overdue, None) => lost_failure(format!(
-            "{name:?}: cotter was paused for too long, the lock was about to be lost; the command was stopped"
+            "{name:?}: cotter was paused for too long and the lock was about to be lost; the command was stopped"
         )),
         (Outcome::MaxHold(longest), _) => {
             let longest = crate::duration::words(longest);
@@ -239,9 +239,9 @@ async fn release_with(
         Ok(Ok(Released::AlreadyLost)) if lost.is_none() => return Some(signal.await),
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {
-            console.warning(&format!("the lock was not {done}, its lease will expire: {error}"))
+            console.warning(&format!("the lock was not {done}; its lease will expire: {error}"))
         }
-        Err(_) => console.warning(&format!("{name:?} was not {done} within 5 s, its lease will expire")),
+        Err(_) => console.warning(&format!("{name:?} was not {done} within 5 s; its lease will expire")),
     }
     lost
 }

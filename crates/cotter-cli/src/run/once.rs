@@ -33,15 +33,15 @@ pub(super) fn check_store(args: &Run, store: &Chosen) -> Result<(), Failure> {
     if args.slot.is_none() || !store.is_by_default() {
         return Ok(());
     }
-    let why = "--slot, but no store is set: with the default, file:, every host would run the command by itself; set COTTER_URL, \
-               or use --url (--url file: for once on this host)";
+    let why = "--slot needs a store that is set explicitly: with the default, file:, every host would run the command by \
+               itself; set COTTER_URL, or use --url (--url file: to run once on this host)";
     Err(Failure::config(why))
 }
 
 /// Parses a key of the command line.
 pub(crate) fn parse(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_KEY_BYTES {
-        return Err(format!("a key has 1 to {MAX_KEY_BYTES} bytes"));
+        return Err(format!("a key must be 1 to {MAX_KEY_BYTES} bytes long"));
     }
     Ok(text.to_owned())
 }

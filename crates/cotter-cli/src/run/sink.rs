@@ -40,7 +40,7 @@ pub(super) fn write_to(path: &Path, text: &str) -> io::Result<()> {
             return Ok(());
         }
     }
-    Err(io::Error::other("it is replaced again and again"))
+    Err(io::Error::other("it keeps being replaced"))
 }
 
 /// The number of the standard stream that this path refers to. Such a stream must not be opened again, because it has a

@@ -61,7 +61,7 @@ impl Commands {
     async fn run(&self, spec: &Spec, run: &Run) -> Result<(), String> {
         let origin = Arc::new(Origin { job: spec.name.clone(), slot: run.slot(), key: None });
         let reading = Reading::start(&origin, &self.log);
-        let (reading, streams) = reading.map_err(|error| format!("cannot make a pipe: {error}"))?;
+        let (reading, streams) = reading.map_err(|error| format!("cannot create a pipe: {error}"))?;
         let result = self.run_with(spec, run, streams).await;
         run.set_output(reading.finish().await);
         result
@@ -130,7 +130,7 @@ impl Commands {
             Outcome::Lost(lost) => return Err(lost.to_string()),
             Outcome::Expiring(expiring) => return Err(format!("{expiring}; the command was stopped")),
             Outcome::Overdue => {
-                return Err("cotter was paused for too long, the command was stopped".to_owned());
+                return Err("cotter was paused for too long; the command was stopped".to_owned());
             }
             Outcome::NoShim(None) | Outcome::MaxHold(_) => return Err("killed".to_owned()),
         };

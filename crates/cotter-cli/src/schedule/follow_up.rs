@@ -83,7 +83,7 @@ impl FollowUps {
     async fn run(&self, origin: &Arc<Origin>, launch: Launch) -> Result<(), String> {
         let _room = self.room.acquire().await.expect("never closed");
         let (reading, streams) =
-            Reading::start(origin, &self.log).map_err(|error| format!("cannot make a pipe: {error}"))?;
+            Reading::start(origin, &self.log).map_err(|error| format!("cannot create a pipe: {error}"))?;
         let launch = Launch { without: systemd::VARIABLES, output: Some(streams), ..launch };
         let mut stop = self.stop.subscribe();
         let stopping = async { drop(stop.wait_for(|stop| *stop).await) };

@@ -40,14 +40,14 @@ use std::time::Duration;
 /// Run the jobs of a file when they are due
 ///
 /// Start it with the same file on as many hosts as you like: each slot of a job is run by one of them. Every job is a
-/// command that runs as with `cotter run`, under the lock GROUP/JOB. In addition to COTTER_NAME, COTTER_TOKEN and
+/// command that runs as under `cotter run`, under the lock GROUP/JOB. In addition to COTTER_NAME, COTTER_TOKEN and
 /// COTTER_URL, its environment has COTTER_SLOT (the scheduled instant, in RFC 3339), COTTER_ATTEMPT, and COTTER_ARG_… for the
 /// arguments of `cotter jobs trigger`.
 ///
 /// On TERM or INT it waits for running commands, stops those that are left after the `grace` period of the file, and
 /// exits; a second signal kills them. On HUP it reads the file again: running commands continue, and if the file has
-/// mistakes nothing changes. Events and what commands print are lines that begin with the name of the job, or with --json
-/// objects, one per line on standard output.
+/// mistakes, nothing changes. Events and the output of commands are printed as lines that begin with the name of the job,
+/// or, with --json, as objects, one per line, on standard output.
 #[derive(Debug, Args)]
 pub(crate) struct Schedule {
     /// The job file; see docs/jobs.md
@@ -65,16 +65,16 @@ pub(crate) struct Schedule {
     count: usize,
     /// Serve /metrics, for Prometheus, and /healthz at this address
     ///
-    /// Both are open to everybody who reaches the address: prefer one of this host. Port 0 takes any that is free.
+    /// Both are open to anyone who can reach the address: prefer a loopback address. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with_all = ["validate", "next"])]
     metrics: Option<SocketAddr>,
-    /// /healthz fails when the store has not answered for longer than this
+    /// Fail /healthz when the store has not answered for longer than this
     #[arg(long, value_name = "DUR", requires = "metrics", default_value = "30s", value_parser = parse_positive)]
     unhealthy_after: Duration,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "write an address and a port, as 127.0.0.1:9464 or [::1]:9464".to_owned())
+    text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:9464 or [::1]:9464".to_owned())
 }
 
 /// Executes the command.

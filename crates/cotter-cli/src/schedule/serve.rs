@@ -143,7 +143,7 @@ impl Service {
         match self.stop.take() {
             Some(stop) => {
                 systemd::stopping();
-                self.commands.log.remark("stopping: no more runs are started, waiting for running commands");
+                self.commands.log.remark("stopping: no more runs are started; waiting for running commands");
                 // The loop notices if the runner has already ended.
                 let _ = stop.send(());
             }
@@ -186,7 +186,7 @@ impl Service {
         match self.handle.replace(jobs).await {
             Ok(()) => {
                 self.follow_ups.set(&file.jobs);
-                self.commands.log.remark(&format!("the file was read again and has {count} jobs"));
+                self.commands.log.remark(&format!("the file was reloaded and has {count} jobs"));
             }
             Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
         }

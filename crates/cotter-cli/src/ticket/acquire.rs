@@ -24,30 +24,30 @@ Example:
 
 /// Acquire a lock for a script that cannot run under `cotter run`
 ///
-/// Prints shell code that sets and exports COTTER_TICKET and COTTER_TOKEN; if the lock was not acquired, shell code that
-/// fails. `cotter renew` and `cotter release` take the ticket from the environment.
+/// Prints shell code that sets and exports COTTER_TICKET and COTTER_TOKEN; if the lock is not acquired, prints shell code
+/// that fails. `cotter renew` and `cotter release` take the ticket from the environment.
 ///
-/// With --pid, a process in the background renews the lock and releases it when process PID has ended, however it ended.
-/// Without --pid nobody renews it: it is lost after --ttl, unless `cotter renew` is called in time. Nothing stops the script
-/// when the lock is lost; prefer `cotter run` wherever it is possible.
+/// With --pid, a background process renews the lock and releases it when process PID has ended, however it ended. Without
+/// --pid, nothing renews it: it is lost after --ttl, unless `cotter renew` is called in time. Nothing stops the script when
+/// the lock is lost; prefer `cotter run` wherever possible.
 ///
-/// Whoever has the ticket can release the lock: treat it like a password.
+/// Anyone who has the ticket can release the lock: treat it like a password.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLE)]
 pub(crate) struct Acquire {
     /// Keep the lock until this process ends, usually the shell itself: $$
     #[arg(long, value_name = "PID")]
     pub(super) pid: Option<u32>,
-    /// How long the lock lasts without a renewal; with --pid: how long it outlives a keeper that is dead or disconnected
+    /// How long the lock lasts without a renewal; with --pid, how long it outlives a keeper that has died or lost its connection
     /// [default with --pid: 30s]
     #[arg(long, value_name = "DUR", required_unless_present = "pid", allow_hyphen_values = true, value_parser = parse_positive)]
     ttl: Option<Duration>,
-    /// Take a shared lock, which several holders can have at once
+    /// Take a shared lock, which several holders can hold at once
     #[arg(short, long)]
     pub(super) shared: bool,
     #[command(flatten)]
     pub(super) patience: Patience,
-    /// A label of the holder, shown to others in addition to host and process
+    /// A label for the holder, shown to others along with its host and process
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
     /// This process is the keeper
@@ -100,7 +100,7 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
     let info = client.info();
     if !info.capabilities.tickets || info.scheme == "memory" {
         return Err(Failure::usage(format!(
-            "{}: a lock lives with a process here: add --pid $$ to keep it until the shell ends, or use cotter run",
+            "{}: locks are tied to a process here: add --pid $$ to keep the lock until the shell ends, or use cotter run",
             info.variant
         )));
     }

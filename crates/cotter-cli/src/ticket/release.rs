@@ -8,9 +8,9 @@ use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, Released};
 
-/// Release a lock of `cotter acquire`
+/// Release a lock taken by `cotter acquire`
 ///
-/// Exits with 0 if the lock was held until now, and with 74 if it had been lost before: another holder may have run at the
+/// Exits with 0 if the lock was held until now, and with 74 if it had already been lost: another holder may have run at the
 /// same time.
 #[derive(Debug, Args)]
 pub(crate) struct Release {
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &Release, store: &Chosen, console: &Console) -> Re
         TicketText::Kept(kept) => match kept.ask(Request::Release).await? {
             Answer::Lost(why) => Err(Failure::new(Exit::Lost, why)),
             Answer::Failed(why) => {
-                let why = format!("the lock was not released, its lease will expire: {why}");
+                let why = format!("the lock was not released; its lease will expire: {why}");
                 Err(Failure::new(Exit::Unreachable, why))
             }
             Answer::Released | Answer::Held => Ok(Exit::Done),

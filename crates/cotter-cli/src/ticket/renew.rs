@@ -10,13 +10,13 @@ use clap::Args;
 use cotter::Client;
 use std::time::Duration;
 
-/// Give a lock of `cotter acquire` more time
+/// Give a lock taken by `cotter acquire` more time
 ///
-/// Exits with 0 if the lock is held, and with 74 if it was lost. A lock of `acquire --pid` is renewed by itself; for such a
-/// lock this command only checks whether it is still held.
+/// Exits with 0 if the lock is held, and with 74 if it was lost. A lock taken with `acquire --pid` is renewed
+/// automatically; for such a lock, this command only checks whether it is still held.
 #[derive(Debug, Args)]
 pub(crate) struct Renew {
-    /// How long the lock lasts from now on; never less than before
+    /// How long the lock lasts from now; never less than before
     #[arg(long, value_name = "DUR", allow_hyphen_values = true, value_parser = parse_positive)]
     ttl: Option<Duration>,
     /// The ticket [default: $COTTER_TICKET]
@@ -36,10 +36,10 @@ pub(crate) async fn run(args: &Renew, store: &Chosen, console: &Console) -> Resu
         }
     };
     let Some(ttl) = args.ttl else {
-        return Err(Failure::usage("--ttl is missing: how long is the lock to last from now on?"));
+        return Err(Failure::usage("--ttl is missing: say how long the lock should last from now"));
     };
     let client = store.connect(Client::builder(), console).await?;
     client.extend_ticket(&ticket, ttl).await?;
-    console.confirm(&format!("{} is held for {} from now on", clean(ticket.name()), words(ttl)));
+    console.confirm(&format!("{} is held for {} from now", clean(ticket.name()), words(ttl)));
     Ok(Exit::Done)
 }

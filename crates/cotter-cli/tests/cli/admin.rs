@@ -79,7 +79,7 @@ fn a_lock_that_lives_with_its_process_is_not_evicted_but_named() {
     let env = TestEnv::new();
     let (first, _) = env.hold(&[], "a");
     let pid = first.pid().as_raw_nonzero().get();
-    let says = format!("end it (kill {pid})");
+    let says = format!("end that process (kill {pid})");
     env.run(["evict", "a"]).code(75).one_line(&["\"a\"", &says]);
     env.run(["break", "--now", "a"]).code(75).one_line(&[&says]);
     let json = env.run(["--json", "evict", "a"]).code(75).json();

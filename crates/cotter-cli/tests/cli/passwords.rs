@@ -86,7 +86,7 @@ fn a_file_that_everybody_can_read_is_worth_a_warning() {
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
     let (url, path) = (redis.open_url(""), file.to_str().unwrap());
     let output = run(&env, &["--url", &url, "--password-file", path, "run", "a", "true"], &[]).code(0);
-    output.one_line(&["is readable by every user of this host", "chmod 600"]);
+    output.one_line(&["is readable by every user on this host", "chmod 600"]);
 }
 
 #[test]

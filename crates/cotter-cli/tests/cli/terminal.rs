@@ -86,11 +86,11 @@ fn people_are_told_what_came_of_it() {
     env.run(["run", "--slot", "monday", "a", "true"]).code(0).silent();
     for (args, says) in [
         (&["list"][..], "no lock is held in file:///"),
-        (&["jobs", "--group", "g", "list"], "no job of this group was ever started"),
+        (&["jobs", "--group", "g", "list"], "no job of this group has ever been started"),
         (&["list", "b"], "no lock beginning with \"b\" is held in file:///"),
         (
             &["run", "--slot", "monday", "a", "true"],
-            "slot \"monday\" is already done, the command is not run",
+            "slot \"monday\" is already done; not running the command",
         ),
     ] {
         env.run(args).code(0).silent();

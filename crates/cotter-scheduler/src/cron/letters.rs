@@ -163,7 +163,7 @@ fn offset_of_weekday() -> Mistake {
 }
 
 fn no_offset() -> Mistake {
-    mistake("the number of days after `L-` is missing", "write for example `L-3`")
+    mistake("the number of days after `L-` is missing", "write, for example, `L-3`")
 }
 
 fn large_offset(text: &str) -> Mistake {

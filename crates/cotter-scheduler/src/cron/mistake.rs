@@ -26,7 +26,7 @@ pub(crate) fn too_few(found: usize, missing: Field) -> Mistake {
         5 => "a five-field crontab line needs the seconds in front (`0 …`), and Sunday is 1 here".to_owned(),
         _ => SHAPE.to_owned(),
     };
-    mistake(format!("the {missing} field is missing: there are {found} of at least 6 fields"), hint)
+    mistake(format!("the {missing} field is missing: found {found} of at least 6 fields"), hint)
 }
 
 pub(crate) fn too_many() -> Mistake {
@@ -46,7 +46,7 @@ pub(crate) fn nickname(name: &str) -> Mistake {
 }
 
 pub(crate) fn both_days_open() -> Mistake {
-    mistake("`?` stands in both day fields", "write `*` in one of them for every day")
+    mistake("`?` is in both day fields", "write `*` in one of them for every day")
 }
 
 pub(crate) fn both_days_restricted() -> Mistake {
@@ -57,7 +57,7 @@ pub(crate) fn both_days_restricted() -> Mistake {
 }
 
 pub(crate) fn question_elsewhere() -> Mistake {
-    mistake("`?` belongs only to day-of-month and day-of-week", "write `*` for every value")
+    mistake("`?` is allowed only in day-of-month and day-of-week", "write `*` for every value")
 }
 
 pub(crate) fn question_not_alone() -> Mistake {
@@ -89,7 +89,7 @@ pub(crate) fn no_range_end() -> Mistake {
 }
 
 pub(crate) fn second_range() -> Mistake {
-    mistake("a range has two ends only", "separate several ranges with commas, such as `1-5,10-15`")
+    mistake("a range has only two ends", "separate several ranges with commas, such as `1-5,10-15`")
 }
 
 pub(crate) fn backward_years(from: u16, to: u16) -> Mistake {
@@ -97,11 +97,11 @@ pub(crate) fn backward_years(from: u16, to: u16) -> Mistake {
 }
 
 pub(crate) fn no_step() -> Mistake {
-    mistake("the step after `/` is missing", "write a number from 1 on, such as `*/5`")
+    mistake("the step after `/` is missing", "write a number of 1 or more, such as `*/5`")
 }
 
 pub(crate) fn zero_step() -> Mistake {
-    mistake("a step of 0 never moves on", "write a step of 1 or more")
+    mistake("a step of 0 never advances", "write a step of 1 or more")
 }
 
 pub(crate) fn large_step(step: &str, field: Field) -> Mistake {

@@ -75,7 +75,7 @@ impl Reader<'_> {
         let nanos = self.fraction()?;
         let offset = self.offset()?;
         if self.at < self.text.len() {
-            return Err("nothing more is expected".to_owned());
+            return Err("unexpected text".to_owned());
         }
         let days = civil::days_from(Date { year, month, day });
         let time = i64::from(hour * 3600 + minute * 60 + second);
@@ -91,7 +91,7 @@ impl Reader<'_> {
         let digit = |b: &u8| b.is_ascii_digit();
         let text = text
             .filter(|text| text.iter().all(digit))
-            .ok_or_else(|| format!("{what} ({digits} digits) is expected"))?;
+            .ok_or_else(|| format!("expected {what} ({digits} digits)"))?;
         let number = text.iter().fold(0, |n, b| n * 10 + u32::from(b - b'0'));
         if !(min..=max).contains(&number) {
             return Err(format!("{what} must be {min:02} to {max:02}"));
@@ -106,7 +106,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Ok(c)
             }
-            None => Err(format!("`{}` is expected", &allowed[..1])),
+            None => Err(format!("expected `{}`", &allowed[..1])),
         }
     }
 
@@ -117,7 +117,7 @@ impl Reader<'_> {
         self.at += 1;
         let digits = self.text[self.at..].bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
-            return Err("digits of the fraction are expected".to_owned());
+            return Err("expected the digits of the fraction".to_owned());
         }
         let nanos = self.text[self.at..self.at + digits.min(9)].bytes();
         let nanos = nanos.chain([b'0'; 9]).take(9).fold(0, |n, b| n * 10 + u32::from(b - b'0'));
@@ -128,7 +128,7 @@ impl Reader<'_> {
     /// `Z`, or hours and minutes ahead of UTC; in seconds.
     fn offset(&mut self) -> Result<i64, String> {
         let sign =
-            self.one_of("Zz+-").map_err(|_| "`Z` or an offset such as `+02:00` is expected".to_owned())?;
+            self.one_of("Zz+-").map_err(|_| "expected `Z` or an offset such as `+02:00`".to_owned())?;
         if matches!(sign, 'Z' | 'z') {
             return Ok(0);
         }

@@ -173,7 +173,8 @@ impl Core {
         if settled {
             return Ok(());
         }
-        let why = "the client was closed before the store had answered every release; those leases run out";
+        let why =
+            "the client was closed before the store had answered every release; their leases will expire";
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(self.backend.info().scheme))
     }
 

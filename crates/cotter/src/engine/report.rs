@@ -96,12 +96,12 @@ fn emit(event: Event) {
             tracing::warn!(%name, token, %cause, "lock lost");
         }
         Event::Fails { server, doing, name, error } => {
-            tracing::warn!(server, %name, error, "the store fails while {}; will retry", doing.words());
+            tracing::warn!(server, %name, error, "the store failed while {}; will retry", doing.words());
         }
         Event::Answers { server, after, failures } => {
             let after_ms = after.as_millis() as u64;
             tracing::warn!(server, after_ms, failures, "the store answers again");
         }
-        Event::Restarted => tracing::error!("the renewal loop panicked and was started again"),
+        Event::Restarted => tracing::error!("the renewal loop panicked and was restarted"),
     }
 }

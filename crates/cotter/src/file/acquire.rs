@@ -149,7 +149,7 @@ impl Files {
 }
 
 pub(super) fn replaced(paths: &LockPaths) -> Error {
-    let why = format!("{} is replaced again and again", paths.lock.display());
+    let why = format!("{} keeps being replaced", paths.lock.display());
     Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME)
 }
 

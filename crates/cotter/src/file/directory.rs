@@ -49,7 +49,7 @@ impl Directory {
             Where::At(path) => absolute(path)?,
         };
         check_parents(&path, &access)?;
-        access.make(&path).map_err(|e| fault("making the directory", &path, e))?;
+        access.make(&path).map_err(|e| fault("creating the directory", &path, e))?;
         let filesystem = check(&path, &access, probe)?;
         Ok(Self { path, access, filesystem })
     }
@@ -65,7 +65,7 @@ fn home() -> Result<PathBuf> {
     let uid = Uid::effective();
     let remedy = "name a directory with --url file:///DIR";
     let user = User::from_uid(uid).map_err(|e| {
-        let why = format!("the system cannot tell the home directory of user {uid} ({e}); {remedy}");
+        let why = format!("cannot determine the home directory of user {uid} ({e}); {remedy}");
         config(why).with_backend(super::SCHEME)
     })?;
     let home = user.map(|u| u.dir).filter(|d| d.is_absolute());
@@ -83,7 +83,7 @@ fn home() -> Result<PathBuf> {
         .recursive(true)
         .mode(0o700)
         .create(parents)
-        .map_err(|e| fault("making the directory", parents, errno(&e)))?;
+        .map_err(|e| fault("creating the directory", parents, errno(&e)))?;
     Ok(path)
 }
 
@@ -147,11 +147,11 @@ fn check(path: &Path, access: &Access, probe: Probe) -> Result<FileSystem> {
         }
         Some(_) => {}
     }
-    let found = probe(directory.as_fd()).map_err(|e| fault("asking for the file system of", path, e))?;
+    let found = probe(directory.as_fd()).map_err(|e| fault("determining the file system of", path, e))?;
     if found.is_remote {
         let name = found.name;
         return Err(denied(format!(
-            "{shown} is on {name}, where a lock may not bind other hosts; choose a directory on a local file system, or a server"
+            "{shown} is on {name}, where a lock might not exclude other hosts; choose a directory on a local file system, or a server"
         )));
     }
     Ok(found)

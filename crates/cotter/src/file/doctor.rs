@@ -28,8 +28,8 @@ impl Files {
 
     fn scope(&self) -> Finding {
         let what = match self.directory.access.group {
-            None => "the processes of this user on this host share these locks, and nobody else",
-            Some(_) => "the processes of one group on this host share these locks, and nobody else",
+            None => "only the processes of this user on this host share these locks",
+            Some(_) => "only the processes of one group on this host share these locks",
         };
         Finding::new(Severity::Ok, "scope", what)
     }
@@ -54,7 +54,7 @@ impl Files {
     fn try_to_write(&self) -> Result<()> {
         let path = self.directory.path.join(format!(".doctor-{}", std::process::id()));
         let flags = SAFE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let file = open(&path, flags, self.directory.access.file).map_err(|e| fault("making", &path, e))?;
+        let file = open(&path, flags, self.directory.access.file).map_err(|e| fault("creating", &path, e))?;
         let written = pwrite(&file, &[b'.'; PROBE_SIZE], 0);
         let _ = unlink(&path);
         match written {

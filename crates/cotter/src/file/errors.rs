@@ -13,13 +13,13 @@ pub(super) fn fault(doing: &str, path: &Path, errno: Errno) -> Error {
         }
         Errno::MFILE | Errno::NFILE => (ErrorKind::Unavailable, "; allow more open files (ulimit -n)"),
         Errno::NOENT | Errno::NOTDIR => {
-            (ErrorKind::Unavailable, "; the directory is not there any more, make it again")
+            (ErrorKind::Unavailable, "; the directory no longer exists; create it again")
         }
         Errno::ACCESS | Errno::PERM | Errno::ROFS => {
             (ErrorKind::Denied, "; let this user write there, or choose another directory with file:///DIR")
         }
         Errno::LOOP | Errno::ISDIR | Errno::NXIO => {
-            (ErrorKind::ForeignKey, "; something else has that path, move it away")
+            (ErrorKind::ForeignKey, "; something else is at that path; move it away")
         }
         _ => (ErrorKind::Unavailable, ""),
     };

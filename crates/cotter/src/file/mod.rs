@@ -184,12 +184,12 @@ fn path(place: &str) -> Result<PathBuf> {
     if !host.is_empty() {
         let host = shown(host);
         return Err(config(format!(
-            "file: knows no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
+            "file: takes no host, but there is {host:?}; write three slashes and an absolute path: file:///DIR"
         )));
     }
     if path.len() < 2 || path.split('/').any(|part| part == "." || part == "..") {
         return Err(config(format!(
-            "the directory {path:?} of file: is not absolute and plain; write file:///DIR"
+            "the directory {path:?} of file: must be an absolute path without . and .., and not /; write file:///DIR"
         )));
     }
     if path.contains('#') {
@@ -226,7 +226,7 @@ fn unescape(path: &str) -> Result<PathBuf> {
 fn group(query: &str) -> Result<&str> {
     let (key, value) = query.split_once('=').unwrap_or((query, ""));
     if key != "shared" {
-        return Err(config(format!("file: does not know the option {key:?}; it takes ?shared=GROUP")));
+        return Err(config(format!("file: unknown option {key:?}; the only option is ?shared=GROUP")));
     }
     if value.is_empty() || value.contains('&') {
         return Err(config(format!("{query:?} does not name one group; write ?shared=GROUP")));

@@ -166,7 +166,7 @@ impl Attempt for LockAttempt<'_> {
     async fn attempt(&mut self) -> Result<Option<WriteLock>> {
         let access = &self.notes.files.directory.access;
         for directory in [&self.notes.all_notes, &self.notes.directory] {
-            access.make(directory).map_err(|e| fault("making the directory", directory, e))?;
+            access.make(directory).map_err(|e| fault("creating the directory", directory, e))?;
         }
         let opened = match LockFile::open(&self.path, access) {
             // Who prunes may remove the directory at this moment.

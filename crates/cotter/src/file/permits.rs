@@ -86,7 +86,7 @@ impl Permits {
                 Err(e) => return Err(fault("taking permits in", &self.directory, e)),
             }
         }
-        let why = format!("{} is removed again and again", self.directory.display());
+        let why = format!("{} keeps being removed", self.directory.display());
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME))
     }
 

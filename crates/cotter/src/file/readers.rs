@@ -44,10 +44,10 @@ impl Readers {
                 None => self
                     .access
                     .make(&self.directory)
-                    .map_err(|e| fault("making the directory", &self.directory, e))?,
+                    .map_err(|e| fault("creating the directory", &self.directory, e))?,
             }
         }
-        let why = format!("{} is removed again and again", self.directory.display());
+        let why = format!("{} keeps being removed", self.directory.display());
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME))
     }
 

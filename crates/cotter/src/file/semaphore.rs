@@ -154,7 +154,7 @@ impl Files {
             Gate::Closed(gate) => gate,
             Gate::Locked(_) => return Ok(()),
             Gate::Stuck => {
-                let why = format!("another process that uses {} does not go on", paths.lock.display());
+                let why = format!("another process that uses {} is stuck", paths.lock.display());
                 return Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME));
             }
         };

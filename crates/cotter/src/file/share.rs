@@ -75,7 +75,7 @@ impl Held {
         match self.access {
             HeldAs::Reader(_) => return Ok(true),
             HeldAs::Permits(..) => {
-                return Err(Error::new(ErrorKind::Misuse, "permits are not a lock that could be shared"));
+                return Err(Error::new(ErrorKind::Misuse, "permits cannot be shared"));
             }
             HeldAs::Writer => match count_gate::close(self.file.fd(), &self.paths)? {
                 None => return Ok(false),

@@ -92,7 +92,7 @@ impl Queue {
         if last != Errno::NOENT {
             return Err(fault("queueing in", &self.directory, last));
         }
-        let why = format!("{} is removed again and again", self.directory.display());
+        let why = format!("{} keeps being removed", self.directory.display());
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME))
     }
 

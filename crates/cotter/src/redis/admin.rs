@@ -142,7 +142,8 @@ fn scanned(value: Value) -> Result<(String, Vec<Vec<u8>>)> {
     match <[Value; 2]>::try_from(parts) {
         Ok([Value::BulkString(cursor), Value::Array(keys)]) => {
             let bytes = |v| if let Value::BulkString(b) = v { Some(b) } else { None };
-            let cursor = String::from_utf8(cursor).map_err(|_| unexpected("a cursor that is no number"))?;
+            let cursor =
+                String::from_utf8(cursor).map_err(|_| unexpected("a cursor that is not a number"))?;
             Ok((cursor, keys.into_iter().filter_map(bytes).collect()))
         }
         _ => Err(unexpected("no page of keys")),

@@ -74,7 +74,8 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
         findings.push(Finding::new(severity, "version", format!("{version}{why}")));
     }
     if field("cluster_enabled") == Some("1") {
-        let message = "a cluster node, used as a single server: names whose slot is elsewhere are refused";
+        let message =
+            "a cluster node, used as a single server: names whose slot is on another node are refused";
         findings.push(Finding::new(Severity::Problem, "cluster", message));
     }
     if field("role").is_some_and(|r| r != "master") {
@@ -157,7 +158,7 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
     }
     let [appendonly, appendfsync] = &said[..] else { return Ok(None) };
     let (severity, message) = match (&**appendonly, &**appendfsync) {
-        ("yes", "always") => (Severity::Ok, "append-only file, written through at every change".to_owned()),
+        ("yes", "always") => (Severity::Ok, "append-only file, synced at every change".to_owned()),
         ("yes", fsync) => {
             let most =
                 if fsync == "everysec" { "up to a second" } else { "what the system had not written yet" };
@@ -178,7 +179,7 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
 fn replicas(at_least: &str, _: Protocol) -> Finding {
     let message = match at_least {
         "0" => "writes are acknowledged without any replica".into(),
-        n => format!("writes need {n} replicas in reach"),
+        n => format!("writes need {n} reachable replicas"),
     };
     Finding::new(Severity::Ok, "min-replicas-to-write", message)
 }

@@ -27,7 +27,7 @@ impl Sharers {
         let mut holders = Vec::new();
         while let (Some(Value::BulkString(record)), Some(left)) = (fields.next(), fields.next()) {
             let holder = number(&left).and_then(|left| holder(&record, limit, left));
-            holders.push(holder.ok_or_else(|| unexpected("a record that is none"))?);
+            holders.push(holder.ok_or_else(|| unexpected("an invalid record"))?);
         }
         Ok(Self { count, holders })
     }

@@ -476,7 +476,7 @@ fn urls_that_cannot_work_say_which_part_is_wrong() {
     let cases = [
         ("nonsense", "has no scheme"),
         ("mysterious://x", "scheme \"mysterious\""),
-        ("memory:x", "memory: takes nothing behind the colon"),
+        ("memory:x", "memory: takes nothing after the colon"),
     ];
     for (url, part) in cases {
         let error = told(url);

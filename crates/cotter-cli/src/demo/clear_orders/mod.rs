@@ -40,14 +40,14 @@ const MAX_EXTRA_SLOTS: u32 = 30;
 /// A clean-up job on several replicas: unpaid orders are closed, and their items are returned to stock
 ///
 /// The orders are in a SQLite file, independent of the lock and of the store. Every replica is a separate process with
-/// the same cron job, which reads the overdue orders and closes one after the other, without regard to other replicas. At
-/// the end an audit reads the tables: every overdue order was closed once, its items were returned once, and nothing else
+/// the same cron job, which reads the overdue orders and closes one after the other, regardless of other replicas. At the
+/// end, an audit reads the tables: every overdue order was closed once, its items were returned once, and nothing else
 /// was touched.
 ///
 /// With `--same-database` the orders are in tables of the store's own database, which are dropped afterwards. The first
-/// replica stands still for longer than its lease, after it has read the orders; another one takes over and closes them; then
-/// the first one goes on. A third of the orders is protected by nothing but the lock, a third by the fencing token, and a third
-/// by a row lock in the transaction that closes them (on SQLite, by a transaction that writes).
+/// replica reads the orders and then pauses for longer than its lease; another one takes over and closes them; then the
+/// first one continues. A third of the orders is protected by nothing but the lock, a third by the fencing token, and a
+/// third by a row lock in the transaction that closes them (on SQLite, by a write transaction).
 ///
 /// Exits with 0 if the audit is clean and with 1 if it has findings, as with `--lock off`.
 #[derive(Debug, Args)]

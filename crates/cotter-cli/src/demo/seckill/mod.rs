@@ -42,7 +42,7 @@ use tokio::process::Command;
 /// A flash sale: many buyers, few items, and a stock that is read, decremented and written back
 ///
 /// The stock is a plain file, independent of the lock and of the store. Buyers are tasks in several processes; each tries
-/// once and is told what it bought or that the item is sold out. All answers go to an append-only log, and at the end an
+/// once and is told what it bought, or that the item is sold out. All answers go to an append-only log, and at the end, an
 /// audit reads that log: exactly the stock was sold, in order, with increasing tokens (if the lock has tokens), and every
 /// other buyer was told "sold out".
 ///
@@ -55,7 +55,7 @@ pub(super) struct Seckill {
     /// The number of items in stock
     #[arg(long, value_name = "N", default_value_t = 10)]
     stock: u32,
-    /// The number of processes of the buyers
+    /// The number of buyer processes
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
     processes: u32,
     #[command(flatten)]
@@ -85,7 +85,7 @@ enum Kind {
     On,
     /// No lock: the sale oversells
     Off,
-    /// On Redis: SET NX PX, and as the release GET, a pause, and DEL, possibly of somebody else's lock
+    /// On Redis: SET NX PX, released with GET, a pause, and DEL, possibly of somebody else's lock
     CheckThenDel,
 }
 

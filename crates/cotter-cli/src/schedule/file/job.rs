@@ -224,7 +224,7 @@ impl Settings {
     fn check(&self, section: &Section<'_>, mistakes: &mut Mistakes<'_>) {
         let delay = self.retry_delay.unwrap_or(RETRY_DELAY);
         if self.max_retry_delay.is_some_and(|max| max < delay) {
-            let why = "`max_retry_delay` is shorter than `retry_delay`, which is 10s if it is not set";
+            let why = "`max_retry_delay` is shorter than `retry_delay`, which defaults to 10s";
             section.wrong(section.at_key("max_retry_delay"), why, mistakes);
         }
     }

@@ -129,7 +129,7 @@ fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) ->
     let jobs = jobs(root, &top, defaults.as_ref(), mistakes);
     let group = top.get("group", mistakes, value::text);
     if root.get("group").is_none() {
-        mistakes.add(0, "`group` is missing: the locks of the jobs are called \"<group>/<job>\"");
+        mistakes.add(0, "`group` is missing: the locks of the jobs are named \"<group>/<job>\"");
     }
     if let (Some(group), Some(at)) = (&group, root.get("group")) {
         check_names(group, at.span().start, &jobs, mistakes);

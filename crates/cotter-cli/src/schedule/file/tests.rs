@@ -75,8 +75,8 @@ fn values_say_what_to_write() {
         ),
         ("cwd = \"here\"", "5: job \"a\": `cwd`: write an absolute path"),
         ("env = { COTTER_URL = \"x\" }", "5: job \"a\": `env`: \"COTTER_URL\" is reserved for cotter"),
-        ("env = { A = 1 }", "5: job \"a\": `env`: \"A\" is a number, write a \"string\""),
-        ("enabled = \"yes\"", "5: job \"a\": `enabled`: found a string, write true or false"),
+        ("env = { A = 1 }", "5: job \"a\": `env`: \"A\" is a number; write a \"string\""),
+        ("enabled = \"yes\"", "5: job \"a\": `enabled`: found a string; write true or false"),
         ("ttl = \"200ms\"", "5: job \"a\": `ttl`: the minimum is 300ms, to leave time to stop the command"),
         ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
         ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
@@ -88,10 +88,10 @@ fn values_say_what_to_write() {
         ),
         ("lock = \"a\\nb\"", "5: job \"a\": `lock`: "),
         ("lock = \"g/b\"", "2: job \"a\": \"g/b\" cannot be shared"),
-        ("limit = 3", "5: job \"a\": `limit`: found a number, write { name = \"reports\", of = 3 }"),
+        ("limit = 3", "5: job \"a\": `limit`: found a number; write { name = \"reports\", of = 3 }"),
         ("limit = { name = \"x\" }", "5: job \"a\": `limit`: it needs `name` and `of`, and nothing else"),
         ("limit = { name = \"x\", of = 0 }", "5: job \"a\": `limit`: `of`: it is zero"),
-        ("priority = \"high\"", "5: job \"a\": `priority`: found a string, write a number"),
+        ("priority = \"high\"", "5: job \"a\": `priority`: found a string; write a number"),
         ("timezone = \"Asia/Shangai\"", "5: job \"a\": `timezone`: "),
     ] {
         let found = one(&job(line));
@@ -138,7 +138,7 @@ fn slots_are_excluded_by_day_and_by_expression() {
     for (lines, says) in [
         (
             "cron = \"0 0 3 * * ?\"\nexclude = \"2031-12-25\"",
-            "5: job \"a\": `exclude`: found a string, write [",
+            "5: job \"a\": `exclude`: found a string; write [",
         ),
         (
             "cron = \"0 0 3 * * ?\"\nexclude = [\"2031-12\"]",

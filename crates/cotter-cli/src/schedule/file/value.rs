@@ -10,7 +10,7 @@ pub(super) fn text(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) if text.is_empty() => Err("it is empty".to_owned()),
         DeValue::String(text) => Ok(text.clone().into_owned()),
-        other => Err(format!("found {}, write a \"string\"", kind(other))),
+        other => Err(format!("found {}; write a \"string\"", kind(other))),
     }
 }
 
@@ -26,7 +26,7 @@ fn with_unit(value: &DeValue<'_>, parse: fn(&str) -> Result<Duration, String>) -
     match value {
         DeValue::String(text) => parse(text),
         DeValue::Integer(number) => parse(number.as_str()),
-        other => Err(format!("found {}, write a duration like \"5s\" or \"500ms\"", kind(other))),
+        other => Err(format!("found {}; write a duration like \"5s\" or \"500ms\"", kind(other))),
     }
 }
 
@@ -40,14 +40,14 @@ pub(super) fn history(value: &DeValue<'_>) -> Result<usize, String> {
     match count(value)? {
         runs if runs <= Scheduler::MAX_HISTORY => Ok(runs),
         runs => {
-            Err(format!("a history of {runs} runs is too long, the maximum is {}", Scheduler::MAX_HISTORY))
+            Err(format!("a history of {runs} runs is too long; the maximum is {}", Scheduler::MAX_HISTORY))
         }
     }
 }
 
 pub(super) fn number(value: &DeValue<'_>) -> Result<u64, String> {
     let DeValue::Integer(number) = value else {
-        return Err(format!("found {}, write a number", kind(value)));
+        return Err(format!("found {}; write a number", kind(value)));
     };
     let text = number.as_str();
     u64::from_str_radix(text, number.radix())
@@ -62,7 +62,7 @@ pub(super) fn small(value: &DeValue<'_>) -> Result<u32, String> {
 /// A number that fits into 32 bits, at least one.
 pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     match small(value)? {
-        0 => Err("it is zero, write 1 or more".to_owned()),
+        0 => Err("it is zero; write 1 or more".to_owned()),
         number => Ok(number),
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
 /// The trigger, without slots on these days and at these times. An expression is told from a day by its blanks.
 pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
     let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
-    let DeValue::Array(array) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
     array.iter().try_fold(trigger, |trigger, value| {
         let text = text(value.get_ref()).map_err(|why| format!("{why}; {how}"))?;
         let text = text.trim();
@@ -83,7 +83,7 @@ pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, S
 /// A number that may be negative.
 pub(super) fn signed(value: &DeValue<'_>) -> Result<i32, String> {
     let DeValue::Integer(number) = value else {
-        return Err(format!("found {}, write a number", kind(value)));
+        return Err(format!("found {}; write a number", kind(value)));
     };
     let text = number.as_str();
     i32::from_str_radix(text, number.radix())
@@ -100,7 +100,7 @@ pub(super) fn lock_name(value: &DeValue<'_>) -> Result<String, String> {
 /// How many of all jobs with the same name run at a time.
 pub(super) fn limit(value: &DeValue<'_>) -> Result<(String, u32), String> {
     let how = "write { name = \"reports\", of = 3 }";
-    let DeValue::Table(table) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    let DeValue::Table(table) = value else { return Err(format!("found {}; {how}", kind(value))) };
     let (Some(name), Some(of), 2) = (table.get("name"), table.get("of"), table.len()) else {
         return Err(format!("it needs `name` and `of`, and nothing else: {how}"));
     };
@@ -111,7 +111,7 @@ pub(super) fn limit(value: &DeValue<'_>) -> Result<(String, u32), String> {
 pub(super) fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
     match value {
         DeValue::Boolean(yes) => Ok(*yes),
-        other => Err(format!("found {}, write true or false", kind(other))),
+        other => Err(format!("found {}; write true or false", kind(other))),
     }
 }
 
@@ -136,15 +136,15 @@ pub(super) fn word<T: Copy>(known: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Res
 /// A program and its arguments.
 pub(super) fn words(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let how = "write [\"program\", \"argument\"], or use `shell`";
-    let DeValue::Array(array) = value else { return Err(format!("found {}, {how}", kind(value))) };
+    let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
     let word = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Ok(text.clone().into_owned()),
-        other => Err(format!("found {} in it, {how}", kind(other))),
+        other => Err(format!("found {} in it; {how}", kind(other))),
     };
     let words: Vec<_> = array.iter().map(|value| word(value.get_ref())).collect::<Result<_, _>>()?;
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words),
-        _ => Err(format!("there is no program in it, {how}")),
+        _ => Err(format!("there is no program in it; {how}")),
     }
 }
 
@@ -163,11 +163,11 @@ pub(super) fn by_the_shell(script: String) -> Vec<String> {
 
 pub(super) fn environment(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
     let DeValue::Table(table) = value else {
-        return Err(format!("found {}, write {{ KEY = \"value\" }}", kind(value)));
+        return Err(format!("found {}; write {{ KEY = \"value\" }}", kind(value)));
     };
     let pair = |key: &str, value: &DeValue<'_>| {
         let DeValue::String(text) = value else {
-            return Err(format!("{key:?} is {}, write a \"string\"", kind(value)));
+            return Err(format!("{key:?} is {}; write a \"string\"", kind(value)));
         };
         if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
             return Err(format!("{key:?} or its value is not allowed in an environment"));

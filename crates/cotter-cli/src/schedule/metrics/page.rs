@@ -13,7 +13,7 @@ type All = BTreeMap<String, JobFigures>;
 pub(super) fn page(group: &str, all: &All, health: &Health, status: Option<&Status>) -> String {
     let mut page = Page::default();
     runs(&mut page, group, all);
-    let lateness = "Start of runs after their slots, by the store's clock; first attempts only.";
+    let lateness = "Delay from slot to start of run, by the store's clock; first attempts only.";
     histograms(&mut page, group, all, "cotter_job_lateness_seconds", lateness, |job| &job.lateness);
     histograms(&mut page, group, all, "cotter_job_duration_seconds", "Duration of runs.", |job| {
         &job.duration
@@ -51,7 +51,7 @@ fn runs(page: &mut Page, group: &str, all: &All) {
         }
     }
     let retries = "cotter_job_retries_total";
-    page.metric(retries, "counter", "Failed runs that are repeated.");
+    page.metric(retries, "counter", "Failed runs that are retried.");
     for (job, figures) in all {
         page.sample(retries, &[("group", group), ("job", job)], figures.retries);
     }
@@ -89,7 +89,7 @@ fn store(page: &mut Page, group: &str, health: &Health, is_up: bool) {
     page.sample("cotter_store_up", &[("group", group)], u8::from(is_up));
     if let Some(silence) = health.silence() {
         let name = "cotter_store_last_answer_age_seconds";
-        page.metric(name, "gauge", "Time since the store has last answered.");
+        page.metric(name, "gauge", "Time since the store last answered.");
         page.sample(name, &[("group", group)], silence.as_secs_f64());
     }
 }

@@ -55,7 +55,8 @@ async fn connection(stream: TcpStream, metrics: Weak<Metrics>) {
 
 async fn answer(request: Request<Incoming>, metrics: Weak<Metrics>) -> Result<Response<String>, Infallible> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let mut refused = page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n".to_owned());
+        let mut refused =
+            page(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n".to_owned());
         refused.headers_mut().insert(ALLOW, "GET, HEAD".parse().expect("a valid value"));
         return Ok(refused);
     }
@@ -72,7 +73,7 @@ async fn answer(request: Request<Incoming>, metrics: Weak<Metrics>) -> Result<Re
             Ok(text) => page(StatusCode::OK, text),
             Err(text) => page(StatusCode::SERVICE_UNAVAILABLE, text),
         },
-        _ => page(StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".to_owned()),
+        _ => page(StatusCode::NOT_FOUND, "not found; try /metrics or /healthz\n".to_owned()),
     })
 }
 

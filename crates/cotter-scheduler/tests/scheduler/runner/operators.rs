@@ -115,7 +115,7 @@ async fn a_job_that_nobody_has_started_is_not_known() {
     assert_eq!(error.kind(), ErrorKind::UnknownJob);
     assert_eq!(
         error.to_string(),
-        "group \"g\" has no job \"typo\"; only jobs that were ever started are known"
+        "group \"g\" has no job \"typo\"; only jobs that have already been started are known"
     );
     assert!(jobs.list().await.unwrap().is_empty());
 }

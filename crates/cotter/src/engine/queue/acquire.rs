@@ -93,7 +93,7 @@ pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -
             Found::InTrouble(error) => return Err(error),
             Found::Lost(lost) => return Err(lost.into()),
             Found::Upgrade => {
-                let why = "its owner holds it for reading; give that back before writing";
+                let why = "its owner holds it for reading; release that before writing";
                 return Err(Error::new(ErrorKind::Upgrade, why).with_name(&request.name));
             }
             Found::Mixed(held) => {

@@ -48,7 +48,7 @@ impl Admin for FlockFile {
                 (Severity::Ok, format!("counted in {}, for this user exclusive", directory.path.display()))
             }
             None => {
-                let why = "there is no home directory for their counter, so the clock alone gives them; name a directory with ?tokens=/DIR";
+                let why = "there is no home directory for their counter, so they come from the clock alone; name a directory with ?tokens=/DIR";
                 (Severity::Warning, why.to_owned())
             }
         };

@@ -81,7 +81,7 @@ async fn the_directory_is_removed_and_made_again() {
     is_told(&b).await;
     let error = client.mutex("c").try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-    assert!(error.to_string().contains("make it again"), "{error}");
+    assert!(error.to_string().contains("create it again"), "{error}");
     let _made = place.client().await.unwrap();
     let c = client.mutex("c").try_lock().await.unwrap().expect("free");
     fs::remove_file(place.directory().join("c.lock")).unwrap();

@@ -385,7 +385,7 @@ async fn an_outage_is_told_at_its_start_and_at_its_end() {
     proxy.cut();
     sleep(Duration::from_millis(3500)).await;
     assert_eq!(told().len(), 1, "{:#?}", told());
-    assert!(told()[0].contains("the store fails while renewing"), "{:#?}", told());
+    assert!(told()[0].contains("the store failed while renewing"), "{:#?}", told());
     proxy.refuse(false);
     eventually("it is over", || told().len() > 1).await;
     sleep(Duration::from_millis(2500)).await;

@@ -71,7 +71,7 @@ fn is_local(rest: &str) -> bool {
 
 fn read(path: &str) -> Result<String, Failure> {
     let text = fs::read_to_string(path)
-        .map_err(|e| Failure::config(format!("password_file={path}: it cannot be read: {e}")))?;
+        .map_err(|e| Failure::config(format!("password_file={path}: cannot be read: {e}")))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 

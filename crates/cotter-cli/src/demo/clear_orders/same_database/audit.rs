@@ -72,10 +72,8 @@ pub(super) async fn read(orders: &mut Orders, count: u32, replicas: u32) -> Resu
         findings.extend(outcome.finding(i64::from(count)));
         texts.push(format!("\n  {}", outcome.text()));
     }
-    let good = format!(
-        "{replicas} replicas, the first of which stood still for longer than its lease{}",
-        texts.concat()
-    );
+    let good =
+        format!("{replicas} replicas, the first of which paused for longer than its lease{}", texts.concat());
     Ok(Verdict {
         bad: good.clone(),
         good,

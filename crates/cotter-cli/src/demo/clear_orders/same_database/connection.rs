@@ -120,7 +120,7 @@ impl Connection {
 }
 
 fn no_number() -> Failure {
-    broken("an answer that is no number")
+    broken("an answer that is not a number")
 }
 
 fn broken(error: impl fmt::Display) -> Failure {
