@@ -22,7 +22,7 @@ if state and (type(state) == 'table' or #state < 110 or string.sub(state, 1, 1) 
   return 'n'
 end
 --@include now
-if state and (ARGV[5] or string.sub(state, 6, 37) ~= id) then
+if state and ARGV[5] then
   --@include unfold
 end
 --@include lease
