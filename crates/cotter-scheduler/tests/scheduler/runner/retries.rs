@@ -6,6 +6,8 @@ use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 
 const RETRIES: u32 = 2;
+/// With the first one.
+const ATTEMPTS: usize = 1 + RETRIES as usize;
 
 /// Fails after half a second, each time.
 fn failing(world: &World) -> Job {
@@ -50,8 +52,8 @@ async fn after_a_kill_at_whatever_moment_the_rest_of_the_retries_is_made_and_the
         let of = |word: &str| found.iter().filter(|found| **found == word).count();
         let (failed, crashed) = (of("failed"), of("crashed"));
         let told = format!("moment {moment}: {history:?}");
-        demand(failed >= 1 + RETRIES as usize, Kind::SlotMissing, format!("a retry is missing, {told}"));
-        demand(failed == 1 + RETRIES as usize, Kind::SlotTwice, format!("one retry too many, {told}"));
+        demand(failed >= ATTEMPTS, Kind::SlotMissing, format!("a retry is missing, {told}"));
+        demand(failed == ATTEMPTS, Kind::SlotTwice, format!("one retry too many, {told}"));
         demand(crashed <= 1 && failed + crashed == found.len(), Kind::SlotTwice, told.clone());
         assert!(history.iter().zip(1..).all(|(entry, attempt)| entry.attempt == attempt), "{told}");
         let are_one = |pair: &[Entry]| pair[0].slot == pair[1].slot && pair[0].token < pair[1].token;
