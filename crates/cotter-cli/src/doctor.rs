@@ -7,6 +7,7 @@ use crate::store::Chosen;
 use clap::Args;
 use cotter::backend::Capabilities;
 use cotter::{Client, Finding, Info, Level, Severity};
+use cotter_scheduler::Zone;
 use serde_json::json;
 use std::io::Write;
 
@@ -40,10 +41,11 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
     let can = abilities(info.capabilities).into_iter().filter(|ability| ability.2).map(|ability| ability.1);
     let can = can.collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "store      {}{scope}\npromises   {}\nlifetime   {}\n",
+        "store      {}{scope}\npromises   {}\nlifetime   {}\ntime zones {}\n",
         clean(&info.instance),
         level(promised(info, findings)).1,
-        lifetime(info.capabilities)
+        lifetime(info.capabilities),
+        Zone::data_version()
     );
     if !can.is_empty() {
         text.push_str(&format!("can        {can}\n"));
@@ -73,6 +75,8 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
         "level": level,
         "capabilities": capabilities,
         "min_ttl_ms": millis(info.capabilities.min_ttl),
+        // Of this program, not of the store: hosts that differ may disagree about when jobs run.
+        "time_zones": Zone::data_version(),
         "findings": findings,
     });
     format!("{report}\n")

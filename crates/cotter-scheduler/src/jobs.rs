@@ -165,7 +165,7 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than
     /// [`MAX_ARGUMENTS`](Self::MAX_ARGUMENTS) bytes, and if [`MAX_REQUESTS`](Self::MAX_REQUESTS) requests with arguments are
-    /// pending already.
+    /// pending already, or if the requests for this and other jobs fill the note that they share.
     pub async fn trigger_with(
         &self,
         job: &str,

@@ -119,7 +119,8 @@ impl OneShot {
 
 impl Jobs {
     /// Adds a one-shot run of a job, and returns its id. Runs of one job never overlap: those that are due at the same
-    /// time run one after the other, and before slots. A group can have some ten thousand of them pending.
+    /// time run one after the other, and before slots. A group can have some ten thousand of them
+    /// pending with 100 bytes of arguments each, or some two thousand with 1 KiB.
     ///
     /// Cancel safety: if the call is dropped, or fails, the run may or may not have been added. With an
     /// [id](OneShot::id), it can be repeated.

@@ -173,6 +173,14 @@ impl Trigger {
         matches!(self.0, Kind::Cron(..) | Kind::Once(_))
     }
 
+    /// The period of a fixed rate; `None` for other triggers.
+    pub fn period(&self) -> Option<Duration> {
+        match self.0 {
+            Kind::Rate(period) => Some(period),
+            _ => None,
+        }
+    }
+
     /// Whether slots depend on the ends of runs.
     pub(crate) fn depends_on_ends(&self) -> bool {
         matches!(self.0, Kind::Delay(_))

@@ -145,6 +145,18 @@ impl EventLog {
         self.own("remark", None, text, Line::Remark);
     }
 
+    /// A remark with the same in fields, for programs.
+    pub(super) fn remark_with(&self, text: &str, fields: &[(&str, Value)]) {
+        if !self.json {
+            return self.remark(text);
+        }
+        let mut object = stamped(json!({ "event": "remark", "job": null, "message": text }));
+        for (key, value) in fields {
+            object[*key] = value.clone();
+        }
+        self.send(Line::Object(object));
+    }
+
     /// Waits until all lines are written, with a timeout.
     pub(super) fn finish(&self) {
         let (done, all) = channel();

@@ -23,13 +23,22 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
         writeln!(out, "{}", line.trim_end())?;
     }
     for job in counted {
-        let why = if job.enabled { job.trigger.to_string() } else { "disabled".to_owned() };
+        let why = why(job);
         match console.json {
             true => writeln!(out, "{}", json!({ "job": job.name, "at": null, "trigger": why }))?,
             false => writeln!(out, "{:20}  {:width$}  {why}", "-", clean(&job.name))?,
         }
     }
     Ok(Exit::Done)
+}
+
+/// Why no slot of the job is known.
+fn why(job: &Spec) -> String {
+    match job.trigger.is_planned() {
+        _ if !job.enabled => "disabled".to_owned(),
+        true => format!("{}, which will never run again", job.trigger),
+        false => job.trigger.to_string(),
+    }
 }
 
 /// The next `count` slots of all jobs, but at least one of each, and the jobs whose slots depend on earlier runs.

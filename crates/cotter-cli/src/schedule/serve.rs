@@ -12,12 +12,13 @@ use crate::command::reap_as_init;
 use crate::command::signals::Signals;
 use crate::exit::Exit;
 use crate::global::Global;
-use crate::output::{Console, Failure};
+use crate::output::{Console, Failure, clean};
 use crate::store::{self, Chosen};
 use cotter::Client;
 use cotter_scheduler::{Handle, Job, Scheduler};
 use rustix::process::Signal;
 use rustix::system::uname;
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -77,6 +78,8 @@ async fn schedule(
 /// A running scheduler.
 struct Service {
     file: File,
+    /// The store, without its password.
+    store: String,
     commands: Arc<Commands>,
     follow_ups: Arc<FollowUps>,
     metrics: Option<Arc<Metrics>>,
@@ -107,16 +110,13 @@ impl Service {
         let handle = scheduler.handle();
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
-        Self { file, commands, follow_ups, metrics, handle, stop: Some(stop), runner }
+        let store = client.info().instance.clone();
+        Self { file, store, commands, follow_ups, metrics, handle, stop: Some(stop), runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
         let mut watchdog = Watchdog::start();
-        let group = &self.file.group;
-        self.commands.log.remark(&match self.file.jobs.len() {
-            1 => format!("scheduling 1 job of group {group:?}"),
-            n => format!("scheduling {n} jobs of group {group:?}"),
-        });
+        self.say_what_is_scheduled();
         super::doubts(&self.file).iter().for_each(|doubt| self.commands.log.warning(None, doubt));
         systemd::ready();
         let end = loop {
@@ -136,6 +136,28 @@ impl Service {
             Ok(end) => end.map(|()| Exit::Done).map_err(Failure::from),
             Err(error) => Err(Failure::new(Exit::Protocol, format!("the scheduler failed: {error}"))),
         }
+    }
+
+    /// The first line: which jobs, in which store, and what comes next.
+    fn say_what_is_scheduled(&self) {
+        let (group, store, jobs) = (&self.file.group, &self.store, &self.file.jobs);
+        let noun = if jobs.len() == 1 { "job" } else { "jobs" };
+        let now = self.handle.now();
+        let slots = jobs.iter().filter(|job| job.enabled);
+        let next = slots.filter_map(|job| Some((job.trigger.next_after(now)?, job.name.as_str()))).min();
+        let then = match next {
+            Some((at, job)) => format!("the next slot is that of {:?}, at {at}", clean(job)),
+            None => "no slot is known before the first run".to_owned(),
+        };
+        let text = format!("scheduling {} {noun} of group {group:?} at {}; {then}", jobs.len(), clean(store));
+        let next = next.map(|(at, job)| json!({ "job": job, "at": at.to_string() }));
+        let fields = [
+            ("group", json!(group)),
+            ("store", json!(store)),
+            ("jobs", json!(jobs.len())),
+            ("next", json!(next)),
+        ];
+        self.commands.log.remark_with(&text, &fields);
     }
 
     /// Stops: the first time running commands may end, the second time they are killed.

@@ -154,7 +154,10 @@ fn doctor_says_what_the_store_promises() {
     for part in [&env.url(), "this host, this user only", "L1, lease-exclusive"] {
         assert!(text.contains(part), "{part} in {text}");
     }
+    let zones = text.lines().find_map(|line| line.strip_prefix("time zones ")).expect(&text);
+    assert!(env.run(["--version"]).stdout.ends_with(&format!("\ntime zones {zones}\n")), "{text}");
     let json = env.run(["--json", "doctor"]).code(0).json();
+    assert_eq!(json[0]["time_zones"], zones);
     assert_eq!((json.len(), &json[0]["scheme"], &json[0]["level"]), (1, &"file".into(), &"L1".into()));
     assert!(json[0]["capabilities"].is_object() && json[0]["findings"].is_array());
 }

@@ -2,6 +2,7 @@
 
 use crate::env::{Output, Running, TestEnv};
 use cotter_testkit::servers::Redis;
+use rustix::process::Signal;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -113,5 +114,27 @@ fn a_password_is_in_no_output_no_list_of_processes_and_no_environment_below() {
             let output = run(&env, &[&["-v"], &options[..], words].concat(), &vars);
             assert!(!output.stdout.contains(CANARY) && !output.stderr.contains(CANARY), "{output:?}");
         }
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn the_first_line_of_a_schedule_has_the_store_without_its_password() {
+    let (redis, env, _) = locked(CANARY);
+    let path = env.path("jobs.toml");
+    fs::write(
+        &path,
+        "group = \"g\"\n[job.a]\nfixed_rate = \"1h\"\ninitial_delay = \"1h\"\nshell = \"true\"\n",
+    )
+    .unwrap();
+    for options in [&[][..], &["--json"]] {
+        let mut command = env.cotter([options, &["schedule", path.to_str().unwrap()]].concat());
+        let with = format!("redis://:{CANARY}@127.0.0.1:{}", redis.port());
+        let mut run = Running::start(command.env("COTTER_URL", with));
+        let line = if options.is_empty() { run.error_line() } else { run.line() };
+        assert!(line.contains("scheduling 1 job") && line.contains(&redis.port().to_string()), "{line}");
+        assert!(!line.contains(CANARY), "{line}");
+        run.signal(Signal::TERM);
+        run.end().code(0);
     }
 }

@@ -308,6 +308,9 @@ pub(crate) async fn edit_job(
         let after = change(before)?.or_else(|| older.map(|_| JobControl::default()));
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
+        if bytes.len() > Note::MAX_BYTES {
+            return Err(full(group, job));
+        }
         if client.swap_note(group, &key, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
             return edit_group(client, group, |all| all.jobs.add(shard)).await;
         }
@@ -341,6 +344,16 @@ pub(crate) async fn edit_group(
 /// Tells the runners that the one-shot runs of a shard have changed.
 pub(crate) async fn tell_one_shots(client: &Client, group: &str, shard: u8) -> Result<()> {
     edit_group(client, group, |all| all.one_shots.add(shard)).await
+}
+
+/// Jobs share the notes for requests, and what fills them is arguments.
+fn full(group: &str, job: &str) -> Error {
+    let why = format!(
+        "the requests for this and other jobs of group {group:?} fill their note of {} KiB; wait until earlier triggers have \
+         run, or send smaller arguments",
+        Note::MAX_BYTES >> 10
+    );
+    Error::job(job, why)
 }
 
 fn contended(group: &str) -> Error {

@@ -10,11 +10,19 @@ use std::time::Duration;
 /// The defaults of the scheduler.
 const LATE_WITHIN: Duration = Duration::from_secs(60);
 const MISFIRE_WINDOW: Duration = Duration::from_secs(24 * 3600);
+/// So many of the next slots are looked at.
+const SLOTS: usize = 100;
 
 impl Spec {
     /// Everything that is doubtful about the job, each on one line.
     pub(in crate::schedule) fn doubts(&self, now: UnixTime) -> Vec<String> {
-        let all = [self.never_runs(now), self.no_program(), self.no_directory(), self.forgets_before_late()];
+        let all = [
+            self.never_runs(now),
+            self.no_program(),
+            self.no_directory(),
+            self.forgets_before_late(),
+            self.jitter_beyond_next(now),
+        ];
         all.into_iter().flatten().map(|doubt| format!("job {:?}: {doubt}", self.name)).collect()
     }
 
@@ -60,5 +68,22 @@ impl Spec {
         Some(format!(
             "`misfire_window` of {window:?} is shorter than `late_within` of {late:?}, which has no effect"
         ))
+    }
+
+    /// All slots are delayed by the same amount, so their order stays; but each may start when the next one is due already.
+    fn jitter_beyond_next(&self, now: UnixTime) -> Option<String> {
+        let jitter = self.settings.jitter.filter(|_| self.enabled)?;
+        let period = self.shortest_period(now).filter(|period| *period < jitter)?;
+        Some(format!("`jitter` of {jitter:?} is longer than the time between two slots, {period:?}"))
+    }
+
+    /// The shortest time between two of the next slots.
+    fn shortest_period(&self, now: UnixTime) -> Option<Duration> {
+        if let Some(period) = self.trigger.period() {
+            return Some(period);
+        }
+        let next = |at: &UnixTime| self.trigger.next_after(*at);
+        let slots: Vec<_> = std::iter::successors(next(&now), next).take(SLOTS).collect();
+        slots.windows(2).map(|pair| pair[1].since(pair[0])).min()
     }
 }

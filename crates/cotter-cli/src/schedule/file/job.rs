@@ -85,7 +85,7 @@ pub(super) struct Settings {
     retries: Option<u32>,
     retry_delay: Option<Duration>,
     max_retry_delay: Option<Duration>,
-    jitter: Option<Duration>,
+    pub(super) jitter: Option<Duration>,
     busy: Option<Busy>,
     at_least: Option<Duration>,
     generation: Option<u64>,

@@ -11,7 +11,11 @@ fn what_is_probably_a_mistake_is_a_warning() {
                 [job.past]\nonce_at = 2020-01-01T00:00:00Z\ncommand = [\"true\"]\nmisfire = \"once\"\n\
                 [job.off]\nonce_at = 2020-01-01T00:00:00Z\ncommand = [\"true\"]\nenabled = false\n\
                 [job.lost]\nfixed_rate = \"1h\"\ncommand = [\"no-such-program\"]\ncwd = \"/nowhere\"\n\
-                [job.short]\nfixed_rate = \"1h\"\nshell = \"x\"\nmisfire_window = \"5s\"\n";
+                [job.short]\nfixed_rate = \"1h\"\nshell = \"x\"\nmisfire_window = \"5s\"\n\
+                [job.shaky]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n\
+                [job.steady]\nfixed_rate = \"5s\"\nshell = \"x\"\njitter = \"5s\"\n\
+                [job.twice]\ncron = \"0 0,20 3 * * ?\"\nshell = \"x\"\njitter = \"30m\"\n\
+                [job.wait]\nfixed_delay = \"5s\"\nshell = \"x\"\njitter = \"6s\"\n";
     let path = env.jobs(text);
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(0);
     let lines: Vec<_> = output.stderr.lines().collect();
@@ -20,11 +24,13 @@ fn what_is_probably_a_mistake_is_a_warning() {
         "job \"lost\": `cwd`: \"/nowhere\" is not a directory on this host",
         "job \"never\": cron 0 0 0 30 FEB ? in UTC will never run again",
         "job \"past\": once at 2020-01-01T00:00:00Z will never run again",
+        "job \"shaky\": `jitter` of 6s is longer than the time between two slots, 5s",
         "job \"short\": `misfire_window` of 5s is shorter than `late_within` of 60s, which has no effect",
+        "job \"twice\": `jitter` of 1800s is longer than the time between two slots, 1200s",
     ];
     assert_eq!(lines, wanted.map(|text| format!("cotter: {text}")), "{output:?}");
     let json = env.run(["--json", "schedule", path.to_str().unwrap(), "--validate"]).code(0).json();
-    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 5);
+    assert_eq!(json[0]["warnings"].as_array().unwrap().len(), 7);
     let path = env
         .jobs("url = \"redi://x\"\n[job.a]\nfixed_rate = \"1h\"\nshell = \"x\"\nmax_retry_delay = \"5s\"\n");
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
@@ -113,16 +119,18 @@ fn what_runs_next_is_told_for_all_jobs_together() {
          [job.once]\nonce_at = 2098-02-01T00:00:00Z\nshell = \"x\"\n\
          [job.night]\ncron = \"0 0 0 1 1 ? 2099\"\ntimezone = \"Asia/Shanghai\"\nshell = \"x\"\n\
          [job.off]\ncron = \"* * * * * ?\"\nenabled = false\nshell = \"x\"\n\
+         [job.over]\ncron = \"0 0 0 1 1 ? 2020\"\nshell = \"x\"\n\
          [job.poll]\nfixed_rate = \"10s\"\nshell = \"x\"\n",
     );
     let path = path.to_str().unwrap();
     let output = env.run(["schedule", path, "--next", "-n", "3"]).code(0).silent();
     let lines: Vec<_> = output.stdout.lines().collect();
-    assert_eq!(lines.len(), 7, "{output:?}");
+    assert_eq!(lines.len(), 8, "{output:?}");
     assert!(lines[..3].iter().all(|line| line.ends_with("-01-01T00:00:00Z  yearly")), "{output:?}");
     assert!(lines[3].ends_with("  once") && lines[4].contains("  night"), "of each job one slot: {output:?}");
     assert!(lines[5].contains("off") && lines[5].ends_with("disabled"), "{output:?}");
-    assert!(lines[6].contains("poll") && lines[6].ends_with("fixed rate 10s"), "{output:?}");
+    assert!(lines[6].ends_with("cron 0 0 0 1 JAN ? 2020 in UTC, which will never run again"), "{output:?}");
+    assert!(lines[7].contains("poll") && lines[7].ends_with("fixed rate 10s"), "{output:?}");
     let output = env.run(["--json", "schedule", path, "--next", "-n", "1000"]).code(0);
     let last = output.json().into_iter().rev().find(|object| !object["at"].is_null()).unwrap();
     assert_eq!(last["job"], "yearly");

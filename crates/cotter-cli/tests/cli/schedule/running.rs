@@ -57,13 +57,40 @@ fn for_people_there_is_a_line_for_each_event() {
     let env = TestEnv::new();
     let path = env.jobs(&once("a", "exit 3"));
     let mut run = env.start(["schedule", path.to_str().unwrap()]);
-    assert_eq!(run.error_line(), "cotter: scheduling 1 job of group \"g\"");
+    let wanted = format!(
+        "cotter: scheduling 1 job of group \"g\" at {}; no slot is known before the first run",
+        env.url()
+    );
+    assert_eq!(run.error_line(), wanted);
     assert!(run.error_line().starts_with("cotter: a: started for 2020-01-01T00:00:00Z with token "));
     let ended = run.error_line();
     assert!(ended.starts_with("cotter: a: ended for 2020-01-01T00:00:00Z after "), "{ended}");
     assert!(ended.ends_with(": failed: exit code 3"), "{ended}");
     run.signal(Signal::INT);
     assert!(run.error_line().contains("no more runs are started"));
+    run.end().code(0);
+}
+
+#[test]
+fn the_first_line_names_the_store_and_the_next_slot() {
+    let env = TestEnv::new();
+    let text = "[job.b]\nonce_at = 2098-02-01T00:00:00Z\nshell = \"x\"\n\
+                [job.a]\ncron = \"0 0 0 1 1 ? 2099\"\nshell = \"x\"\n\
+                [job.off]\ncron = \"* * * * * ?\"\nenabled = false\nshell = \"x\"\n\
+                [job.rate]\nfixed_rate = \"1h\"\ninitial_delay = \"1h\"\nshell = \"x\"\n";
+    let path = env.jobs(text);
+    let mut run = env.start(["schedule", path.to_str().unwrap()]);
+    let next = "; the next slot is that of \"b\", at 2098-02-01T00:00:00Z";
+    let line = format!("scheduling 4 jobs of group \"g\" at {}{next}", env.url());
+    assert_eq!(run.error_line(), format!("cotter: {line}"));
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    let mut run = env.schedule(text);
+    let told = event(&mut run, "remark");
+    assert_eq!(told["message"], line);
+    assert_eq!((&told["group"], &told["store"], &told["jobs"]), (&"g".into(), &env.url().into(), &4.into()));
+    assert_eq!(told["next"], serde_json::json!({ "job": "b", "at": "2098-02-01T00:00:00Z" }));
+    run.signal(Signal::TERM);
     run.end().code(0);
 }
 

@@ -13,4 +13,5 @@ mod policies;
 mod pool;
 mod rates;
 mod replicas;
+mod retries;
 mod world;

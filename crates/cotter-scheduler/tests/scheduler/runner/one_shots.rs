@@ -138,6 +138,41 @@ async fn what_cannot_be_run_is_refused() {
     replica.stop().await;
 }
 
+/// The figures of docs/scheduler.md. They are far from the size of all notes together, because the first one that is full refuses.
+#[tokio::test(start_paused = true)]
+async fn a_group_has_room_for_as_many_pending_runs_as_the_page_says() {
+    for (bytes, wanted) in [(100, 10_000), (Jobs::MAX_ARGUMENTS, 2000)] {
+        let world = World::new();
+        let replica = world.start(|s| s.job(on_demand(&world, MS))).await;
+        sleep(S).await;
+        let jobs = jobs(&replica);
+        // Nobody follows what is added.
+        replica.stop().await;
+        let one_shot =
+            |n| OneShot::after(S * 3600).id(format!("order {n}")).argument("a", "x".repeat(bytes - 1));
+        for n in 0..wanted {
+            jobs.add("a", one_shot(n)).await.unwrap();
+        }
+        assert_eq!(jobs.pending().await.unwrap().len(), wanted);
+        if bytes < Jobs::MAX_ARGUMENTS {
+            continue;
+        }
+        let mut n = wanted;
+        let error = loop {
+            match jobs.add("a", one_shot(n)).await {
+                Ok(_) => n += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(n < 64 * 64, "{n} do not fit");
+        assert_eq!(error.kind(), ErrorKind::Job);
+        assert_eq!(
+            error.to_string(),
+            "too many one-shot runs are pending in group \"g\"; wait until some have run"
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_job_without_slots_is_known_again_after_its_note_is_gone() {
     let world = World::new();

@@ -200,3 +200,34 @@ async fn a_job_that_is_forgotten_begins_anew() {
     assert!(world.log.count() >= count + 2, "a request is a new one");
     replica.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_no_longer_fit_are_refused_until_earlier_ones_have_run() {
+    let world = World::new();
+    let job = world.log.job("a", Trigger::on_demand(), MS);
+    let replica = world.start(|s| s.job(job.clone())).await;
+    sleep(S).await;
+    let (client, jobs) = (replica.client.clone(), Jobs::new(&replica.client, "g"));
+    replica.stop().await;
+    // In JSON each of these characters takes six bytes: fewer requests than are allowed fill the note.
+    let ask = || jobs.trigger_with("a", [("n".to_owned(), "\u{1}".repeat(1000))]);
+    let mut asked = 0;
+    let error = loop {
+        match ask().await {
+            Ok(()) => asked += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!((5..Jobs::MAX_REQUESTS).contains(&asked), "{asked}");
+    assert_eq!(error.kind(), ErrorKind::Job, "{error}");
+    for says in ["job \"a\"", "64 KiB", "wait until earlier triggers have run", "smaller arguments"] {
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let replica = world.start_on(client, |s| s.job(job), S);
+    sleep(S * 10).await;
+    assert_eq!(world.log.count(), asked);
+    ask().await.unwrap();
+    sleep(S * 10).await;
+    assert_eq!(world.log.count(), asked + 1);
+    replica.stop().await;
+}
