@@ -34,7 +34,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
     let path = env
         .jobs("url = \"redi://x\"\n[job.a]\nfixed_rate = \"1h\"\nshell = \"x\"\nmax_retry_delay = \"5s\"\n");
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
-    assert!(output.stderr.contains("line 2: `url`: configuration: the scheme \"redi\""), "{output:?}");
+    assert!(output.stderr.contains("line 2: `url`: configuration: unknown scheme \"redi\""), "{output:?}");
     assert!(output.stderr.contains("line 6: job \"a\": `max_retry_delay` is shorter"), "{output:?}");
 }
 
@@ -59,7 +59,7 @@ fn every_mistake_is_told_with_its_line() {
         for (line, says) in lines.iter().zip([
             "line 2: unknown key `wrokers`; did you mean `workers`?",
             "line 4: job \"a\": `cron`: ",
-            "line 5: job \"a\": `command`: found a string, write [\"program\", \"argument\"]",
+            "line 5: job \"a\": `command`: found a string; write [\"program\", \"argument\"]",
             "line 7: job \"b\": `fixed_rate`: a duration needs a unit: write 5s or 5ms",
         ]) {
             assert!(line.starts_with(&format!("cotter: {path}, ")) && line.contains(says), "{line} / {says}");
