@@ -73,7 +73,9 @@ impl<'a> Tree<'a> {
         let mut command = Command::new("patch");
         command.args(["-p1", direction, "--no-backup-if-mismatch", "-i"]).arg(patch);
         let output = command.current_dir(&self.scratch).output()?;
-        let why = || String::from_utf8_lossy(&output.stdout).trim().replace('\n', "; ");
+        // What was refused is in the one, that the disk is full in the other.
+        let printed = [output.stdout, output.stderr].concat();
+        let why = || String::from_utf8_lossy(&printed).trim().replace('\n', "; ");
         Ok(if output.status.success() { Ok(()) } else { Err(why()) })
     }
 
