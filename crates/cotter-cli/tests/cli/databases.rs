@@ -34,17 +34,17 @@ fn locks_are_held_listed_passed_on_and_taken_away(env: &TestEnv) {
     evicted.end().code(74);
 }
 
-/// The holder keeps the lock to the end of its lease, and a waiter its place for no longer than that.
+/// The holder keeps the lock to the end of its lease, and a waiter its place for not much longer, whatever its own ttl is.
 #[track_caller]
 fn a_killed_holder_and_a_killed_waiter_block_nobody(env: &TestEnv) {
     let (holder, _) = env.hold(&["--ttl", "2s"], "killed");
-    let mut waiter = env.start(["run", "-v", "--ttl", "2s", "killed", "true"]);
+    let mut waiter = env.start(["run", "-v", "--ttl", "60s", "killed", "true"]);
     waiter.waiting_line();
     waiter.signal(Signal::KILL);
     holder.signal(Signal::KILL);
     let began = Instant::now();
     env.run(["run", "-w", "10s", "killed", "true"]).code(0);
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 6, "{:?}", began.elapsed());
 }
 
 #[track_caller]

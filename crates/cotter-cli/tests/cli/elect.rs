@@ -66,6 +66,54 @@ fn the_next_candidate_leads_when_the_leader_is_killed_on_redis() {
     the_next_leads_after_a_kill(&env, &redis.url(""));
 }
 
+/// As [`LEAD`], but says first if the leader before it is still there. The path of the file with its process comes first.
+const LEAD_ALONE: &str = "if grep -qs '^State:.[RSDT]' /proc/$(cat $0)/status; then echo overlap; exit; fi; \
+    echo $$ > $0; echo $COTTER_TOKEN; echo $$; exec sleep 600";
+
+/// Five candidates, whose leader is killed again and again and comes back as a new candidate: one leads at a time, tokens
+/// rise, and the follower is told of each leader by its own announcement.
+fn one_of_five_leads(env: &TestEnv, url: &str, kills: usize) {
+    let mut follower = env.start(["--url", url, "--json", "elect", "--observe", "a"]);
+    let leader = env.path("leader").display().to_string();
+    let candidate = |address: &str| {
+        let head = ["--url", url, "elect", "--ttl", "1s", "--announce", address, "a"];
+        env.start([&head[..], &["--", "sh", "-c", LEAD_ALONE, &leader]].concat())
+    };
+    let mut candidates: Vec<(String, Running)> = Vec::new();
+    for number in 0..5 {
+        let address = format!("candidate {number}");
+        candidates.push((address.clone(), candidate(&address)));
+    }
+    let mut older = 0;
+    for killed in 0..kills {
+        let (newer, address) = announced(&mut follower);
+        assert!(newer > older, "violation[token-not-rising]: {newer} after {older}");
+        let at = candidates.iter().position(|(known, _)| *known == address);
+        let at = at.unwrap_or_else(|| panic!("violation[dead-leader]: {address} was killed"));
+        let (_, mut leading) = candidates.remove(at);
+        assert_eq!(leading.line(), newer.to_string(), "violation[overlap]: {address} does not lead alone");
+        leading.ward();
+        leading.signal(Signal::KILL);
+        // The observer may still be told of it, as long as its lease lasts; a new candidate has another address.
+        let address = format!("candidate {}", killed + 5);
+        candidates.push((address.clone(), candidate(&address)));
+        older = newer;
+    }
+}
+
+#[test]
+fn one_of_five_candidates_leads_however_many_are_killed() {
+    let env = TestEnv::new();
+    one_of_five_leads(&env, &env.url(), 50);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn one_of_five_candidates_leads_however_many_are_killed_on_redis() {
+    let (env, redis) = (TestEnv::new(), Redis::start());
+    one_of_five_leads(&env, &redis.url(""), 12);
+}
+
 #[test]
 fn the_command_ends_the_term_with_its_own_code() {
     let env = TestEnv::new();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 pub struct Members<C> {
     cluster: C,
     rng: StdRng,
+    plan: Plan,
     next: Instant,
     /// The member that stands still, and until when.
     stopped: Option<(usize, Instant)>,
@@ -20,12 +21,23 @@ pub struct Members<C> {
     confirmed: usize,
 }
 
-const EVERY: Range<u64> = 1_500..3_000;
-/// From less than an election takes to longer than a lease of 2 s.
-const STOPPED_FOR: Range<u64> = 300..4_000;
-/// This part of what is done is done to the leader.
-const LEADER: f64 = 0.6;
-const KILLS: f64 = 0.25;
+/// What is done to the members.
+#[derive(Debug)]
+struct Plan {
+    /// So many milliseconds after the last one went on.
+    every: Range<u64>,
+    /// For so many milliseconds one is stopped.
+    stopped_for: Range<u64>,
+    /// This part of what is done is done to the leader.
+    leader: f64,
+    /// This part is kills.
+    kills: f64,
+}
+
+/// Stopped from less than an election takes to longer than a lease of 2 s.
+const ANY: Plan = Plan { every: 1_500..3_000, stopped_for: 300..4_000, leader: 0.6, kills: 0.25 };
+/// Each for two leases of 2 s.
+const LEADERS: Plan = Plan { every: 1_500..3_000, stopped_for: 4_000..4_001, leader: 1.0, kills: 0.0 };
 
 /// A cluster of three.
 pub trait Cluster {
@@ -71,9 +83,19 @@ cluster!(ZooKeeper);
 impl<C: Cluster> Members<C> {
     /// Begins with a cluster of three.
     pub fn begin(cluster: C, seed: u64) -> Self {
+        Self::by(ANY, cluster, seed)
+    }
+
+    /// Begins with a cluster of three, of which only leaders are stopped, each for two leases of 2 s. They go on as if nothing
+    /// had happened, while the others have chosen another leader, ended leases, and given locks to somebody else.
+    pub fn pausing_leaders(cluster: C, seed: u64) -> Self {
+        Self::by(LEADERS, cluster, seed)
+    }
+
+    fn by(plan: Plan, cluster: C, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let next = Instant::now() + millis(EVERY, &mut rng);
-        Self { cluster, rng, next, stopped: None, planned: 0, confirmed: 0 }
+        let next = Instant::now() + millis(&plan.every, &mut rng);
+        Self { cluster, rng, plan, next, stopped: None, planned: 0, confirmed: 0 }
     }
 
     /// The URL of the cluster.
@@ -94,23 +116,23 @@ impl<C: Cluster> Trouble for Members<C> {
         let now = Instant::now();
         if self.stopped.is_some_and(|(_, until)| now >= until) {
             self.go_on();
-            self.next = now + millis(EVERY, &mut self.rng);
+            self.next = now + millis(&self.plan.every, &mut self.rng);
         }
         if self.stopped.is_some() || now < self.next {
             return Ok(());
         }
-        let member = match self.rng.random_bool(LEADER) {
+        let member = match self.rng.random_bool(self.plan.leader) {
             true => self.cluster.leader(),
             false => self.rng.random_range(0..3),
         };
         self.planned += 1;
-        if self.rng.random_bool(KILLS) {
+        if self.rng.random_bool(self.plan.kills) {
             self.cluster.crash(member);
             self.confirmed += 1;
-            self.next = Instant::now() + millis(EVERY, &mut self.rng);
+            self.next = Instant::now() + millis(&self.plan.every, &mut self.rng);
         } else {
             self.cluster.stop(member);
-            self.stopped = Some((member, now + millis(STOPPED_FOR, &mut self.rng)));
+            self.stopped = Some((member, now + millis(&self.plan.stopped_for, &mut self.rng)));
         }
         Ok(())
     }
@@ -125,6 +147,6 @@ impl<C: Cluster> Trouble for Members<C> {
     }
 }
 
-fn millis(range: Range<u64>, rng: &mut StdRng) -> Duration {
-    Duration::from_millis(rng.random_range(range))
+fn millis(range: &Range<u64>, rng: &mut StdRng) -> Duration {
+    Duration::from_millis(rng.random_range(range.clone()))
 }

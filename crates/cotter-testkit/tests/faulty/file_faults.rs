@@ -2,7 +2,7 @@
 
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::Actor;
-use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
+use cotter_testkit::history::{History, Kind, Limits, Recorder, Use, check, demand};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -68,5 +68,24 @@ async fn a_newcomer_does_not_take_what_somebody_waits_for() {
         drop(newcomer);
         demand(!early, Kind::LostPlace, "a newcomer was served before a listening waiter");
         waiting.await.unwrap().unwrap();
+    }
+}
+
+/// A reader could be let in beside those who read, but a writer waits: it would wait for as long as readers come.
+#[tokio::test]
+async fn a_reader_does_not_pass_a_writer_that_waits() {
+    let (folder, log) = (private_folder(), Recorder::in_memory());
+    let store = folder.path().join("store");
+    let [one, other, newcomer] =
+        [actor(&store, &log, 1).await, actor(&store, &log, 2).await, actor(&store, &log, 3).await];
+    for _ in 0..10 {
+        let reading = one.acquire("x", Use::Shared).await.unwrap();
+        let writer = other.clone();
+        let writing = tokio::spawn(async move { writer.acquire("x", Use::Exclusive).await });
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        let early = newcomer.try_acquire("x", Use::Shared).await.unwrap();
+        demand(early.is_none(), Kind::LostPlace, "a reader was served before a writer that waits");
+        reading.finish().await.unwrap();
+        writing.await.unwrap().unwrap().finish().await.unwrap();
     }
 }

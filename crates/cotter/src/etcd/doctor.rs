@@ -64,3 +64,25 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
     }
     Finding::new(Severity::Ok, "member", format!("{host} has version {version} and knows a leader"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(version: &str, leader: u64) -> (Severity, String, Option<Level>) {
+        let status = StatusResponse { version: version.to_owned(), leader, ..StatusResponse::default() };
+        let found = member("host:2379", &status);
+        (found.severity, found.subject, found.level)
+    }
+
+    #[test]
+    fn each_version_is_told_apart() {
+        assert_eq!(said("3.3.27", 1), (Severity::Problem, "version".to_owned(), Some(Level::BestEffort)));
+        assert_eq!(said("2.3.8", 1), (Severity::Problem, "version".to_owned(), Some(Level::BestEffort)));
+        assert_eq!(said("3.4.37", 1), (Severity::Warning, "version".to_owned(), None));
+        for good in ["3.4.38", "3.5.0", "3.6.1", "4.0.0"] {
+            assert_eq!(said(good, 1), (Severity::Ok, "member".to_owned(), None), "{good}");
+        }
+        assert_eq!(said("3.5.9", 0), (Severity::Problem, "leader".to_owned(), None));
+    }
+}

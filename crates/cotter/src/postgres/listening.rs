@@ -2,6 +2,7 @@
 
 use super::connector::Driver;
 use super::errors::explain;
+use super::schema::LISTENS;
 use crate::Result;
 use std::future::poll_fn;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -22,7 +23,9 @@ impl Listening {
         let (sender, payloads) = mpsc::unbounded_channel();
         let driver = tokio::spawn(drive(driver, sender)).abort_handle();
         let listening = Self { client, payloads, driver };
-        let listen = format!("listen \"{channel}\"");
+        // The lock goes with the session: without it, whoever wakes waiters takes those of this channel for dead.
+        let alive = format!("select pg_advisory_lock_shared({LISTENS}, hashtext('{channel}'))");
+        let listen = format!("{alive}; listen \"{channel}\"");
         listening.client.batch_execute(&listen).await.map_err(|e| explain(e, false))?;
         Ok(listening)
     }

@@ -32,6 +32,9 @@ const FUNCTIONS: [&str; 17] = [
 /// Two sessions that create the same thing at once get an error, so each of them waits for the other. The number is any.
 const ALONE: &str = "select pg_advisory_xact_lock(7164283501);\n";
 
+/// The key of the advisory locks of sessions that listen, the first of two; the second one stands for the channel.
+pub(super) const LISTENS: i32 = 716_428_351;
+
 /// ShedLock's table, as it needs it.
 const SHEDLOCK: &str = "create table if not exists {table} (\n  name varchar(64) primary key,\n  \
     lock_until timestamp(3) not null,\n  locked_at timestamp(3) not null,\n  locked_by varchar(255) not null\n);\n";
@@ -45,7 +48,8 @@ pub(super) fn statements(options: &Options) -> String {
     all.push_str(ALONE);
     let _ = writeln!(all, "create schema if not exists \"{}\";\n", options.schema);
     for part in std::iter::once(TABLES).chain(FUNCTIONS) {
-        all.push_str(&part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.prefix));
+        let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.prefix);
+        all.push_str(&part.replace("{listens}", &LISTENS.to_string()));
         all.push('\n');
     }
     all.push_str("commit;\n");

@@ -75,3 +75,34 @@ fn member(host: &str, told: &str) -> Finding {
     let mode = field("Mode:").unwrap_or("unknown");
     Finding::new(Severity::Ok, "member", format!("{host} has version {numbers} and is in mode {mode}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(told: &str) -> (Severity, String, Option<Level>) {
+        let found = member("host:2181", told);
+        (found.severity, found.subject, found.level)
+    }
+
+    #[test]
+    fn each_version_is_told_apart() {
+        let version =
+            |number: &str| format!("Zookeeper version: {number}-abc, built on 2020\nMode: leader\n");
+        for old in ["3.4.14", "3.5.4", "2.9.9"] {
+            assert_eq!(
+                said(&version(old)),
+                (Severity::Problem, "version".to_owned(), Some(Level::BestEffort)),
+                "{old}"
+            );
+        }
+        for good in ["3.5.5", "3.6.0", "3.8.0", "3.10.1", "4.0.0"] {
+            assert_eq!(said(&version(good)), (Severity::Ok, "member".to_owned(), None), "{good}");
+        }
+        assert_eq!(
+            said("srvr is not executed because it is not in the whitelist."),
+            (Severity::Warning, "member".to_owned(), None)
+        );
+        assert_eq!(said(""), (Severity::Warning, "member".to_owned(), None));
+    }
+}

@@ -9,8 +9,10 @@ mod storm_on_postgres;
 mod storm_on_postgres_sessions;
 mod storm_on_zookeeper;
 
+use crate::setup::{on, show};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
-use cotter_testkit::processes::{Injections, Run};
+use cotter_testkit::processes::{Injections, Run, Trouble};
 use cotter_testkit::sized;
 use std::ops::Range;
 use std::time::Duration;
@@ -35,4 +37,18 @@ fn six_with_leases_of_two_seconds(run: &mut Run, stop_every: Range<u64>) {
     run.limits.idle = Duration::from_secs(15);
     run.limits.loss_margin = Duration::from_secs(1);
     run.limits.inherited = Duration::from_secs(2);
+}
+
+/// Six processes on mutexes, to which nothing happens, while the leader of their cluster is stopped for two leases, 50 times at
+/// full length: what it says when it goes on makes nobody believe in a lock that somebody else has.
+fn leaders_are_paused(store: &str, url: &str, trouble: &mut dyn Trouble) {
+    let (_place, mut run) = on(url);
+    six_with_leases_of_two_seconds(&mut run, 0..1);
+    run.injections = Injections::default();
+    run.orders.names = (0..4).map(|i| format!("name {i}")).collect();
+    (run.acquisitions, run.faults) = (sized(300, 5_000), sized(3, 50));
+    let report = run.go_under(trouble).expect("the run can be made");
+    show(&format!("{store}, leaders are paused"), &report);
+    demand(report.contended >= sized(100, 2_000), Kind::Void, "too few had to wait for each other");
+    report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }

@@ -1,6 +1,6 @@
 //! `etcd:` between processes, with three members that are stopped and killed.
 
-use super::six_with_leases_of_two_seconds;
+use super::{leaders_are_paused, six_with_leases_of_two_seconds};
 use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
@@ -25,4 +25,12 @@ fn members_and_processes_in_trouble() {
     show("etcd, members and processes in trouble", &report);
     demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
+}
+
+#[test]
+#[ignore = "needs etcd"]
+fn leaders_are_paused_for_two_leases() {
+    let mut members = Members::pausing_leaders(Etcd::start(3), 2);
+    let url = members.url("timeout=700ms&connect_timeout=700ms");
+    leaders_are_paused("etcd", &url, &mut members);
 }

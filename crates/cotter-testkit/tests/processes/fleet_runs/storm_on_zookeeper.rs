@@ -1,6 +1,6 @@
 //! `zookeeper:` between processes, with three members that are stopped and killed.
 
-use super::six_with_leases_of_two_seconds;
+use super::{leaders_are_paused, six_with_leases_of_two_seconds};
 use crate::setup::{on, show};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
@@ -25,4 +25,12 @@ fn members_and_processes_in_trouble() {
     show("zookeeper, members and processes in trouble", &report);
     demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
+}
+
+#[test]
+#[ignore = "needs zookeeper"]
+fn leaders_are_paused_for_two_sessions() {
+    let mut members = Members::pausing_leaders(ZooKeeper::start(3), 2);
+    let url = members.url("session=2s&connect_timeout=700ms");
+    leaders_are_paused("zookeeper", &url, &mut members);
 }

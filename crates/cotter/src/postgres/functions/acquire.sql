@@ -12,7 +12,7 @@ declare
   l {cotter}_lock%rowtype; c {cotter}_claim%rowtype;
   t timestamptz; us bigint; v_held boolean; v_gone integer := 0; v_mine boolean := false; v_ticket bigint;
   v_ahead bigint := 0; v_writers bigint := 0; v_wanted bigint := 0; v_granted bigint := 0; v_taken bigint := 0;
-  v_used boolean; v_first timestamptz; v_admitted boolean;
+  v_used boolean; v_first timestamptz; v_admitted boolean; v_living bigint := 0;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'not read committed' using errcode = 'CT001';
@@ -68,8 +68,9 @@ begin
         coalesce(sum(take) filter (where state = 'w' and (not v_mine or ticket < c.ticket)), 0),
         count(*) filter (where state = 'g'),
         coalesce(sum(take) filter (where state = 'g'), 0),
-        coalesce(max(ticket), 0), min(ends) filter (where state = 'g'), v_used or bool_or(state in ('w', 'g'))
-      into v_ahead, v_writers, v_wanted, v_granted, v_taken, v_ticket, v_first, v_used
+        coalesce(max(ticket), 0), min(ends) filter (where state = 'g' or marked), v_used or bool_or(state in ('w', 'g')),
+        count(*) filter (where state = 'w' and not marked and (not v_mine or ticket < c.ticket))
+      into v_ahead, v_writers, v_wanted, v_granted, v_taken, v_ticket, v_first, v_used, v_living
       from {cotter}_claim where name = p_name and id <> p_id;
     v_used := coalesce(v_used, v_held);
   end if;
@@ -100,7 +101,7 @@ begin
         values (p_id, p_name, 'g', p_mode, p_take, out_number, t + p_ttl * interval '1 microsecond', out_number, t,
           p_label, '')
         on conflict (id) do update set state = 'g', ends = excluded.ends, number = excluded.number,
-          since = excluded.since, label = excluded.label, channel = '';
+          since = excluded.since, label = excluded.label, channel = '', marked = false;
       update {cotter}_lock set claim = null, last = greatest(last, out_number), permits = l.permits, crowd = true where name = p_name;
     end if;
     return;
@@ -110,13 +111,13 @@ begin
     insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel)
       values (p_id, p_name, 'w', p_mode, p_take, greatest(v_ticket + 1, us), t + p_silence * interval '1 microsecond', 0, t,
         p_label, p_channel)
-      on conflict (id) do update set ends = excluded.ends, channel = excluded.channel;
+      on conflict (id) do update set ends = excluded.ends, channel = excluded.channel, marked = false;
   end if;
   if v_held then v_first := least(v_first, l.until); end if;
   out_left := (extract(epoch from coalesce(v_first, t) - t) * 1000000)::bigint;
-  out_place := v_ahead;
+  out_place := v_living;
   if not v_held and l.claim is not null or v_gone > 0 or not l.crowd and p_silence is not null
-      or l.permits is distinct from p_of then
+      or l.permits is distinct from p_of or v_mine and not v_held and v_granted = 0 then
     update {cotter}_lock set claim = case when v_held then l.claim end, permits = l.permits,
         crowd = exists (select from {cotter}_claim where name = p_name)
       where name = p_name;

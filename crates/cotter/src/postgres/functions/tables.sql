@@ -26,7 +26,7 @@ create table if not exists {cotter}_claim (
   since timestamptz not null,
   label text not null,
   channel text not null,                             -- where a waiter listens; empty if it only polls
-  marked boolean not null default false              -- evicted from the end of its lease on
+  marked boolean not null default false              -- evicted from the end of its lease on; of a waiter, probably dead
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index if not exists {prefix}_claim_name on {cotter}_claim (name, ticket);
 

@@ -1,6 +1,9 @@
 -- Notifies the waiters at the head of the queue that could be admitted together, and numbers those that will share the name:
 -- they ask in any order, and their tokens are in order of arrival all the same. The caller has locked the row of the name, and
 -- has removed what has ended.
+--
+-- A waiter on whose channel no session listens has probably been killed. It keeps its place for two more seconds, in which one
+-- that has only lost its connection asks again, and those behind it are notified as if it were not there.
 create or replace function {cotter}_wake_v1(p_name text, p_held boolean, p_permits integer) returns void
 language plpgsql as $$
 declare
@@ -9,7 +12,12 @@ begin
   if p_held then return; end if;
   select coalesce(bool_or(mode = 'r'), false), coalesce(sum(take), 0) into v_readers, v_taken
     from {cotter}_claim where name = p_name and state = 'g';
-  for w in select id, mode, take, channel, number from {cotter}_claim where name = p_name and state = 'w' order by ticket loop
+  for w in select id, mode, take, channel, number, marked from {cotter}_claim where name = p_name and state = 'w' order by ticket loop
+    continue when w.marked;
+    if w.channel <> '' and pg_try_advisory_xact_lock({listens}, hashtext(w.channel)) then
+      update {cotter}_claim set marked = true, ends = least(ends, clock_timestamp() + interval '2 s') where id = w.id;
+      continue;
+    end if;
     case w.mode
       when 'x' then exit when v_readers or v_taken > 0;
       when 'r' then exit when v_taken > 0 and not v_readers;

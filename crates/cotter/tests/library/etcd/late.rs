@@ -156,3 +156,17 @@ async fn a_key_that_somebody_else_has_makes_nobody_a_holder() {
         one.release(&held, Leave::used(1)).await.unwrap();
     }
 }
+
+/// One attempt at a busy name leaves no entry, not even for a moment after its answer.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_try_at_a_busy_name_leaves_nothing() {
+    let server = Etcd::start(1);
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let guard = one.mutex("busy").lock().await.unwrap();
+    for _ in 0..20 {
+        assert!(other.mutex("busy").try_lock().await.unwrap().is_none());
+        assert_eq!(keys(&server, "cotter/lock/busy/").len(), 1);
+    }
+    guard.finish().await.unwrap();
+}

@@ -2,6 +2,7 @@
 
 use super::setup::{backend, claim, client, eventually, queued, take};
 use cotter::backend::{Leave, Until};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ async fn no_hand_over_waits_for_a_poll() {
     assert!(worst < Duration::from_millis(1500), "somebody waited for {worst:?}");
 }
 
-/// A waiter that was killed stands in the queue until it has been silent for too long, and then nobody waits for it.
+/// Nobody listens for a waiter that was killed: those behind it wait two seconds for it, and not for its longest silence.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn dead_waiters_are_skipped() {
@@ -46,7 +47,7 @@ async fn dead_waiters_are_skipped() {
     // As processes leave them that are killed.
     server.sql(
         "insert into cotter_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel) \
-         select gen_random_uuid(), 'dead', 'w', 'x', 0, i, clock_timestamp() + interval '3 s', 0, now(), 'dead', 'dead' \
+         select gen_random_uuid(), 'dead', 'w', 'x', 0, i, clock_timestamp() + interval '15 s', 0, now(), 'dead', 'dead' \
          from generate_series(1, 50) i; \
          update cotter_lock set crowd = true where name = 'dead'",
     );
@@ -58,9 +59,45 @@ async fn dead_waiters_are_skipped() {
     eventually("it waits", || queued(&server, "dead") == 51).await;
     one.release(&held, Leave::used(1)).await.unwrap();
     let start = Instant::now();
-    tokio::time::timeout(Duration::from_secs(8), waiting).await.expect("the dead hold nobody up").unwrap();
-    assert!(start.elapsed() > Duration::from_millis(500), "those who may be alive are waited for");
+    waiting.await.unwrap();
+    let took = start.elapsed();
+    demand(
+        took < Duration::from_secs(4),
+        Kind::StuckWaiter,
+        format!("the dead held somebody up for {took:?}"),
+    );
+    assert!(took > Duration::from_millis(500), "those who may be alive are waited for");
     assert_eq!(queued(&server, "dead"), 0);
+}
+
+/// Whose connection ends while it waits has two seconds to come back, and its place all that time.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_waiter_that_comes_back_keeps_its_place() {
+    let server = Postgres::migrated();
+    let [holder, first, second] =
+        [backend(&server.url("")).await, backend(&server.url("")).await, backend(&server.url("")).await];
+    for _ in 0..10 {
+        let held = claim("back", TTL);
+        take(&holder, &held).await;
+        let mut waiting = Vec::new();
+        for (store, position) in [(&first, 1), (&second, 2)] {
+            let (store, claim) = (store.clone(), claim("back", TTL));
+            waiting.push(tokio::spawn(async move {
+                let grant = store.acquire(&claim, Until::Forever).await.unwrap().granted().unwrap();
+                store.release(&claim, Leave::used(1)).await.unwrap();
+                grant.number
+            }));
+            eventually("it waits", || queued(&server, "back") == position).await;
+        }
+        server.sql(
+            "select pg_terminate_backend(pid) from pg_stat_activity \
+             where query like '%listen \"%' and pid <> pg_backend_pid()",
+        );
+        holder.release(&held, Leave::used(1)).await.unwrap();
+        let (second, first) = (waiting.pop().unwrap().await.unwrap(), waiting.pop().unwrap().await.unwrap());
+        demand(first < second, Kind::LostPlace, "a waiter whose connection had ended was passed over");
+    }
 }
 
 /// A wait that is dropped leaves the queue at once.

@@ -158,3 +158,17 @@ async fn a_late_clean_up_leaves_the_next_attempt_alone() {
         assert_eq!(backend.release(&next, Leave::used(1)).await.unwrap(), Release::Freed);
     }
 }
+
+/// One attempt at a busy name leaves no node, not even for a moment after its answer.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_try_at_a_busy_name_leaves_nothing() {
+    let server = super::shared();
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let guard = one.mutex("busy").lock().await.unwrap();
+    for _ in 0..20 {
+        assert!(other.mutex("busy").try_lock().await.unwrap().is_none());
+        assert_eq!(places(&server, "busy").len(), 1);
+    }
+    guard.finish().await.unwrap();
+}
