@@ -96,6 +96,15 @@ impl Drop for Member {
     }
 }
 
+/// Not left to whoever has stopped it: he may wait for something that it has locked.
+fn go_on_after(pause: Duration, process: Pid) {
+    std::thread::spawn(move || {
+        std::thread::sleep(pause);
+        // It may have been killed since.
+        let _ = kill_process(process, Signal::CONT);
+    });
+}
+
 /// Kills the store and starts it again, where it is a process of its own.
 pub(crate) type Restart<'a> = Option<Box<dyn FnMut() + 'a>>;
 
@@ -193,8 +202,10 @@ impl Fleet<'_> {
             self.start(member.place);
         } else if self.members[at].stopped_until.is_none() {
             let member = &mut self.members[at];
+            let pause = Duration::from_millis(rng.random_range(50..3000));
             kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
-            member.stopped_until = Some(Instant::now() + Duration::from_millis(rng.random_range(50..3000)));
+            member.stopped_until = Some(Instant::now() + pause);
+            go_on_after(pause, Pid::from_child(&member.child));
             self.done.stopped.insert(member.process);
             self.done.stops += 1;
         }
