@@ -14,6 +14,7 @@ mod generated;
 mod jobs;
 mod latch;
 mod leased;
+mod limits;
 mod loss;
 mod migrate;
 #[cfg(feature = "mysql")]

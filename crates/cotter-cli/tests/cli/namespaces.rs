@@ -42,3 +42,29 @@ fn a_session_without_a_number_is_no_session_of_the_command() {
     assert_eq!(lines, ["0", "0", "code=7", "1"], "{output:?}");
     assert!(output.stderr.contains("processes running"), "{output:?}");
 }
+
+/// The command would be left without a shim, and nothing of it is started.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn without_proc_it_says_what_is_missing() {
+    let env = TestEnv::new();
+    let script = "mount -t tmpfs none /proc && \"$0\" run a -- echo ran";
+    let output = in_a_container(&env, script).code(126);
+    output.one_line(&["there is no /proc/self/exe", "mount /proc"]);
+}
+
+/// Nobody holds the lock, and it says so at once instead of waiting.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn a_full_disk_is_said_at_once() {
+    let env = TestEnv::new();
+    let script = "mount -t tmpfs -o size=64k none \"$COTTER_DIR\" && mkdir -m 700 \"$COTTER_DIR/l\" && \
+                  head -c 100k /dev/zero >\"$COTTER_DIR/fill\" 2>/dev/null; export COTTER_URL=\"file://$COTTER_DIR/l\"; \
+                  \"$0\" run a -- echo ran; echo run=$?; \"$0\" doctor >&2; echo doctor=$?";
+    let script = format!("COTTER_DIR='{}'; {script}", env.path("locks").display());
+    let began = std::time::Instant::now();
+    let output = in_a_container(&env, &script).code(0);
+    assert!(output.stderr.contains("No space left on device"), "{output:?}");
+    assert!(!output.stdout.contains("ran") && !output.stdout.contains("doctor=0"), "{output:?}");
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
