@@ -5,7 +5,7 @@
 //! | `scratch` | unique names, and their clean-up |
 //! | `measure` | the measurements |
 //! | `race` | several tasks and one name |
-//! | `raw`, `mysql` | the same without cotter |
+//! | `raw`, `mysql`, `sqlite` | the same without cotter |
 //! | `partner` | the other processes |
 //! | `rounds` | minimum, median and maximum of several rounds |
 //! | `figure` | a figure and its output |
@@ -19,6 +19,7 @@ mod race;
 mod raw;
 mod rounds;
 mod scratch;
+mod sqlite;
 
 use crate::duration::parse_positive;
 use crate::exit::Exit;
@@ -40,7 +41,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// Locks and releases on the chosen store: one task and many, on one thread and on two, with a name per task and with one
 /// name for all, and between processes. Where there is a fair comparison, each figure is shown next to that of the same
 /// work without cotter: flock on a file, SET NX PX and compare-and-delete on Redis, two statements on
-/// a row on MySQL and MariaDB, an in-process mutex for memory:.
+/// a row on MySQL and MariaDB, two transactions on SQLite, an in-process mutex for memory:.
 ///
 /// Each figure is the median of three rounds, with their minimum and maximum. With one name for all it also shows the
 /// share of acquisitions that went to a different task than the one before, and the longest wait.

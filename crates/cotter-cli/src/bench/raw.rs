@@ -4,6 +4,7 @@ use super::measure::rate;
 #[cfg(feature = "mysql")]
 use super::mysql;
 use super::scratch::Scratch;
+use super::sqlite;
 use crate::bare_redis;
 use crate::exit::Exit;
 use crate::output::Failure;
@@ -33,6 +34,8 @@ pub(super) enum Raw {
     /// Taking and freeing a row.
     #[cfg(feature = "mysql")]
     Mysql { statements: mysql::Statements, name: String },
+    /// Taking and freeing a row, each in a transaction.
+    Sqlite(sqlite::Transactions),
     /// No fair comparison.
     None,
 }
@@ -45,6 +48,9 @@ impl Raw {
         }
         if !scratch.is_shared() {
             return Ok(Self::Memory);
+        }
+        if let Some(transactions) = sqlite::Transactions::of(store.secret_url()) {
+            return Ok(Self::Sqlite(transactions));
         }
         // The connection's driver runs in the current runtime.
         let _there = on.enter();
@@ -64,6 +70,7 @@ impl Raw {
             Self::Redis { .. } => Some("SET NX PX and compare-and-delete"),
             #[cfg(feature = "mysql")]
             Self::Mysql { .. } => Some("two statements on a row"),
+            Self::Sqlite(_) => Some("two transactions on a row"),
             Self::None => None,
         }
     }
@@ -76,6 +83,7 @@ impl Raw {
             Self::Redis { connection, name } => by_redis(connection, name, tasks, time, on).await,
             #[cfg(feature = "mysql")]
             Self::Mysql { statements, name } => statements.pairs(name, tasks, time, on).await,
+            Self::Sqlite(transactions) => transactions.pairs(tasks, time, on).await,
             Self::None => Ok(0.0),
         }
     }

@@ -1,4 +1,4 @@
-//! Many guards that are renewed: what it costs here and in the server, and whether any is late.
+//! Many guards that are renewed: what it costs here and in the server, and whether any is late. In `plain` beside native.
 
 use super::{runtime, server, server_cpu};
 use crate::renewal::{TTL, take, watch};
@@ -6,7 +6,10 @@ use cotter::{Client, Lease};
 
 pub(crate) fn run() {
     let server = server();
-    let client =
-        Client::builder().url(server.open_url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
-    watch(&take(&runtime(), &client), || server_cpu(&server));
+    for mode in ["native", "plain"] {
+        let url = server.open_url(if mode == "plain" { "mode=plain" } else { "" });
+        let client = Client::builder().url(url).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+        print!("{mode}: ");
+        watch(&take(&runtime(), &client), || server_cpu(&server));
+    }
 }
