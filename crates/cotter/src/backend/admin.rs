@@ -288,6 +288,14 @@ impl Finding {
         Self::new(Severity::Warning, "clock", message + "; tokens follow the server's, leases neither")
     }
 
+    /// A store that has no time of day that could be compared.
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
+    pub(crate) fn without_clock() -> Self {
+        let message = "leases and tokens do not depend on the time of day; slots of jobs follow the clock of each host, which this store \
+                       cannot check: keep them synchronized";
+        Self::new(Severity::Ok, "clock", message)
+    }
+
     /// Sets the guarantee that remains in spite of this finding.
     #[must_use]
     pub fn leaving(mut self, level: Level) -> Self {

@@ -13,7 +13,7 @@ const GOOD_LEASES: u32 = 38;
 /// Everything that voids or limits a guarantee.
 pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
     let statuses = link.statuses().await;
-    let mut findings = vec![members(&statuses)];
+    let mut findings = vec![Finding::without_clock(), members(&statuses)];
     for (host, status) in &statuses {
         findings.push(match status {
             Ok(status) => member(host, status),
