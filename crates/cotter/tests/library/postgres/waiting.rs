@@ -47,7 +47,7 @@ async fn dead_waiters_are_skipped() {
     // As processes leave them that are killed.
     server.sql(
         "insert into cotter_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel) \
-         select gen_random_uuid(), 'dead', 'w', 'x', 0, i, clock_timestamp() + interval '15 s', 0, now(), 'dead', 'dead' \
+         select gen_random_uuid(), 'dead', 'w', 'x', 0, i, clock_timestamp() + interval '15 s', 0, now(), 'dead', 'dead ' || i \
          from generate_series(1, 50) i; \
          update cotter_lock set crowd = true where name = 'dead'",
     );
