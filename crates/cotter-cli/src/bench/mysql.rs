@@ -2,6 +2,7 @@
 //! connections as the store has.
 
 use super::measure::rate;
+use super::raw::HOLDER;
 use crate::exit::Exit;
 use crate::output::Failure;
 use crate::store::Chosen;
@@ -14,8 +15,6 @@ use tokio::sync::Mutex;
 
 /// The default of the store's option `connections`.
 const CONNECTIONS: usize = 4;
-/// The size of what cotter writes about a holder.
-const HOLDER: [u8; 180] = [b' '; 180];
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
 /// Connections to the database of a store, each with one statement at a time.

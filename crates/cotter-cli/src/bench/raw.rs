@@ -18,8 +18,10 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-/// The size of what cotter writes about a holder.
+/// The size of what cotter writes about a holder into a file.
 const HOLDER_BYTES: usize = 200;
+/// As much as cotter writes about a holder into a row.
+pub(super) const HOLDER: [u8; 180] = [b' '; 180];
 
 const DELETE: &str =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
@@ -34,8 +36,8 @@ pub(super) enum Raw {
     /// Taking and freeing a row.
     #[cfg(feature = "mysql")]
     Mysql { statements: mysql::Statements, name: String },
-    /// Taking and freeing a row, each in a transaction.
-    Sqlite(sqlite::Transactions),
+    /// Taking and freeing a row of a database at this path, each in a transaction.
+    Sqlite(PathBuf),
     /// No fair comparison.
     None,
 }
@@ -44,13 +46,10 @@ impl Raw {
     /// The comparison for a store, with tasks on a runtime.
     pub(super) async fn of(store: &Chosen, scratch: &Scratch, on: &Handle) -> Result<Self, Failure> {
         if let Some(path) = scratch.file() {
-            return Ok(Self::File(path));
+            return Ok(if scratch.is_database() { Self::Sqlite(path) } else { Self::File(path) });
         }
         if !scratch.is_shared() {
             return Ok(Self::Memory);
-        }
-        if let Some(transactions) = sqlite::Transactions::of(store.secret_url()) {
-            return Ok(Self::Sqlite(transactions));
         }
         // The connection's driver runs in the current runtime.
         let _there = on.enter();
@@ -83,7 +82,7 @@ impl Raw {
             Self::Redis { connection, name } => by_redis(connection, name, tasks, time, on).await,
             #[cfg(feature = "mysql")]
             Self::Mysql { statements, name } => statements.pairs(name, tasks, time, on).await,
-            Self::Sqlite(transactions) => transactions.pairs(tasks, time, on).await,
+            Self::Sqlite(path) => sqlite::pairs(path, tasks, time, on).await,
             Self::None => Ok(0.0),
         }
     }

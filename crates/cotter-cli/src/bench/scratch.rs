@@ -3,7 +3,7 @@
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use cotter::{Client, Lease};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -32,6 +32,12 @@ impl Scratch {
                 let client = builder().url(&url).connect().await?;
                 Ok(scratch(client, url, Some(folder)))
             }
+            // The measured one is the database itself; the raw calls get one of their own.
+            "sqlite" => {
+                let path = Path::new(&instance);
+                let folder = subfolder(&path.parent().unwrap_or(path).to_string_lossy())?;
+                Ok(scratch(client, store.secret_url().to_owned(), Some(folder)))
+            }
             "flock" => Err(Failure::usage(
                 "flock: is a single lock, which may be in use: measure file: in a directory next to it",
             )),
@@ -54,6 +60,11 @@ impl Scratch {
     /// Whether other processes share it.
     pub(super) fn is_shared(&self) -> bool {
         !self.url.starts_with("memory:")
+    }
+
+    /// Whether it is a database in a file.
+    pub(super) fn is_database(&self) -> bool {
+        self.url.starts_with("sqlite:")
     }
 
     /// A file next to the locks, for raw calls.

@@ -1,54 +1,37 @@
 //! The transactions of an uncontended lock on SQLite: the row is taken in one of them, and freed in another. In a database of its
-//! own beside the measured one, with the same settings.
+//! own, beside the measured one, with the same settings.
 
 use super::measure::rate;
+use super::raw::HOLDER;
 use crate::exit::Exit;
 use crate::output::Failure;
 use rusqlite::{Connection, params};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::runtime::Handle;
 
-/// The size of what cotter writes about a holder.
-const HOLDER: [u8; 180] = [b' '; 180];
 const TABLE: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; \
-    CREATE TABLE locks (name TEXT PRIMARY KEY, last_token INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID;";
+    CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, last_token INTEGER NOT NULL, state BLOB NOT NULL) WITHOUT ROWID;";
 const TAKE: &str = "UPDATE locks SET last_token = last_token + 1, state = ?2 WHERE name = ?1 AND state = x''";
 const FREE: &str = "UPDATE locks SET state = x'' WHERE name = ?1 AND state = ?2";
 
-/// A folder for a database, removed at the end.
-#[derive(Debug)]
-pub(super) struct Transactions(TempDir);
-
-impl Transactions {
-    /// `None` if the store is not of this kind.
-    pub(super) fn of(url: &str) -> Option<Self> {
-        let path = url.strip_prefix("sqlite://")?.split('?').next()?;
-        let folder = Path::new(path).parent()?;
-        tempfile::Builder::new().prefix(".bench-").tempdir_in(folder).ok().map(Self)
+/// Pairs per second. One connection does them all: a second one would only wait for the first.
+pub(super) async fn pairs(path: &Path, tasks: u32, time: Duration, on: &Handle) -> Result<f64, Failure> {
+    let connection = Connection::open(path).map_err(broken)?;
+    connection.execute_batch(TABLE).map_err(broken)?;
+    for n in 0..tasks {
+        connection.execute("INSERT OR IGNORE INTO locks VALUES (?1, 0, x'')", [name(n)]).map_err(broken)?;
     }
-
-    /// Pairs per second. One connection does them all: a second one would only wait for the first.
-    pub(super) async fn pairs(&self, tasks: u32, time: Duration, on: &Handle) -> Result<f64, Failure> {
-        let path = self.0.path().join(format!("raw {tasks}.db"));
-        let _ = std::fs::remove_file(&path);
-        let connection = Connection::open(path).map_err(broken)?;
-        connection.execute_batch(TABLE).map_err(broken)?;
-        for n in 0..tasks {
-            connection.execute("INSERT INTO locks VALUES (?1, 0, x'')", [name(n)]).map_err(broken)?;
-        }
-        let turns = Mutex::new((connection, 0));
-        let pair = move || {
-            let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
-            let (connection, n) = &mut *turns;
-            *n = (*n + 1) % tasks;
-            let done = once(connection, &name(*n)).map_err(broken);
-            async move { done }
-        };
-        rate(std::iter::once(pair), time, on).await
-    }
+    let turns = Mutex::new((connection, 0));
+    let pair = move || {
+        let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let (connection, n) = &mut *turns;
+        *n = (*n + 1) % tasks;
+        let done = once(connection, &name(*n)).map_err(broken);
+        async move { done }
+    };
+    rate(std::iter::once(pair), time, on).await
 }
 
 fn once(connection: &mut Connection, name: &str) -> rusqlite::Result<()> {

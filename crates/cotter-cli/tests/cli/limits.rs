@@ -1,10 +1,9 @@
 //! `cotter` for users who may start nothing more, have no home, or no space left.
 
 use crate::env::{Output, Running, TestEnv};
-use std::ffi::OsString;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -34,13 +33,19 @@ impl Stranger {
         Self { env, cotter }
     }
 
-    /// At most so many processes and threads; none: as many as it likes.
-    fn run(&self, most: Option<u32>, args: &[&str]) -> Output {
-        let limited = |most| ["prlimit".into(), format!("--nproc={most}").into(), self.cotter.clone().into()];
-        let program: Vec<OsString> =
-            most.map_or_else(|| vec![self.cotter.clone().into()], |m| limited(m).into());
-        let mut command: Command = self.env.anywhere(Path::new(&program[0]));
-        command.args(&program[1..]).args(args).env_remove("HOME").current_dir("/");
+    fn run(&self, args: &[&str]) -> Output {
+        self.run_by(Command::new(&self.cotter), args)
+    }
+
+    /// Without the right to start another thread.
+    fn run_alone(&self, args: &[&str]) -> Output {
+        let mut limited = Command::new("prlimit");
+        limited.arg("--nproc=1").arg(&self.cotter);
+        self.run_by(limited, args)
+    }
+
+    fn run_by(&self, mut command: Command, args: &[&str]) -> Output {
+        command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap()).current_dir("/");
         if is_root() {
             command.uid(STRANGER).gid(STRANGER);
         }
@@ -51,12 +56,13 @@ impl Stranger {
 /// An error that says why, and not a panic; and nothing is left.
 #[test]
 fn who_may_start_no_thread_is_told_so() {
-    let (stranger, url) = (Stranger::new(), |s: &Stranger| s.env.url());
-    for args in [&["run", "a", "true"][..], &["list"]] {
-        let output = stranger.run(Some(1), &[&["--url", &url(&stranger)], args].concat()).code(69);
+    let stranger = Stranger::new();
+    let url = stranger.env.url();
+    for args in [&["--url", &url, "run", "a", "true"][..], &["--url", &url, "list"]] {
+        let output = stranger.run_alone(args).code(69);
         output.one_line(&["engine could not be started", "Resource temporarily unavailable"]);
     }
-    stranger.run(None, &["--url", &url(&stranger), "run", "-n", "a", "true"]).code(0).silent();
+    stranger.run(&["--url", &url, "run", "-n", "a", "true"]).code(0).silent();
 }
 
 /// The lock of a path does not need a home; the default store does, and says what to do.
@@ -64,9 +70,9 @@ fn who_may_start_no_thread_is_told_so() {
 fn who_has_no_home_locks_a_path() {
     let stranger = Stranger::new();
     let url = format!("flock:{}", stranger.env.path("lock").display());
-    stranger.run(None, &["--url", &url, "run", "a", "true"]).code(0).silent();
+    stranger.run(&["--url", &url, "run", "a", "true"]).code(0).silent();
     if is_root() {
-        let output = stranger.run(None, &["run", "a", "true"]).code(78);
+        let output = stranger.run(&["run", "a", "true"]).code(78);
         output.one_line(&["61234 has no home directory for the locks", "--url file:"]);
     }
 }

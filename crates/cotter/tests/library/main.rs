@@ -17,6 +17,7 @@
 //! | `authority` | certificates |
 //! | `peer` | another lock client in a process of its own |
 //! | `shedlock` | the real ShedLock, on any database |
+//! | `stopped` | a process that is stopped for longer than its session |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
@@ -68,6 +69,8 @@ mod slow_subscriber;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
 mod steps;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod stopped;
 mod tickets;
 mod values;
 mod which_store;

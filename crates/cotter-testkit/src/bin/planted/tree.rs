@@ -87,7 +87,8 @@ impl<'a> Tree<'a> {
             command.args(["--config", QUICK_BUILD]);
         }
         command.args(program).args(more);
-        command.env("CARGO_TARGET_DIR", &self.build).env("RUST_BACKTRACE", "0");
+        // Each bug changes a line or two of what was built for the one before.
+        command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
         Ok(command.current_dir(&self.scratch).output()?)
     }
 

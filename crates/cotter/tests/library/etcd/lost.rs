@@ -1,13 +1,13 @@
 //! Losses that the store tells, and those that it cannot tell any more.
 
 use super::{keys, leases};
+use crate::stopped::{Stopper, is_known_at_once};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Guard, Lease, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::Etcd;
-use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -161,42 +161,18 @@ fn a_process_that_was_stopped_for_too_long_knows_at_once() {
         let server = Arc::new(Etcd::start(1));
         command.env(URL, server.url(""));
         let watching = server.clone();
-        std::thread::spawn(move || stop_the_holder(&watching));
-        server
+        let stopper = Stopper::start(STOPPED_FOR, move || {
+            let entry = watching.ctl(&["get", "--prefix", "--print-value-only", "cotter/lock/stopped/"]);
+            Some(entry).filter(|entry| !entry.trim().is_empty())
+        });
+        (stopper, server)
     };
     in_own_process("etcd::lost::a_process_that_was_stopped_for_too_long_knows_at_once", prepare, stopped);
-}
-
-/// It is found by the label of its entry, HOST/PID.
-fn stop_the_holder(server: &Etcd) {
-    let entry = || server.ctl(&["get", "--prefix", "--print-value-only", "cotter/lock/stopped/"]);
-    let label = loop {
-        match entry() {
-            none if none.trim().is_empty() => std::thread::sleep(Duration::from_millis(10)),
-            label => break label,
-        }
-    };
-    let pid = label.split(['/', ' ', '(']).find_map(|word| word.trim().parse().ok()).expect("a pid");
-    let pid = Pid::from_raw(pid).expect("a pid");
-    kill_process(pid, Signal::STOP).unwrap();
-    std::thread::sleep(STOPPED_FOR);
-    let is_gone = entry().trim().is_empty();
-    kill_process(pid, Signal::CONT).unwrap();
-    assert!(is_gone, "the cluster has ended its lease");
 }
 
 fn stopped() {
     let url = std::env::var(URL).unwrap();
     let client = Client::builder().url(url).lease(Lease::renewed(Duration::from_secs(2))).connect();
     let guard = client.wait().unwrap().mutex("stopped").lock().wait().unwrap();
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let before = Instant::now();
-        std::thread::sleep(Duration::from_millis(1));
-        if before.elapsed() > STOPPED_FOR / 2 {
-            break;
-        }
-        assert!(before < end, "it was not stopped");
-    }
-    demand(!guard.is_valid(), Kind::LateLoss, "it believes in a lock that the cluster has given away");
+    is_known_at_once(&guard, STOPPED_FOR);
 }

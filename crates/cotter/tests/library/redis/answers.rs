@@ -28,16 +28,16 @@ async fn who_gives_up_waiting_frees_nobody_with_the_same_request_id() {
     let (one, two) = (client(&url, TTL).await, client(&url, TTL).await);
     let third = client(&server.url("mode=plain"), TTL).await;
     let guard = one.mutex("a").lock().await.unwrap();
-    assert!(two.mutex("a").try_lock().await.unwrap().is_none());
-    assert!(two.mutex("a").try_lock_for(50 * MS).await.unwrap().is_none());
+    let why = "whoever gave up waiting has freed the lock of another client";
+    demand(two.mutex("a").try_lock().await.unwrap().is_none(), Kind::Overlap, why);
+    demand(two.mutex("a").try_lock_for(50 * MS).await.unwrap().is_none(), Kind::Overlap, why);
     for after in [0, 1, 7, 12, 33] {
         let waiting = tokio::time::timeout(after * MS, two.mutex("a").lock());
-        assert!(waiting.await.is_err());
+        demand(waiting.await.is_err(), Kind::Overlap, why);
     }
     two.clone().close(TTL).await.unwrap();
     let is_held = server.command(&["GET", "a"]) == "job42";
     let second = third.mutex("a").try_lock().await.unwrap();
-    let why = "whoever gave up waiting has freed the lock of another client";
     demand(is_held && second.is_none(), Kind::Overlap, why);
     guard.extend(TTL).await.unwrap();
     assert_eq!(guard.release().await.unwrap(), Released::Yes);

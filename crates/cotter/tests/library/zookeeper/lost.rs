@@ -1,13 +1,13 @@
 //! Losses that the servers tell, and those that they cannot tell any more.
 
 use super::{places, session_of, shared};
+use crate::stopped::{Stopper, is_known_at_once};
 use cotter::backend::{Extension, Leave, Until};
 use cotter::{Guard, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Proxy, ZooKeeper};
-use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -187,24 +187,11 @@ fn a_process_that_was_stopped_for_too_long_knows_at_once() {
         let server = Arc::new(ZooKeeper::start(1));
         command.env(URL, server.url("session=1500ms"));
         let watching = server.clone();
-        // Found by its label, HOST/PID.
-        std::thread::spawn(move || {
-            let place = loop {
-                match places(&watching, "stopped").pop() {
-                    Some(place) => break watching.nodes(0).get(&place).unwrap(),
-                    None => std::thread::sleep(Duration::from_millis(10)),
-                }
-            };
-            let label = String::from_utf8(place.data).unwrap();
-            let pid = label.split(['/', ' ', '(']).find_map(|word| word.parse().ok()).expect("a pid");
-            let pid = Pid::from_raw(pid).expect("a pid");
-            kill_process(pid, Signal::STOP).unwrap();
-            std::thread::sleep(STOPPED_FOR);
-            let is_gone = places(&watching, "stopped").is_empty();
-            kill_process(pid, Signal::CONT).unwrap();
-            assert!(is_gone, "the servers have ended its session");
+        let stopper = Stopper::start(STOPPED_FOR, move || {
+            let place = places(&watching, "stopped").pop()?;
+            String::from_utf8(watching.nodes(0).get(&place)?.data).ok()
         });
-        server
+        (stopper, server)
     };
     in_own_process(
         "zookeeper::lost::a_process_that_was_stopped_for_too_long_knows_at_once",
@@ -216,14 +203,5 @@ fn a_process_that_was_stopped_for_too_long_knows_at_once() {
 fn stopped() {
     let client = cotter::Client::connect(std::env::var(URL).unwrap()).wait().unwrap();
     let guard = client.mutex("stopped").lock().wait().unwrap();
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let before = Instant::now();
-        std::thread::sleep(Duration::from_millis(1));
-        if before.elapsed() > STOPPED_FOR / 2 {
-            break;
-        }
-        assert!(before < end, "it was not stopped");
-    }
-    demand(!guard.is_valid(), Kind::LateLoss, "it believes in a lock that the servers have given away");
+    is_known_at_once(&guard, STOPPED_FOR);
 }

@@ -119,6 +119,7 @@ impl Connection {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 fn no_number() -> Failure {
     broken("an answer that is not a number")
 }

@@ -96,6 +96,12 @@ impl Drop for Member {
     }
 }
 
+impl Member {
+    fn is_stopped(&self) -> bool {
+        self.stopped_until.is_some_and(|until| Instant::now() < until)
+    }
+}
+
 /// Not left to whoever has stopped it: he may wait for something that it has locked.
 fn go_on_after(pause: Duration, process: Pid) {
     std::thread::spawn(move || {
@@ -162,7 +168,6 @@ impl Fleet<'_> {
         let mut next_fault = Instant::now() + step * 3;
         while self.slots() < self.plan.slots {
             assert!(Instant::now() < end, "{} slots in {patience:?}, seed {}", self.slots(), self.plan.seed);
-            self.go_on(false);
             if next_fault <= Instant::now() {
                 self.fault(&mut rng);
                 next_fault += step.mul_f64(rng.random_range(0.5..1.5));
@@ -200,7 +205,7 @@ impl Fleet<'_> {
             member.child.wait().unwrap();
             self.done.kills += 1;
             self.start(member.place);
-        } else if self.members[at].stopped_until.is_none() {
+        } else if !self.members[at].is_stopped() {
             let member = &mut self.members[at];
             let pause = Duration::from_millis(rng.random_range(50..3000));
             kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
@@ -211,18 +216,8 @@ impl Fleet<'_> {
         }
     }
 
-    fn go_on(&mut self, all: bool) {
-        for member in &mut self.members {
-            if member.stopped_until.is_some_and(|until| all || until <= Instant::now()) {
-                member.stopped_until = None;
-                kill_process(Pid::from_child(&member.child), Signal::CONT).unwrap();
-            }
-        }
-    }
-
-    /// Has all end in order.
+    /// Has all end in order; those that are stopped, as soon as they go on.
     fn end(&mut self) {
-        self.go_on(true);
         for member in &mut self.members {
             drop(member.child.stdin.take());
         }

@@ -1,0 +1,57 @@
+//! A process that is stopped for longer than its session or lease lasts, whatever the store.
+
+use cotter::Guard;
+use cotter_testkit::history::{Kind, demand};
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Stops the holder of a lock for a while. When this is dropped, that is over.
+pub(crate) struct Stopper(Option<JoinHandle<()>>);
+
+impl Stopper {
+    /// `holder` asks the store for the label of the holder, which begins with HOST/PID. The store has to forget the holder while it
+    /// is stopped.
+    pub(crate) fn start(length: Duration, holder: impl Fn() -> Option<String> + Send + 'static) -> Self {
+        Self(Some(std::thread::spawn(move || {
+            let late = Instant::now() + PATIENCE;
+            let label = loop {
+                match holder() {
+                    Some(label) => break label,
+                    None => std::thread::sleep(Duration::from_millis(10)),
+                }
+                assert!(Instant::now() < late, "nobody holds the lock");
+            };
+            let pid = label.split(['/', ' ', '(']).find_map(|word| word.trim().parse().ok()).expect("a pid");
+            let pid = Pid::from_raw(pid).expect("a pid");
+            kill_process(pid, Signal::STOP).unwrap();
+            std::thread::sleep(length);
+            let is_gone = holder().is_none();
+            kill_process(pid, Signal::CONT).unwrap();
+            assert!(is_gone, "the store has ended its session");
+        })))
+    }
+}
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        let ended = self.0.take().map(JoinHandle::join);
+        assert!(std::thread::panicking() || !matches!(ended, Some(Err(_))), "it was not stopped as planned");
+    }
+}
+
+/// Waits until this process has been stopped. Then the guard is invalid, before anything was sent or received.
+pub(crate) fn is_known_at_once(guard: &Guard, length: Duration) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let before = Instant::now();
+        std::thread::sleep(Duration::from_millis(1));
+        if before.elapsed() > length / 2 {
+            break;
+        }
+        assert!(before < end, "it was not stopped");
+    }
+    demand(!guard.is_valid(), Kind::LateLoss, "it believes in a lock that the store has given away");
+}
