@@ -22,7 +22,7 @@ fn clear_orders(env: &TestEnv, url: &str, options: &[&str]) -> Output {
 
 /// Every order is closed once, each slot by one replica.
 #[track_caller]
-fn exact(env: &TestEnv, url: &str, options: &[&str]) {
+pub(crate) fn exact(env: &TestEnv, url: &str, options: &[&str]) {
     let options = [&["--slots", "3", "--orders", "4"], options].concat();
     let output = clear_orders(env, url, &options).code(0).silent();
     let (audit, closings) = parts(&output, "closing");

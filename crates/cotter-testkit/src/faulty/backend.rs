@@ -3,8 +3,8 @@
 use super::faults::{Call, Fate, Faults};
 use async_trait::async_trait;
 use cotter::backend::{
-    Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, Member, NoteAt,
-    Notes, Page, PruneOrder, PrunePage, Release, Until, Vote,
+    Acceptor, Acquired, Admin, Backend, Claim, Cursor, EvictOrder, Extension, Grant, Info, Leave, Member,
+    NoteAt, Notes, Page, PruneOrder, PrunePage, Release, Until, Vote,
 };
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
@@ -17,9 +17,9 @@ use tokio::runtime::Handle;
 
 #[derive(Debug)]
 pub(super) struct FaultyBackend {
-    inner: Arc<dyn Backend>,
-    faults: Faults,
-    clock: Arc<dyn Clock>,
+    pub(super) inner: Arc<dyn Backend>,
+    pub(super) faults: Faults,
+    pub(super) clock: Arc<dyn Clock>,
     info: Info,
     /// Where late requests live: the caller's runtime may be gone by then.
     runtime: Handle,
@@ -32,19 +32,23 @@ impl FaultyBackend {
         Self { inner, faults, clock, info, runtime: Handle::current() }
     }
 
-    async fn begin(&self, call: Call) -> Result<Fate> {
+    pub(super) async fn begin(&self, call: Call) -> Result<Fate> {
         self.faults.begin(call, &*self.clock).await
     }
 
     /// One call that is carried out, whatever its caller gets to know.
-    async fn pass<T>(&self, call: Call, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    pub(super) async fn pass<T>(
+        &self,
+        call: Call,
+        work: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
         let fate = self.begin(call).await?;
         let answer = work.await;
         self.faults.end(&*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
-    fn later<F>(&self, after: Duration, work: impl FnOnce(Arc<dyn Backend>) -> F + Send + 'static)
+    pub(super) fn later<F>(&self, after: Duration, work: impl FnOnce(Arc<dyn Backend>) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send,
     {
@@ -60,7 +64,7 @@ impl FaultyBackend {
         self.inner.notes().expect("asked for only where there are some")
     }
 
-    fn inner_member(&self) -> &dyn Member {
+    pub(super) fn inner_member(&self) -> &dyn Member {
         self.inner.member().expect("asked for only where it is one")
     }
 
@@ -69,7 +73,7 @@ impl FaultyBackend {
     }
 }
 
-fn unknown() -> Error {
+pub(super) fn unknown() -> Error {
     let error = Error::new(ErrorKind::Unavailable, "the reply was made to be lost");
     error.with_backend("faulty").with_outcome_unknown()
 }
@@ -245,6 +249,10 @@ impl Member for FaultyBackend {
 
     async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()> {
         self.pass(Call::Note, self.inner_member().mend(name, key, note, sequence)).await
+    }
+
+    fn acceptor(&self) -> Option<&dyn Acceptor> {
+        self.inner_member().acceptor().map(|_| self as &dyn Acceptor)
     }
 
     async fn identity(&self) -> Result<Option<String>> {

@@ -22,8 +22,10 @@ pub enum Call {
     Change,
     /// The second phase of a quorum.
     Raise,
-    /// Everything about notes.
+    /// Everything about notes, but for the next.
     Note,
+    /// The second phase of a swap.
+    Accept,
     /// `list`, `evict`, `diagnose`, `time`.
     Look,
 }
@@ -37,7 +39,7 @@ pub struct Plan {
     pub after: Duration,
     /// This part of the calls is carried out, and answered with an unknown outcome.
     pub lost_replies: f64,
-    /// This part of the acquisitions and releases is answered with an unknown outcome at once, and carried out up to
+    /// This part of the acquisitions, releases and swaps is answered with an unknown outcome at once, and carried out up to
     /// two leases later.
     pub late_requests: f64,
     /// This part of the calls is refused.
@@ -218,7 +220,7 @@ impl Inner {
         if let Some(at) = self.orders.iter().position(|(c, _)| *c == call) {
             return self.orders.swap_remove(at).1;
         }
-        let can_be_late = matches!(call, Call::Acquire | Call::Release);
+        let can_be_late = matches!(call, Call::Acquire | Call::Release | Call::Accept);
         if can_be_late && self.happens(self.plan.late_requests) {
             return Fate::Late(Duration::ZERO);
         }

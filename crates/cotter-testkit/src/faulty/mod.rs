@@ -3,8 +3,9 @@
 //! | file | concept |
 //! |---|---|
 //! | `faults` | what goes wrong, by seed or by order, and how often it did |
-//! | `backend` | the contract, with faults |
+//! | `backend`, `acceptor` | the contract, and a member whose notes are swapped, with faults |
 
+mod acceptor;
 mod backend;
 mod faults;
 

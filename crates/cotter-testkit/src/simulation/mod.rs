@@ -13,7 +13,9 @@
 //! | `run` | tasks of several processes, and how they end |
 //! | `many` | many seeds on all cores, and what they have come to |
 //! | `crowd` | many clients that want one name, over slow links |
+//! | `appends` | several processes that swap one note |
 
+mod appends;
 mod crowd;
 mod ledger;
 mod many;
@@ -22,6 +24,7 @@ mod plan;
 mod run;
 mod world;
 
+pub use appends::{Appends, Log};
 pub use crowd::Crowd;
 pub use ledger::Ledger;
 pub use many::{Failure, Totals, many};

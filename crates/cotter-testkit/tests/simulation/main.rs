@@ -1,7 +1,7 @@
 //! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others each day.
 
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::simulation::{Crowd, many, replay, simulate};
+use cotter_testkit::simulation::{Appends, Crowd, many, replay, simulate};
 use cotter_testkit::sized;
 use std::io::Write;
 use std::time::Duration;
@@ -55,4 +55,21 @@ fn somebody_wins_within_ten_round_trips() {
         format!("{} times, within {median:?} at the median, {late:?} at the 99th percentile", pauses.len());
     let _ = writeln!(std::io::stdout(), "{figures}");
     demand(late < 10 * ROUND_TRIP, Kind::StuckWaiter, figures);
+}
+
+/// Processes that append to a note by compare-and-set, over links that fail: what one of them has seen stays.
+#[test]
+fn no_swap_is_lost() {
+    let (mut written, mut unknown, mut refused) = (0, 0, 0);
+    for seed in 0..sized(300, 20_000) as u64 {
+        let appends = Appends { seed, clients: 4, members: if seed % 3 == 0 { 5 } else { 3 }, each: 12 };
+        let log = appends.run();
+        if let Some(violation) = log.violations().first() {
+            panic!("{violation}, with seed {seed}");
+        }
+        (written, unknown, refused) = (written + log.written, unknown + log.unknown, refused + log.refused());
+    }
+    let figures = format!("{written} written, {refused} refused, {unknown} unknown");
+    let _ = writeln!(std::io::stdout(), "{figures}");
+    demand(written > refused / 10 && unknown > written / 100, Kind::Void, figures);
 }

@@ -1,6 +1,6 @@
 //! What a quorum asks of each of its members.
 
-use super::{Claim, Grant, Note};
+use super::{Acceptor, Claim, Grant, Note};
 use crate::{Name, Result};
 use async_trait::async_trait;
 use std::future::{self, Future};
@@ -55,6 +55,12 @@ pub trait Member: Send + Sync {
     /// # Errors
     /// The member did not answer.
     async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()>;
+
+    /// Returns the operations for notes that are [swapped](super::Notes::swap); `None` if this member has none, and then
+    /// the quorum has none either.
+    fn acceptor(&self) -> Option<&dyn Acceptor> {
+        None
+    }
 
     /// Returns what identifies the server behind this connection since its start; `None` if nothing does. Two members with
     /// the same identity are one.

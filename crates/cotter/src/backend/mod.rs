@@ -54,12 +54,14 @@
 //! | `admin` | inspecting and evicting locks |
 //! | `prune` | deleting what is left of unused names |
 //! | `member`, `votes` | what a quorum asks of each of its members; how many confirm a grant |
+//! | `acceptor` | what a quorum asks of its members to swap a note |
 //! | `poll`, `backoff` | the polling loop; pauses between attempts |
 //! | `pace`, `retry` | pauses where the store has no queue, and resting for the benefit of others; waiting there |
 //! | `inflight`, `flight` | acquire requests that may still arrive; requests that outlive their callers |
 //! | `tokens` | reserving fencing tokens |
 //! | `by_claim` | maps keyed by claim id |
 
+mod acceptor;
 mod admin;
 mod answer;
 mod backoff;
@@ -80,6 +82,7 @@ mod session;
 pub mod tokens;
 mod votes;
 
+pub use acceptor::{Acceptor, Promise, Proposal};
 pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
 pub use answer::{Acquired, Extension, Found, Leave, Release};
 /// Makes the methods of these traits `async`: put `#[async_trait]` on each implementation.

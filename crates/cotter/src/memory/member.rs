@@ -1,7 +1,7 @@
 //! Being a member of a quorum.
 
 use super::backend::Memory;
-use crate::backend::{Claim, Grant, Member, Vote};
+use crate::backend::{Acceptor, Claim, Grant, Member, Vote};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
@@ -31,6 +31,10 @@ impl Member for Memory {
     async fn mend(&self, name: &Name, key: &str, note: &Note, sequence: u64) -> Result<()> {
         self.shared.notes.write_newer((name.clone(), key.into()), &note.bytes, (note.token.get(), sequence));
         Ok(())
+    }
+
+    fn acceptor(&self) -> Option<&dyn Acceptor> {
+        Some(self)
     }
 
     async fn identity(&self) -> Result<Option<String>> {

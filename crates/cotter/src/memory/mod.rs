@@ -6,7 +6,9 @@
 //! | `notes` | notes beside names |
 //! | `admin` | listing and evicting |
 //! | `member` | being a member of a quorum |
+//! | `acceptor` | being a member whose notes are swapped |
 
+mod acceptor;
 mod admin;
 mod backend;
 mod member;

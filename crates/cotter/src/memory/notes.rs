@@ -20,14 +20,16 @@ pub(super) type Key = (Name, String);
 #[derive(Debug, Default)]
 pub(super) struct NoteTable {
     notes: Mutex<HashMap<Key, Kept>>,
+    /// The largest number that was promised for each note; locked before the notes.
+    pub(super) promised: Mutex<HashMap<Key, u64>>,
     changed: Arc<Notify>,
 }
 
 /// A note. A later one must have a larger pair of token and sequence number.
 #[derive(Debug, Clone)]
-struct Kept {
-    note: Note,
-    sequence: u64,
+pub(super) struct Kept {
+    pub(super) note: Note,
+    pub(super) sequence: u64,
 }
 
 impl NoteTable {
@@ -53,13 +55,18 @@ impl NoteTable {
         by: (u64, u64),
         may: impl FnOnce(Option<&Kept>) -> bool,
     ) -> Option<u64> {
+        self.replace(key, |old| {
+            let revision = old.map_or(0, |k| k.note.revision) + 1;
+            may(old).then(|| Kept { note: Note::new(bytes.to_vec(), by.0, revision), sequence: by.1 })
+        })
+    }
+
+    /// Replaces a note, if there is another for it. Returns the new revision.
+    pub(super) fn replace(&self, key: Key, by: impl FnOnce(Option<&Kept>) -> Option<Kept>) -> Option<u64> {
         let mut notes = self.lock();
-        let old = notes.get(&key);
-        if !may(old) {
-            return None;
-        }
-        let revision = old.map_or(0, |k| k.note.revision) + 1;
-        notes.insert(key, Kept { note: Note::new(bytes.to_vec(), by.0, revision), sequence: by.1 });
+        let new = by(notes.get(&key))?;
+        let revision = new.note.revision;
+        notes.insert(key, new);
         drop(notes);
         self.changed.notify_waiters();
         Some(revision)

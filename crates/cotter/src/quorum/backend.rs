@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::acquire::{Order, Tried};
-use super::seats::{Answers, Seats};
+use super::seats::{self, Answers, Seats};
 use super::shortage::no_quorum;
 use super::waiting::Waiting;
 use crate::Result;
@@ -37,6 +37,7 @@ impl Quorum {
             distinct: all(|c| c.distinct),
             keep_for: all(|c| c.keep_for),
             notes: all(|c| c.notes),
+            swap: all(|c| c.swap) && members.iter().all(|m| seats::acceptor(&**m).is_ok()),
             records: all(|c| c.records),
             shared: all(|c| c.shared),
             per_runtime: !all(|c| !c.per_runtime),

@@ -15,7 +15,7 @@
 //! | `voting` | asking members for their votes, and counting them |
 //! | `renewal` | extending grants, and asking members that are missing |
 //! | `release` | releasing at all members |
-//! | `notes` | notes by majority |
+//! | `notes`, `proposer` | notes by majority; compare-and-set on them |
 //! | `admin` | listing, evicting, diagnosing |
 //! | `shortage` | the errors for too few votes |
 
@@ -23,6 +23,7 @@ mod acquire;
 mod admin;
 mod backend;
 mod notes;
+mod proposer;
 mod release;
 mod renewal;
 mod rounds;

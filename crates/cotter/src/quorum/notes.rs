@@ -1,11 +1,12 @@
 //! Notes by majority: the largest (token, sequence) wins, and is written back before anybody uses it.
 
 use super::backend::Quorum;
+use super::proposer::{Outcome, Proposer};
 use super::seats::member;
 use super::shortage::no_quorum;
 use crate::backend::poll::{self, NoteChange};
-use crate::backend::{Backend, Feature, Grant, NoteAt, Notes, Until};
-use crate::{Error, Name, Note, Result};
+use crate::backend::{Backend, Feature, Grant, NoteAt, Notes, Proposal, Until};
+use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +21,21 @@ fn pair((note, sequence): &Dated) -> (u64, u64) {
     (note.token.get(), *sequence)
 }
 
-/// Each member has revisions of its own. This one follows from what was written, and is never 0.
+/// Each member has revisions of its own for what holders write. This one follows from the writing, and is never 0.
 fn revision((token, sequence): (u64, u64)) -> u64 {
     token.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(sequence).max(1)
 }
+
+fn is_swapped((note, _): &Dated) -> bool {
+    note.token.get() == 0
+}
+
+fn by_proposal(accepted: Proposal) -> Note {
+    Note::new(accepted.bytes, 0, accepted.origin)
+}
+
+/// The notes that a majority of the members has returned.
+type Read = Vec<(usize, Option<Dated>)>;
 
 impl Quorum {
     /// Writes the note back until a majority has it: what one reader has seen, no later one must miss.
@@ -50,11 +62,9 @@ impl Quorum {
         let failed = answers.into_iter().flatten().find_map(Result::err);
         Err(no_quorum((have + mended, self.seats.len(), majority), None, failed.as_ref()).with_name(name))
     }
-}
 
-#[async_trait]
-impl Notes for Quorum {
-    async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
+    /// Loads a note from a majority of the members.
+    async fn read(&self, name: &Name, key: &str) -> Result<Read> {
         let (seats, majority) = (self.seats.awake(), self.seats.majority());
         let load = |_, backend: Arc<dyn Backend>| async move { member(&*backend).dated(name, key).await };
         let heard = |answers: &[Option<Result<_>>]| {
@@ -73,14 +83,36 @@ impl Notes for Quorum {
             let counts = (read.len(), self.seats.len(), majority);
             return Err(no_quorum(counts, None, failed.as_ref()).with_name(name));
         }
-        let Some(mut largest) = read.iter().filter_map(|(_, dated)| dated.clone()).max_by_key(pair) else {
-            return Ok(None);
-        };
-        let lacks = |dated: &Option<Dated>| dated.as_ref().is_none_or(|dated| pair(dated) < pair(&largest));
-        let lacking: Vec<_> = read.iter().filter(|(_, dated)| lacks(dated)).map(|(seat, _)| *seat).collect();
-        self.mend(name, key, &largest, &lacking, read.len() - lacking.len()).await?;
-        largest.0.revision = revision(pair(&largest));
-        Ok(Some(largest.0))
+        Ok(read)
+    }
+}
+
+#[async_trait]
+impl Notes for Quorum {
+    async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
+        loop {
+            let read = self.read(name, key).await?;
+            let Some(mut largest) = read.iter().filter_map(|(_, dated)| dated.clone()).max_by_key(pair)
+            else {
+                return Ok(None);
+            };
+            let lacks =
+                |dated: &Option<Dated>| dated.as_ref().is_none_or(|dated| pair(dated) < pair(&largest));
+            let lacking: Vec<_> =
+                read.iter().filter(|(_, dated)| lacks(dated)).map(|(seat, _)| *seat).collect();
+            let have = read.len() - lacking.len();
+            if !is_swapped(&largest) {
+                self.mend(name, key, &largest, &lacking, have).await?;
+                largest.0.revision = revision(pair(&largest));
+                return Ok(Some(largest.0));
+            }
+            if have >= self.seats.majority() {
+                return Ok(Some(largest.0));
+            }
+            if let Outcome::Has(last) = Proposer::new(self, name, key, largest.1).settle().await? {
+                return Ok(last.map(by_proposal));
+            }
+        }
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
@@ -112,12 +144,31 @@ impl Notes for Quorum {
         Err(Error::with_outcome_unknown(error))
     }
 
-    async fn swap(&self, name: &Name, _: &str, _: u64, _: &[u8]) -> Result<Option<u64>> {
-        Err(Feature::Swap.missing(&self.info).with_name(name))
+    async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
+        self.info.require(Feature::Swap).map_err(|e| e.with_name(name))?;
+        match Proposer::new(self, name, key, seen).swap(seen, bytes).await? {
+            Outcome::Written(revision) => Ok(Some(revision)),
+            Outcome::Has(_) => Ok(None),
+            Outcome::Unknown => Err(overtaken().with_name(name)),
+            Outcome::WrittenByHolder => Err(written_by_holder().with_name(name)),
+        }
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
         let mut change = NoteChange::new(seen, PERIOD, || self.load(name, key));
         poll::until(&**self.seats.host.clock(), until, &mut change).await
     }
+}
+
+/// What others have found may or may not have been this value.
+fn overtaken() -> Error {
+    let why =
+        "another client has written the note since; whether this value was written before it is not known";
+    Error::with_outcome_unknown(Error::new(ErrorKind::Unavailable, why))
+}
+
+fn written_by_holder() -> Error {
+    let why = "a holder has written this note; in a quorum, a note is written either by holders or by compare-and-set, so \
+               use another key";
+    Error::new(ErrorKind::Unsupported, why)
 }

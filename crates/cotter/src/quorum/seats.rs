@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::shortage::{the_same, unreachable};
-use crate::backend::{Backend, Host, Member};
+use crate::backend::{Acceptor, Backend, Host, Member};
 use crate::join::enough;
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Result};
@@ -210,6 +210,12 @@ fn unconnected() -> Error {
 /// The member behind a connection. Stores that cannot be members are refused when they connect.
 pub(super) fn member(backend: &dyn Backend) -> &dyn Member {
     backend.member().expect("it is a member")
+}
+
+/// The same for notes that are swapped.
+pub(super) fn acceptor(backend: &dyn Backend) -> Result<&dyn Acceptor> {
+    let missing = || Error::unsupported("compare-and-set on the notes of a quorum", backend.info().variant);
+    member(backend).acceptor().ok_or_else(missing)
 }
 
 impl Seat {

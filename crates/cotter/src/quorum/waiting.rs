@@ -18,8 +18,8 @@ use std::time::Duration;
 const UNTOLD: Duration = Duration::from_millis(50);
 /// The rests after a stay. They can be short, because waiters are told when the name is free.
 const RESTS: Duration = Duration::from_millis(6);
-/// The time for which too few members may answer without ending a wait.
-const SILENCE: Duration = Duration::from_secs(2);
+/// The time for which too few members may answer without an error.
+pub(super) const SILENCE: Duration = Duration::from_secs(2);
 /// The pauses while too few members vote.
 const ABSTINENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(250));
 /// How long to wait at random after having been told: the members free a name one after the other.

@@ -10,7 +10,7 @@ use super::notes::dated;
 use super::script;
 use super::state::{Answer, Block, digits};
 use super::voting::{Voting, run, vote};
-use crate::backend::{Claim, Grant, Member, Vote};
+use crate::backend::{Acceptor, Claim, Grant, Member, Vote};
 use crate::{Error, ErrorKind, Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
@@ -103,7 +103,7 @@ pub(super) async fn enlist(live: &Live, shared: &Shared) -> Result<()> {
     answer.map(drop).map_err(|e| explain(e, Sent::Yes))
 }
 
-fn duration(micros: &str) -> Result<Duration> {
+pub(super) fn duration(micros: &str) -> Result<Duration> {
     micros.parse().map(Duration::from_micros).map_err(|_| unexpected(micros))
 }
 
@@ -150,6 +150,10 @@ impl Member for Native {
         let key = self.keys.note(name, key);
         let answer = self.run(&script::NOTE_MEND, &[&key], &[&by[0], &by[1], &note.bytes]).await;
         answer.map(drop).map_err(|e| e.with_name(name))
+    }
+
+    fn acceptor(&self) -> Option<&dyn Acceptor> {
+        Some(self)
     }
 
     async fn identity(&self) -> Result<Option<String>> {

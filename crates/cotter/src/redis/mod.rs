@@ -20,10 +20,12 @@
 //! | `adopt` | passing a grant from one claim to another |
 //! | `replicated`, `acknowledged` | `replicas=`: what replicas have not acknowledged does not count; requesting acknowledgement |
 //! | `member`, `voting` | being a member of a quorum; what each request to a member carries |
+//! | `acceptor` | being a member whose notes are swapped |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
 //! | `older/` | the protocols `plain` and `getset` |
 
+mod acceptor;
 mod acknowledged;
 mod acquire;
 mod address;

@@ -70,6 +70,8 @@ scripts! {
     NOTE_STORE: "note_store", Memory::Needed;
     NOTE_MEND: "note_mend", Memory::Needed;
     NOTE_SWAP: "note_swap", Memory::Needed;
+    NOTE_PREPARE: "note_prepare", Memory::Needed;
+    NOTE_ACCEPT: "note_accept", Memory::Needed;
     PLAIN_VOTE: "plain_vote", Memory::Needed;
     PLAIN_RAISE: "plain_raise", Memory::NotNeeded;
     PLAIN_LOOK: "plain_look", Memory::NotNeeded;

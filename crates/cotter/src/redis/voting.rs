@@ -8,6 +8,7 @@ use super::options::Options;
 use super::script::Script;
 use super::state::{digits, micros, text};
 use crate::Result;
+use redis::Value;
 
 /// What is the same in all requests to a member.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Shared {
     }
 }
 
-/// Runs a script that votes.
+/// Runs a script that votes, and answers with a text.
 pub(super) async fn vote(
     live: &Live,
     shared: &Shared,
@@ -49,11 +50,23 @@ pub(super) async fn vote(
     args: &[&[u8]],
     at_least: u64,
 ) -> Result<String> {
+    text(vote_for(live, shared, script, keys, args, at_least).await?)
+}
+
+/// Runs a script that votes.
+pub(super) async fn vote_for(
+    live: &Live,
+    shared: &Shared,
+    script: &Script,
+    keys: &[&str],
+    args: &[&[u8]],
+    at_least: u64,
+) -> Result<Value> {
     let (run, Voting { marker, longest, .. }) = (run(live).await?, shared.voting());
     let at_least = digits::<16>(at_least);
     let (keys, args) =
         ([keys, &[&**marker]].concat(), [args, &[run.as_bytes(), &at_least, longest]].concat());
-    text(script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))?)
+    script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))
 }
 
 /// What identifies the run of the server. It is asked once for each connection, because a connection ends with the run: it

@@ -59,6 +59,7 @@ const TIMED: &[&str] = &[
     "etcd/watches.rs",
     // Members of a quorum: how long to wait for them, and looking for those that are silent.
     "quorum/seats.rs",
+    "quorum/proposer.rs",
     "quorum/waiting.rs",
     "url/redlock.rs",
     // The connection to a server, and its subscription.

@@ -6,6 +6,7 @@
 //! | `agreement` | how often members have to be asked until they agree on a token |
 //! | `silence` | members that are gone or silent |
 //! | `memory` | members that have forgotten what they granted |
+//! | `swaps` | compare-and-set on notes |
 //! | `others` | `mode=plain` beside other Redlock libraries |
 
 mod agreement;
@@ -13,3 +14,4 @@ mod memory;
 mod others;
 mod setup;
 mod silence;
+mod swaps;

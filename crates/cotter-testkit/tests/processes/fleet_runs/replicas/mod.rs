@@ -6,6 +6,7 @@ mod fleet;
 
 use crate::setup::private_folder;
 use audit::Audit;
+use cotter::Client;
 use cotter_testkit::replica::Store;
 use cotter_testkit::{servers, sized};
 use fleet::{Plan, Restart};
@@ -52,4 +53,18 @@ fn every_slot_once_on_redis() {
         servers::Redis::builder().with("appendonly", "yes").with("appendfsync", "always").start();
     let url = server.url("");
     play(Store::Server(url), private_folder(), &plan(), Some(Box::new(|| server.restart())));
+}
+
+/// The state of the jobs and the history of their runs are with a majority; the third member comes and goes.
+#[test]
+#[ignore = "needs redis-server"]
+fn every_slot_once_on_a_quorum() {
+    let durable =
+        || servers::Redis::builder().with("appendonly", "yes").with("appendfsync", "always").start();
+    let mut members = [durable(), durable(), durable()];
+    let url = servers::redlock_url(members.iter().map(servers::Redis::port), "timeout=500ms");
+    let initialized = Client::connect(&url).wait().and_then(|client| client.initialize().wait());
+    initialized.expect("the members answer");
+    let plan = Plan { slots: sized(100, 2000), least: sized(15, 300), ..plan() };
+    play(Store::Server(url), private_folder(), &plan, Some(Box::new(|| members[2].restart())));
 }
