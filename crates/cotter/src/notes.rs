@@ -72,7 +72,9 @@ impl Client {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidInput`] for a bad key or more than [`Note::MAX_BYTES`], [`ErrorKind::Unsupported`] where the
-    /// store has no notes, [`ErrorKind::Unavailable`] if it did not answer: read the note to see whether it was written.
+    /// store has no notes and, on a [quorum](crate::quorum), for a note that a holder has written;
+    /// [`ErrorKind::Unavailable`] or [`ErrorKind::NoQuorum`] if it did not answer: read the note to see whether it was
+    /// written.
     pub fn swap_note(
         &self,
         name: impl AsRef<str>,

@@ -68,6 +68,9 @@ fn jobs_run_while_a_majority_is_there() {
     let (mut servers, env) = quorum();
     env.run(["doctor", "--init"]).code(0);
     a_job_runs_and_is_recorded(&env);
+    env.run(["latch", "ready", "create", "1"]).code(0);
     servers.pop();
+    env.run(["latch", "ready", "count-down", "--id", "x"]).code(0);
+    env.run(["latch", "ready", "wait", "--wait", "5s"]).code(0);
     crate::clear_orders::exact(&TestEnv::new(), &env.url(), &[]);
 }

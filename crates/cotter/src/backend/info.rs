@@ -31,6 +31,8 @@ pub struct Info {
     pub instance: String,
     /// A one-line caution to show once to users of this store.
     pub caution: Option<&'static str>,
+    /// Why the store refuses semaphores, if the reason is not only that nobody has built them.
+    pub(crate) no_semaphores: Option<&'static str>,
 }
 
 impl Info {
@@ -43,6 +45,7 @@ impl Info {
             capabilities: Capabilities::default(),
             instance: instance.into(),
             caution: None,
+            no_semaphores: None,
         }
     }
 }
@@ -147,7 +150,9 @@ impl Feature {
     /// Returns the error for a store that lacks this feature.
     pub(crate) fn missing(self, info: &Info) -> Error {
         let (what, stores) = self.words();
-        Error::unsupported(&format!("{what} (use {stores})"), info.variant)
+        let why = info.no_semaphores.filter(|_| self == Self::Permits);
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        Error::unsupported(&format!("{what} (use {stores}){why}"), info.variant)
     }
 }
 

@@ -30,6 +30,8 @@ impl Quorum {
         let mut info = Info::new(shared.scheme, instances.join(","));
         let all = |can: fn(&Capabilities) -> bool| members.iter().all(|m| can(&m.info().capabilities));
         info.level = members.iter().map(|m| m.info().level).min().unwrap_or(Level::BestEffort);
+        info.no_semaphores =
+            Some("three servers can let three holders have two permits, each with a majority");
         info.capabilities = Capabilities {
             leases: true,
             shared_session: !all(|c| !c.shared_session),

@@ -28,7 +28,7 @@ impl World {
     /// A majority has granted, or stands at the largest number.
     pub(super) fn decide(&self, state: &mut State, client: usize) -> Option<()> {
         match state.clients[client].phase.clone() {
-            Phase::Taking(votes) if votes.iter().flatten().count() >= self.majority() => {
+            Phase::Taking(votes) if votes.iter().flatten().count() >= self.needed_by(client) => {
                 let token = votes.iter().flatten().copied().max()?;
                 let agree: Vec<bool> = votes.iter().map(|vote| *vote == Some(token)).collect();
                 let agreed = agree.iter().filter(|yes| **yes).count() >= self.majority();

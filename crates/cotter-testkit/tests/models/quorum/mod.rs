@@ -25,12 +25,21 @@ use std::io::Write;
 
 /// Leases end at any moment: nobody is promised anything but tokens.
 fn tokens(rules: Rules) -> World {
-    World { rules, members: 3, attempts: vec![1, 1], restarts: 0, expiries: true, lost_answers: true }
+    World { expiries: true, ..exclusion(rules) }
 }
 
 /// Leases outlive the belief of their holders.
 fn exclusion(rules: Rules) -> World {
-    World { rules, members: 3, attempts: vec![1, 1], restarts: 0, expiries: false, lost_answers: true }
+    World {
+        rules,
+        members: 3,
+        attempts: vec![1, 1],
+        restarts: 0,
+        jumps: 0,
+        spare_votes: 0,
+        expiries: false,
+        lost_answers: true,
+    }
 }
 
 /// The same with five members. With lost answers as well, it is explored at full length only.
@@ -144,4 +153,15 @@ fn counters_that_were_lost_in_a_restart() {
 fn one_claim_id_for_all_attempts() {
     let rules = Rules { new_claim_per_attempt: false, ..Rules::ALL };
     breaks(Promise::Exclusion, World { attempts: vec![2, 1], ..exclusion(rules) });
+}
+
+#[test]
+fn a_bare_majority_and_a_clock_that_jumps() {
+    breaks(Promise::Exclusion, World { jumps: 1, ..exclusion(Rules::ALL) });
+}
+
+/// A vote more than a majority is one that may be lost.
+#[test]
+fn a_clock_that_jumps_beside_a_spare_vote() {
+    keeps(World { jumps: 1, spare_votes: 1, ..exclusion(Rules::ALL) }, 15);
 }

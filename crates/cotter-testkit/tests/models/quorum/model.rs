@@ -20,6 +20,7 @@ impl Model for World {
             wire: BTreeSet::new(),
             tokens: BTreeSet::new(),
             restarts: 0,
+            jumps: 0,
             broken: None,
         };
         // Counters of new names are mostly born alike, but not always.
@@ -56,6 +57,9 @@ impl Model for World {
             if self.may_expire(state, m) {
                 steps.push(Step::Expire(m));
             }
+            if state.jumps < self.jumps && member.owner.is_some() {
+                steps.push(Step::Jump(m));
+            }
             if state.restarts < self.restarts {
                 steps.push(Step::Restart(m));
             }
@@ -80,6 +84,10 @@ impl Model for World {
             Step::Renew(c) => self.renew(&mut state, c)?,
             Step::GiveUp(c) | Step::Finish(c) => self.end(&mut state, c),
             Step::Expire(m) => state.members[m].owner = None,
+            Step::Jump(m) => {
+                state.members[m].owner = None;
+                state.jumps += 1;
+            }
             Step::Restart(m) => self.restart(&mut state, m),
             Step::VoteAgain(m) => self.vote_again(&mut state, m),
         }

@@ -11,6 +11,10 @@ pub(crate) struct World {
     /// The attempts of each client.
     pub(crate) attempts: Vec<u8>,
     pub(crate) restarts: u8,
+    /// The clock of a member is stepped forward so often, and ends the lease that it has granted.
+    pub(crate) jumps: u8,
+    /// The first client takes the name only with so many votes more than a majority.
+    pub(crate) spare_votes: usize,
     /// Leases end at any moment. If they do not, they outlive the belief of their holders.
     pub(crate) expiries: bool,
     /// Requests arrive whose answers are lost. If none are, requests still arrive late or never.
@@ -20,6 +24,10 @@ pub(crate) struct World {
 impl World {
     pub(super) fn majority(&self) -> usize {
         if self.rules.majority { self.members / 2 + 1 } else { self.members / 2 }
+    }
+
+    pub(super) fn needed_by(&self, client: usize) -> usize {
+        self.majority() + if client == 0 { self.spare_votes } else { 0 }
     }
 
     pub(super) fn claim(&self, client: usize, attempt: u8) -> Claim {
@@ -43,6 +51,7 @@ pub(crate) struct State {
     /// Tokens that were granted.
     pub(super) tokens: BTreeSet<u8>,
     pub(super) restarts: u8,
+    pub(super) jumps: u8,
     pub(super) broken: Option<Promise>,
 }
 
@@ -106,5 +115,6 @@ pub(crate) enum Step {
     Finish(usize),
     Expire(usize),
     Restart(usize),
+    Jump(usize),
     VoteAgain(usize),
 }

@@ -79,6 +79,36 @@ async fn a_silent_member_costs_its_time_limit_once() {
     assert!(start.elapsed() < 4 * TIMEOUT, "20 cycles took {:?}", start.elapsed());
 }
 
+/// However long a member may take, a lease must not be spent on waiting for it.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_silent_member_costs_no_more_than_a_twentieth_of_the_lease() {
+    let members = Members::voting(3, HOUR, Duration::from_secs(20));
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "warm").await).await;
+    members.part(1, true);
+    members.part(2, true);
+    let (start, lease) = (Instant::now(), Duration::from_secs(4));
+    let error = attempt(&client, &claim("a", lease)).await.expect_err("one of three is no quorum");
+    let took = start.elapsed();
+    assert_eq!(error.kind(), ErrorKind::NoQuorum, "{error}");
+    assert!((lease / 20..lease / 4).contains(&took), "{took:?}");
+}
+
+/// An even number is allowed, and survives no more than the odd one below it.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn four_members_survive_the_loss_of_one() {
+    let mut members = Members::voting(4, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "warm").await).await;
+    members.servers[3].kill();
+    release(&client, &acquire(&client, "a").await).await;
+    members.servers[0].kill();
+    let error = attempt(&client, &claim("a", TTL)).await.expect_err("two of four are no majority");
+    assert!(error.to_string().contains("2 of 4 members have answered, and 3 are needed"), "{error}");
+}
+
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_member_that_comes_back_is_asked_again() {

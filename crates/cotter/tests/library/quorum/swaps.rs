@@ -139,3 +139,31 @@ async fn what_a_holder_has_written_is_not_swapped() {
     }
     assert_eq!(notes.load(&name(), "k").await.unwrap().map(|n| n.bytes), Some(b"held".to_vec()));
 }
+
+/// A writer reached two of three. Whoever reads the later note from one of them gives it to the others first.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_note_that_members_disagree_on_is_written_back() {
+    let members = Members::voting(3, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    let notes = client.notes().unwrap();
+    let grant = acquire(&client, "jobs").await;
+    let write = async |sequence, bytes: &[u8]| {
+        let stored = notes.store(&grant, NoteAt::new("k", grant.number, sequence), bytes).await.unwrap();
+        stored.expect("it is held");
+    };
+    write(1, b"old").await;
+    members.part(2, true);
+    write(2, b"new").await;
+    members.part(2, false);
+    for away in [0, 1] {
+        members.part(away, true);
+        let reader = members.client().await.unwrap();
+        let note = reader.notes().unwrap().load(&name(), "k").await.unwrap().expect("a note");
+        demand(note.bytes == b"new", Kind::LostWrite, format!("an older note without member {away}"));
+        members.part(away, false);
+    }
+    let third = redis_member(&members.servers[2], HOUR).await;
+    let (note, sequence) = third.member().unwrap().dated(&name(), "k").await.unwrap().expect("written back");
+    assert_eq!((note.bytes.as_slice(), note.token.get(), sequence), (b"new".as_slice(), grant.number, 2));
+}
