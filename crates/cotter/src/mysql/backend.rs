@@ -10,11 +10,10 @@ use super::waiting::QueueEntry;
 use super::{SCHEME, Shared, attempt, doctor};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
-    Until,
+    Acquired, Admin, Backend, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release, Until,
 };
 use crate::lock_state::{Held, Now};
-use crate::sql::{FORGET_PERIOD, grant};
+use crate::sql::{FORGET_PERIOD, grant, lease_info};
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -38,24 +37,7 @@ const MIN_TTL: Duration = Duration::from_millis(20);
 impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
-        let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            tickets: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            notes: true,
-            swap: true,
-            per_runtime: true,
-            keep_for: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
+        let info = lease_info(SCHEME, &shared.options.instance, MIN_TTL);
         let bells = Bells::new(&shared.servers, &link);
         Self { pool, link, shared, bells, info }
     }

@@ -76,7 +76,7 @@ impl Address {
         }
         let tls = if tls { Some(certificates.config()?) } else { None };
         let mut login = Config::new();
-        login.user(&self.user).dbname(&self.database).application_name(&options.client_name);
+        login.user(&self.user).dbname(&self.database).application_name(&options.common.client_name);
         // TLS is negotiated before the driver gets the stream.
         login.ssl_mode(SslMode::Disable);
         if let Some(password) = &self.password {

@@ -9,9 +9,9 @@ use super::wake::Subscription;
 use super::{SCHEME, Shared, doctor};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes,
-    Release, Until,
+    Acquired, Admin, Backend, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
 };
+use crate::sql::lease_info;
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -36,25 +36,8 @@ const MIN_TTL: Duration = Duration::from_millis(10);
 impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
-        let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            tickets: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            notes: true,
-            swap: true,
-            per_runtime: true,
-            keep_for: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
-        let channel = format!("{}_{}", shared.options.prefix, ClaimId::random());
+        let info = lease_info(SCHEME, &shared.options.common.instance, MIN_TTL);
+        let channel = format!("{}_{}", shared.options.common.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, &channel);
         Self { pool, link, shared, subscription, info }
     }

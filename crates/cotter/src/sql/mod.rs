@@ -2,8 +2,10 @@
 //!
 //! | file | concept |
 //! |---|---|
+//! | `info` | the description of a store that keeps leases in tables |
 //! | `identifier` | names of schemas and tables |
 //! | `mode` | the options `mode`, `table` and `column` |
+//! | `options` | the options that all stores with a database server have |
 //! | `missing` | the error for tables that are not there |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
@@ -13,9 +15,13 @@
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
+mod info;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod mode;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod options;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod row;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -28,9 +34,13 @@ mod text;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use info::lease_info;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use missing::missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use mode::{Mode, Table, quoted};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use options::Options;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
 #[cfg(feature = "mysql")]

@@ -5,7 +5,7 @@ use crate::mysql::SCHEME;
 use crate::mysql::attempt::attempt;
 use crate::mysql::connector::Link;
 use crate::mysql::rows::{text, value};
-use crate::sql::Table;
+use crate::sql::{Table, sessions};
 use crate::{Error, ErrorKind, Result};
 
 /// What kind of table it is, whether it has the column, and whether an index begins with that. Only what this user may see is told.
@@ -59,13 +59,7 @@ fn split(name: &str) -> (Option<&str>, &str) {
 
 /// The error for a name without a row.
 pub(super) fn missing_row(table: &Table, claim: &Claim) -> Error {
-    let Table { name, column } = table;
-    let literal = literal(claim);
-    let why = format!(
-        "{name} has no row with {column} = {literal}, and only its owner knows what belongs into one: \
-         INSERT INTO {name} ({column}, …) VALUES ({literal}, …)"
-    );
-    Error::new(ErrorKind::NotFound, why).with_backend(SCHEME)
+    sessions::missing_row(SCHEME, table, &literal(claim))
 }
 
 /// The error for a name with more than one row.
