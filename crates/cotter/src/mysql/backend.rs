@@ -10,10 +10,11 @@ use super::waiting::QueueEntry;
 use super::{SCHEME, Shared, attempt, doctor};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Notes, Release,
+    Until,
 };
 use crate::lock_state::{Held, Now};
-use crate::sql::{FORGET_PERIOD, grant, lease_info};
+use crate::sql::{FORGET_PERIOD, grant};
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ const MIN_TTL: Duration = Duration::from_millis(20);
 impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
-        let info = lease_info(SCHEME, &shared.options.instance, MIN_TTL);
+        let mut info = Info::new(SCHEME, &shared.options.instance);
+        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
         let bells = Bells::new(&shared.servers, &link);
         Self { pool, link, shared, bells, info }
     }

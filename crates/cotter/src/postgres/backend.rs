@@ -9,9 +9,9 @@ use super::wake::Subscription;
 use super::{SCHEME, Shared, doctor};
 use crate::backend::poll;
 use crate::backend::{
-    Acquired, Admin, Backend, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes, Release, Until,
+    Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Info, Leave, Mode, Notes,
+    Release, Until,
 };
-use crate::sql::lease_info;
 use crate::{Error, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ const MIN_TTL: Duration = Duration::from_millis(10);
 impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
-        let info = lease_info(SCHEME, &shared.options.common.instance, MIN_TTL);
+        let mut info = Info::new(SCHEME, &shared.options.common.instance);
+        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
         let channel = format!("{}_{}", shared.options.common.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, &channel);
         Self { pool, link, shared, subscription, info }

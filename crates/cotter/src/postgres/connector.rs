@@ -131,11 +131,11 @@ impl Connector {
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
         if row.get(0) {
-            let why = "this server is a replica, which takes no writes; name the primary in the URL, or all servers";
+            let why = "this server is a replica and does not accept writes; put the primary, or all servers, into the URL";
             return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
         }
         if row.get(2) {
-            let why = "transactions here are read-only; ALTER ROLE … SET default_transaction_read_only = off";
+            let why = "transactions of this role are read-only: ALTER ROLE … SET default_transaction_read_only = off";
             return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME));
         }
         if row.get::<_, &str>(1) != "read committed" {

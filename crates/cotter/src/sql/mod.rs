@@ -2,7 +2,6 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `info` | the description of a store that keeps leases in tables |
 //! | `identifier` | names of schemas and tables |
 //! | `mode` | the options `mode`, `table` and `column` |
 //! | `options` | the options that all stores with a database server have |
@@ -14,8 +13,6 @@
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-mod info;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -33,8 +30,6 @@ mod text;
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use info::lease_info;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use missing::missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

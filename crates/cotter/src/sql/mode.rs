@@ -74,13 +74,13 @@ impl Table {
     pub(crate) fn check(table: Option<&Self>, mode: Mode) -> Result<()> {
         match table {
             Some(table) if mode == Mode::ShedLock && !table.column.is_empty() => {
-                Err(config("mode=shedlock has columns of its own; leave out column="))
+                Err(config("mode=shedlock uses the columns of ShedLock; remove column="))
             }
             Some(_) if mode == Mode::ShedLock => Ok(()),
-            Some(_) if mode != Mode::Row => Err(config("table= and column= need mode=row")),
-            Some(table) if table.name.is_empty() || table.column.is_empty() => {
-                Err(config("table= and column= need each other: the column says which row a name stands for"))
-            }
+            Some(_) if mode != Mode::Row => Err(config("table= and column= require mode=row")),
+            Some(table) if table.name.is_empty() || table.column.is_empty() => Err(config(
+                "table= and column= must be set together: the column identifies the row of a name",
+            )),
             _ => Ok(()),
         }
     }

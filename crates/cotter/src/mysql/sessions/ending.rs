@@ -41,9 +41,7 @@ impl SessionId {
         let row = rows.first().ok_or_else(|| unexpected("no row"))?;
         match value::<Option<u8>>(row, 1)? {
             Some(1) => Ok(Self { number: value(row, 0)?, marker: marker.into() }),
-            _ => {
-                Err(Error::new(ErrorKind::Unavailable, "the server grants no GET_LOCK").with_backend(SCHEME))
-            }
+            _ => Err(Error::new(ErrorKind::Unavailable, "the server refused GET_LOCK").with_backend(SCHEME)),
         }
     }
 }

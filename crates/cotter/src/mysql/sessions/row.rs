@@ -100,7 +100,7 @@ impl Row {
         match value::<Option<u8>>(&row, 0)? {
             Some(1) => Ok(Asked::Held(Held { seen: Some(Seen::new(&row, as_of)?) })),
             Some(_) => {
-                let why = "the session that held the row before has not ended yet";
+                let why = "the session of the previous holder has not ended yet";
                 Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
             }
             None => Ok(Asked::Cancelled),

@@ -138,7 +138,7 @@ pub(super) fn transaction(row: &tokio_postgres::Row, column: usize) -> Result<Op
 /// A block of tokens: the first one and how many.
 pub(super) fn block(row: &tokio_postgres::Row, column: usize) -> Result<Option<(u64, u16)>> {
     let Some(block) = value::<Option<Vec<i64>>>(row, column)? else { return Ok(None) };
-    let [number, turns] = block[..] else { return Err(unexpected("a block of tokens of another shape")) };
+    let [number, turns] = block[..] else { return Err(unexpected("a malformed block of tokens")) };
     match (u64::try_from(number), u16::try_from(turns)) {
         (Ok(number), Ok(turns)) => Ok(Some((number, turns))),
         _ => Err(unexpected("a negative token")),

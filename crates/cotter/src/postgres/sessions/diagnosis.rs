@@ -23,8 +23,8 @@ impl<S: Steps> Inner<S> {
         findings.push(session_count(now.unsigned_abs(), most.unsigned_abs()));
         if open > LONG {
             let message = format!(
-                "the oldest has been open and idle for {} h: rows that were deleted since cannot be cleaned up; \
-                 a lock in mode=row keeps its transaction open",
+                "the oldest has been open and idle for {} h, so VACUUM cannot remove rows that were deleted since; \
+                 a lock in mode=row keeps a transaction open",
                 open / 3600
             );
             findings.push(Finding::new(Severity::Warning, "transactions", message));

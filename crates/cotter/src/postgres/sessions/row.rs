@@ -129,7 +129,7 @@ impl Steps for Row {
             (_, false, _) => (ErrorKind::Config, format!("column=: the table {name} has no column {column}")),
             _ => (
                 ErrorKind::Denied,
-                format!("locking rows needs a privilege: GRANT SELECT, UPDATE ON {name} TO …"),
+                format!("missing privilege for locking rows: GRANT SELECT, UPDATE ON {name} TO …"),
             ),
         };
         Err(Error::new(kind, why).with_backend(SCHEME))
@@ -194,7 +194,7 @@ impl Steps for Row {
 
     async fn unlock(&self, session: &Connection, _: &Claim, held: &Held) -> Result<bool> {
         let ours = held.xid.as_deref().filter(|xid| xid.bytes().all(|digit| digit.is_ascii_digit()));
-        let ours = ours.ok_or_else(|| unexpected("a transaction whose number is none"))?;
+        let ours = ours.ok_or_else(|| unexpected("an invalid transaction id"))?;
         let asked = format!("{}; rollback", IN_PROGRESS.replace("$1", &format!("'{ours}'")));
         session.text(&asked).await.map(|open| open == "t").map_err(Error::with_outcome_unknown)
     }

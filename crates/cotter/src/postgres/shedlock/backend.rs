@@ -69,7 +69,7 @@ impl ShedLock {
         let as_of = self.link.now();
         let rows = live.rows(&self.statements.extend, &bound).await?;
         if rows.len() != grants.len() {
-            return Err(unexpected("another number of extensions"));
+            return Err(unexpected("a wrong number of extensions"));
         }
         rows.iter().map(|row| extension(row, as_of)).collect()
     }

@@ -88,7 +88,7 @@ fn scheme<S: Store>() -> &'static str {
 
 /// The error for a claim whose task has ended without an answer.
 pub(super) fn crashed() -> Error {
-    let why = "the task of this claim ended early, because its client was closed";
+    let why = "the client was closed during the request";
     Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
 }
 

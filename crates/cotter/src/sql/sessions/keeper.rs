@@ -181,7 +181,7 @@ impl<S: Store> Keeper<S> {
                 return asked.map(|asked| Answer { asked, reuse });
             }
         }
-        let why = "the server does not answer a request to cancel a statement that waits for a lock";
+        let why = "the server did not answer the request to cancel a statement that waits for a lock";
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 
@@ -199,7 +199,7 @@ impl<S: Store> Keeper<S> {
         if over {
             return End::Nothing;
         }
-        let why = "the statement that waited for the lock was cancelled from another session";
+        let why = "another session cancelled the statement that was waiting for the lock";
         End::Failed(Error::new(ErrorKind::Unavailable, why))
     }
 

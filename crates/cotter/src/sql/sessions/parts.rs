@@ -35,6 +35,9 @@ impl<C: SessionConnector> Parts<C> {
 
 impl<C: SessionConnector> fmt::Debug for Parts<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").field("pool", &self.pool).field("spares", &self.spares).finish_non_exhaustive()
+        f.debug_struct("Parts")
+            .field("pool", &self.pool)
+            .field("spares", &self.spares)
+            .finish_non_exhaustive()
     }
 }

@@ -39,7 +39,9 @@ pub(super) fn check(info: &Info, claim: &Claim) -> Result<()> {
     info.supports(claim.mode)?;
     let length = claim.name.chars().count();
     if length > MAX_NAME {
-        let why = format!("ShedLock's table has {MAX_NAME} characters for a name, and this one has {length}");
+        let why = format!(
+            "a name in ShedLock's table has at most {MAX_NAME} characters, and this one has {length}"
+        );
         return Err(Error::new(ErrorKind::InvalidName, why).with_backend(info.scheme).with_name(&claim.name));
     }
     Ok(())
