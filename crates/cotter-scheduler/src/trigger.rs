@@ -105,8 +105,11 @@ impl Trigger {
         self
     }
 
-    /// Excludes slots after this instant, and those that were not run in time. Has no effect on a job that runs on
-    /// demand.
+    /// Excludes slots after this instant. Has no effect on a job that runs on demand.
+    ///
+    /// A slot that was missed before the end is still treated as the job's [`Misfire`](crate::Misfire) policy says, even
+    /// after it. The exception is a fixed rate without [`Misfire::All`](crate::Misfire::All): only its newest slot is
+    /// ever made up for, and that one is excluded once it lies after the end.
     #[must_use]
     pub fn ending(mut self, at: UnixTime) -> Self {
         self.1.until = Some(at);

@@ -14,6 +14,22 @@ use std::time::Duration;
 /// and retried (use a version column), or if the work must never be done twice under any circumstances: no lease can
 /// promise that, only a resource that checks the [token](Guard::token) can.
 ///
+/// ```
+/// # use cotter::Client;
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").await?;
+/// let cleanup = client.mutex("orders:cleanup");
+/// let guard = cleanup.lock().await?; // waits for its turn
+/// assert!(cleanup.try_lock().await?.is_none(), "a busy lock is not an error");
+/// guard.finish().await?; // fails if the lock was lost on the way
+///
+/// if let Some(guard) = cleanup.try_lock_for(Duration::from_secs(5)).await? {
+///     guard.finish().await?;
+/// }
+/// # Ok(()) }
+/// ```
+///
 /// | Redisson | cotter |
 /// |---|---|
 /// | `lock()` | `lock()`, with an [`owner`](Self::owner) if it is re-entered |

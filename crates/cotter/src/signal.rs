@@ -110,7 +110,20 @@ impl fmt::Debug for LossSignal {
 
 /// Completes a given time before the lease ends, while the lock is still held, or with the loss if that comes first.
 ///
-/// Owned and cloneable, like [`LossSignal`].
+/// Owned and cloneable, like [`LossSignal`]. Created by [`Guard::expiring`](crate::Guard::expiring).
+///
+/// ```
+/// # use cotter::{Client, Lease};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").await?;
+/// let lease = Lease::fixed(Duration::from_millis(500));
+/// let guard = client.mutex("report").lease(lease).lock().await?;
+/// let expiring = guard.expiring(Duration::from_millis(450)).await?;
+/// println!("{expiring}"); // … ends in 450ms unless it is renewed
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
 #[must_use = "a signal does nothing until it is awaited or waited for"]
 pub struct ExpirySignal {
     lost: LossSignal,

@@ -41,7 +41,7 @@ fn a_lock_is_listed_shown_and_evicted_and_the_doctor_looks() {
         assert!(doctor.contains(said), "{said}: {doctor}");
     }
     let long = env.run(["--url", &server.url("session=10m"), "doctor"]).stdout;
-    assert!(long.contains("the servers give 120s"), "{long}");
+    assert!(long.contains("the servers granted 120s"), "{long}");
     the_next_leads_after_a_kill(&env, &server.url("session=2s"));
 }
 

@@ -99,6 +99,26 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of a store that has leases and supports every operation of the contract.
+    pub(crate) fn complete(min_ttl: Duration) -> Self {
+        Self {
+            leases: true,
+            ordered: true,
+            names: true,
+            distinct: true,
+            records: true,
+            shared: true,
+            downgrade: true,
+            permits: true,
+            keep_for: true,
+            tickets: true,
+            notes: true,
+            swap: true,
+            min_ttl,
+            ..Self::default()
+        }
+    }
+
     /// Whether what a claim leaves behind can outlive its ttl.
     pub(crate) const fn lives_with_session(&self) -> bool {
         self.shared_session || !self.leases

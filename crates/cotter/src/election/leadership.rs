@@ -7,6 +7,18 @@ use std::ops::Deref;
 /// The leadership of a term, which lasts until it is resigned, dropped or lost. Dereferences to [`Guard`]: it is
 /// checked, watched and scoped like any lock, and its [`token`](Guard::token) is the number of the term.
 ///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let leadership = client.election("scheduler").campaign().wait()?;
+/// leadership.announce("10.0.0.7:8080").wait()?;
+/// leadership.check()?; // stops here once the leadership is lost
+/// println!("term {}", leadership.token());
+/// leadership.resign().wait()?;
+/// # Ok(()) }
+/// ```
+///
 /// A leader that has lost its leadership may not know it yet: pass the token to whatever it commands
 /// ([`Fence`](crate::Fence)).
 #[must_use = "a leadership that is dropped at once is given up at once"]

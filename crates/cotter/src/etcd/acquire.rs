@@ -83,7 +83,7 @@ impl Inner {
                 return Ok(standing);
             }
         }
-        let why = "the request was interrupted by others of this process again and again";
+        let why = "other requests of this process kept interrupting this one; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 

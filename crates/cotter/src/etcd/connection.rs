@@ -120,5 +120,5 @@ impl Link {
 }
 
 fn ended() -> Error {
-    Error::new(ErrorKind::Unavailable, "the client has ended").with_backend(SCHEME)
+    Error::new(ErrorKind::Unavailable, "the client is closed").with_backend(SCHEME)
 }

@@ -121,7 +121,7 @@ impl Connector {
         let authority =
             if name.contains(':') { format!("[{name}]:{port}") } else { format!("{name}:{port}") };
         let uri = http::Uri::builder().scheme(scheme).authority(authority).path_and_query("/").build();
-        uri.map_err(|e| crate::error::config(format!("the URL names a host that cannot be one: {e}")))
+        uri.map_err(|e| crate::error::config(format!("invalid host name in the URL: {e}")))
     }
 
     async fn log_in(&self, live: &mut Live) -> Result<()> {
@@ -130,9 +130,9 @@ impl Connector {
             let question = AuthenticateRequest { name, password };
             let answer: AuthenticateResponse =
                 live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(rejected)?;
-            live.log_in(
-                answer.token.parse().map_err(|_| unreachable("its login token cannot be sent back"))?,
-            );
+            live.log_in(answer.token.parse().map_err(|_| {
+                unreachable("the server sent a login token that is not a valid header value")
+            })?);
         }
         Ok(())
     }

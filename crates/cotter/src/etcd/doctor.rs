@@ -28,21 +28,22 @@ fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
         1 => Finding::new(
             Severity::Warning,
             "members",
-            "the URL names one member: while it does not answer, nobody locks or renews; name all members of the cluster",
+            "the URL lists one member, and while it is down no lock can be acquired or renewed; list all members of the cluster",
         ),
         n if n % 2 == 0 => Finding::new(
             Severity::Ok,
             "members",
-            format!("the URL names {n} members; an odd number loses no more"),
+            format!("the URL lists {n} members; a cluster with one fewer tolerates as many failures"),
         ),
-        n => Finding::new(Severity::Ok, "members", format!("the URL names {n} members")),
+        n => Finding::new(Severity::Ok, "members", format!("the URL lists {n} members")),
     }
 }
 
 fn member(host: &str, status: &StatusResponse) -> Finding {
     let version = &status.version;
     if status.leader == 0 {
-        let why = format!("{host} (version {version}) knows no leader: a majority of the cluster is missing");
+        let why =
+            format!("{host} (version {version}) sees no leader: it cannot reach a majority of the cluster");
         return Finding::new(Severity::Problem, "leader", why);
     }
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
@@ -52,17 +53,17 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
         parts.next().unwrap_or_default(),
     );
     if (major, minor) < SERIES {
-        let why = format!("{host} has version {version}; cotter needs 3.4 or later");
+        let why = format!("{host} has version {version}; cotter requires 3.4 or later");
         return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
     }
     if (major, minor) == SERIES && patch < GOOD_LEASES {
         let why = format!(
-            "{host} has version {version}, which answers keepalives of leases that were revoked; cotter reads behind each \
-             keepalive and watches its entries, other clients may not: from 3.4.{GOOD_LEASES} on this is mended"
+            "{host} has version {version}, which acknowledges keepalives of revoked leases; cotter detects this, but other clients \
+             may not; upgrade to 3.4.{GOOD_LEASES} or later"
         );
         return Finding::new(Severity::Warning, "version", why);
     }
-    Finding::new(Severity::Ok, "member", format!("{host} has version {version} and knows a leader"))
+    Finding::new(Severity::Ok, "member", format!("{host} has version {version} and sees a leader"))
 }
 
 #[cfg(test)]

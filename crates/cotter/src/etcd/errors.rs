@@ -142,6 +142,6 @@ pub(super) fn unexpected(what: &str) -> Error {
 
 /// The error for a claim whose place went with its lease, or was deleted.
 pub(super) fn place_is_gone() -> Error {
-    let why = "the entry in the queue is gone: its lease has ended, or somebody deleted it";
+    let why = "the queue entry is gone: its lease expired, or the key was deleted";
     Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
 }

@@ -123,7 +123,7 @@ impl Leases {
         let question = LeaseGrantRequest { ttl };
         let answer: LeaseGrantResponse = self.link.ask("/etcdserverpb.Lease/LeaseGrant", question).await?;
         if !answer.error.is_empty() || answer.ttl < ttl {
-            return Err(unexpected("a lease that is shorter than the one that was asked for"));
+            return Err(unexpected("a lease shorter than requested"));
         }
         Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl) })
     }
@@ -137,7 +137,7 @@ impl Leases {
             let answer: LeaseKeepAliveResponse =
                 live.ask_once("/etcdserverpb.Lease/LeaseKeepAlive", question).await?;
             if answer.id != id {
-                return Err(unexpected("a keepalive of another lease"));
+                return Err(unexpected("a keepalive response for another lease"));
             }
             // A lease that has ended is no error, it has no time left.
             if answer.ttl <= 0 {
@@ -151,7 +151,7 @@ impl Leases {
                 return Ok(Some(Proof { lease: id, as_of, ttl: whole(answer.ttl).min(old.ttl) }));
             }
         }
-        let why = "the cluster changes its leader again and again";
+        let why = "the cluster keeps changing its leader; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
     }
 

@@ -62,6 +62,16 @@ const SCHEME: &str = "etcd";
 /// An etcd cluster.
 ///
 /// Each client built on it has its own leases, and loses its locks when it cannot keep them alive.
+///
+/// ```no_run
+/// # use cotter::{etcd, Client};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = etcd::Store::from_url("etcd://etcd-0,etcd-1,etcd-2?ca=/etc/etcd/ca.pem")?;
+/// let client = Client::builder().backend(store).connect().await?;
+/// let guard = client.mutex("orders:cleanup").lock().await?;
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Store {
     cluster: Cluster,

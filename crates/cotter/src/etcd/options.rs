@@ -41,7 +41,7 @@ pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
     let (scheme, rest, query) = split(url)?;
     let Url { user, password, hosts, path } = Url::parse(scheme, rest, PORT)?;
     if !path.is_empty() {
-        return Err(config("an etcd URL ends with its hosts; a prefix of the keys is the option prefix="));
+        return Err(config("an etcd URL has no path; set the prefix of the keys with prefix="));
     }
     let mut options = Options {
         instance: readable(&hosts),
@@ -62,10 +62,10 @@ pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
         }
     }
     if cluster.password.is_some() && cluster.user.is_none() {
-        return Err(config("the URL has a password, but no user name"));
+        return Err(config("the URL has a password but no user name"));
     }
     match (tls, certificates.is_empty()) {
-        (Some(false), false) => return Err(config("ca=, cert= and key= need TLS; leave out tls=no")),
+        (Some(false), false) => return Err(config("ca=, cert= and key= require TLS; remove tls=no")),
         (Some(true), _) | (_, false) => cluster.tls = Some(http2(&certificates)?),
         _ => {}
     }

@@ -63,7 +63,7 @@ impl Inner {
                 Err(failure) => return Err(failure.into()),
             }
         }
-        let why = "others enter the queue again and again";
+        let why = "the queue kept changing during the request; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 
@@ -101,7 +101,7 @@ impl Inner {
         entries.sort_by_key(|(.., entry)| entry.revision);
         let set = answer.found(at + 1).first().map(|kv| {
             let text = std::str::from_utf8(&kv.value).ok().and_then(|text| text.parse().ok());
-            text.ok_or_else(|| unexpected("a limit that is no number"))
+            text.ok_or_else(|| unexpected("a limit that is not a number"))
         });
         Ok(Snapshot { revision: answer.revision(), entries, set: set.transpose()? })
     }
@@ -116,10 +116,10 @@ impl Inner {
             queue::Place::Behind => Ahead::Waiter(seen.entries[at - 1].0.clone()),
         };
         let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], seen.set)) else {
-            return Err(unexpected("an entry that is none of permits"));
+            return Err(unexpected("an entry of another kind in the queue of a semaphore"));
         };
         if take > limit {
-            let why = format!("{take} of {limit} permits can never be granted");
+            let why = format!("{take} permits can never be granted: the limit is {limit}");
             return Err(Error::new(ErrorKind::LimitMismatch, why));
         }
         Ok(Standing::Behind(own, ahead))

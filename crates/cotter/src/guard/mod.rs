@@ -120,7 +120,8 @@ impl Guard {
     }
 
     /// Returns how long the lock stays valid without another renewal: zero once it is lost, `None` where it lives with
-    /// the process or a session.
+    /// the process. Where it lives with a session, that is the time until the server ends the session if no further
+    /// request of it is answered.
     pub fn remaining(&self) -> Option<Duration> {
         if !self.is_valid() {
             return Some(Duration::ZERO);
@@ -142,12 +143,17 @@ impl Guard {
         LossSignal::new(self.hold().clone(), self.serial, self.token)
     }
 
-    /// Returns a signal that completes `margin` before the deadline, while the lock is still held: for work that needs
-    /// time to stop.
+    /// Returns a signal that completes `margin` before the [deadline](Self::remaining), while the lock is still held:
+    /// for work that needs time to stop.
     ///
-    /// That happens only with a fixed lease or while renewals fail, and never where the grant lives with the process or
-    /// a session. A margin of more than a third of a renewed lease is cut short, because renewals come that late. If
-    /// the lock is lost first, the signal ends with [`Lost`].
+    /// A renewal moves the deadline, so with a renewed lease the signal completes only while renewals fail, or before
+    /// [`Lease::max_hold`] ends the hold. While a renewal can still move the deadline, it completes no earlier than half
+    /// of the time between that renewal and the deadline: a lease is renewed when a third of it has passed, so at most
+    /// the last third is left. Where the grant lives with a session, it completes only while the session's requests
+    /// fail, and no earlier than a third of the session's time limit before its end. Where the grant lives with the
+    /// process, there is no deadline, and the signal never completes before the loss.
+    ///
+    /// If the lock is lost or released first, the signal completes with [`Lost`].
     pub fn expiring(&self, margin: Duration) -> ExpirySignal {
         ExpirySignal::new(self.lost(), margin)
     }

@@ -25,26 +25,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(shared: Arc<Shared>, clock: Arc<dyn Clock>) -> Self {
         let mut info = Info::new("memory", format!("memory of this process (store {})", shared.number));
-        info.capabilities = Capabilities {
-            leases: true,
-            shared_session: false,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            tickets: true,
-            keep_for: true,
-            notes: true,
-            swap: true,
-            immediate: true,
-            per_runtime: false,
-            in_line: false,
-            min_ttl: MIN_TTL,
-            ttl_step: Duration::ZERO,
-        };
+        info.capabilities = Capabilities { immediate: true, ..Capabilities::complete(MIN_TTL) };
         Self { shared, clock, info }
     }
 

@@ -13,6 +13,19 @@ use std::time::Duration;
 /// When one is lost, [`check`](Self::check), [`lost`](Self::lost) and [`scope`](Self::scope) report it. The others stay
 /// locked until this is dropped or released, so that no other holder starts beside work that has not stopped yet.
 ///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let guard = cotter::multi([&client.mutex("account:1"), &client.mutex("account:2")]).lock().wait()?;
+/// for lock in guard.guards() {
+///     println!("{} under token {}", lock.name(), lock.token());
+/// }
+/// guard.check()?; // stops here once one of them is lost
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
+///
 /// Each lock has its own [token](Guard::token); pass a resource the token of the lock that protects it.
 #[must_use = "a guard that is dropped at once frees the locks at once"]
 pub struct MultiGuard(Vec<Guard>);

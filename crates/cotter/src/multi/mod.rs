@@ -17,6 +17,17 @@ use std::future::Future;
 use std::time::Duration;
 
 /// Several mutexes that are locked together; created by [`multi`].
+///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let both = cotter::multi([&client.mutex("account:1"), &client.mutex("account:2")]);
+/// let guard = both.lock().wait()?;
+/// assert!(client.mutex("account:2").try_lock().wait()?.is_none());
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
 #[must_use = "a handle holds nothing; call lock() or one of its siblings"]
 #[derive(Clone)]
 pub struct Multi(Result<Vec<Mutex>>);

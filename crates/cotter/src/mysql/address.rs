@@ -60,7 +60,7 @@ impl Address {
         let is_local = self.socket.is_some() || self.hosts.iter().all(|(host, _)| is_local(host));
         let tls = self.tls.unwrap_or(!is_local) && self.socket.is_none();
         if !tls && !certificates.is_empty() {
-            return Err(config("ca=, cert= and key= need sslmode=verify-full"));
+            return Err(config("ca=, cert= and key= require sslmode=verify-full"));
         }
         let tls = if tls { Some(driver_tls(certificates)?) } else { None };
         let login = OptsBuilder::default()

@@ -39,23 +39,7 @@ impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            tickets: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            notes: true,
-            swap: true,
-            per_runtime: true,
-            keep_for: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
+        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
         let bells = Bells::new(&shared.servers, &link);
         Self { pool, link, shared, bells, info }
     }

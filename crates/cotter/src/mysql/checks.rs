@@ -22,11 +22,12 @@ pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
     let variables: Vec<(String, String)> = conn.query(VARIABLES).await.map_err(unreachable)?;
     let is_on = |name: &str| variables.iter().any(|(n, value)| n == name && value.starts_with("ON"));
     if is_on("wsrep_on") {
-        let why = "this server belongs to a Galera cluster, whose nodes may lose updates of each other; use a single primary";
+        let why = "this server is a node of a Galera cluster, where concurrent updates on different nodes can be lost; use a single primary";
         return Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME));
     }
     if is_on("read_only") {
-        let why = "this server is read-only, as replicas are; name the primary in the URL, or all servers";
+        let why =
+            "this server is read-only, possibly a replica; put the primary, or all servers, into the URL";
         return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
     }
     Ok(())

@@ -63,7 +63,7 @@ impl Lease {
             return Ok(Finding::new(Severity::Ok, "waiting", "waiters are woken by GET_LOCK"));
         }
         let message =
-            "sessions are not the server's own, as behind a proxy: waiters ask every 25 to 700 ms instead";
+            "connected through a proxy, so GET_LOCK cannot wake waiters: they poll every 25 to 700 ms";
         Ok(Finding::new(Severity::Warning, "waiting", message))
     }
 }
@@ -87,11 +87,15 @@ fn durability(settings: &HashMap<String, String>) -> Finding {
     let (flush, binlog) = (of("innodb_flush_log_at_trx_commit"), of("sync_binlog"));
     let has_binlog = of("log_bin") == "ON";
     if flush == "1" && (!has_binlog || binlog == "1") {
-        return Finding::new(Severity::Ok, "durability", "what was answered survives a crash of the server");
+        return Finding::new(
+            Severity::Ok,
+            "durability",
+            "acknowledged changes survive a crash of the server",
+        );
     }
     let binlog = if has_binlog { format!(", sync_binlog = {binlog}") } else { String::new() };
     let message = format!(
-        "innodb_flush_log_at_trx_commit = {flush}{binlog}: a crash may forget the last locks; tokens go on rising"
+        "innodb_flush_log_at_trx_commit = {flush}{binlog}: a crash may lose the most recent locks; tokens still increase"
     );
     Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort)
 }
@@ -100,16 +104,20 @@ fn replicas(status: &HashMap<String, String>) -> Finding {
     let waits = ["Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status"];
     let waits = waits.iter().any(|name| status.get(*name).is_some_and(|s| s == "ON"));
     match status.get("Slaves_connected").map(String::as_str) {
-        _ if waits => Finding::new(Severity::Ok, "replicas", "each commit waits for one (semi-synchronous)"),
+        _ if waits => Finding::new(
+            Severity::Ok,
+            "replicas",
+            "each commit waits for a replica (semi-synchronous replication)",
+        ),
         Some("0") => Finding::new(Severity::Ok, "replicas", "none are connected"),
         None => {
-            let message = "this server does not tell; without semi-synchronous replication a fail-over may forget locks";
+            let message = "the server does not report its replicas; without semi-synchronous replication, a failover may lose locks";
             Finding::new(Severity::Warning, "replicas", message)
         }
         Some(n) => {
             let message = format!(
-                "{n} asynchronous: a fail-over may forget the last locks, two holders are possible then; \
-                 semi-synchronous replication waits for them"
+                "{n} asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
+                 enable semi-synchronous replication"
             );
             Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort)
         }

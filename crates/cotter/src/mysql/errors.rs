@@ -53,30 +53,29 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
             Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
         }
         1044 | 1095 | 1142 | 1143 | 1227 | 1370 => {
-            let why = format!("a privilege is missing: {message}; docs/stores.md has the GRANT statements");
+            let why = format!("missing privilege: {message}; docs/stores.md lists the GRANT statements");
             Error::new(ErrorKind::Denied, why)
         }
         1146 | 1054 => missing(&message),
         1292 => {
-            let why = "a TIMESTAMP column cannot hold this time, because it is in an hour that the time zone of the sessions skips, \
-                       or too far in the future; DATETIME(3) columns can";
+            let why = "a TIMESTAMP column cannot store this time: it falls into an hour that the time zone of the session skips, \
+                       or is too far in the future; use DATETIME(3) columns";
             Error::new(ErrorKind::Config, format!("{why} ({message})"))
         }
         1267 | 1366 | 1406 => {
-            Error::new(ErrorKind::InvalidName, format!("the table cannot hold this text: {message}"))
+            Error::new(ErrorKind::InvalidName, format!("the table cannot store this text: {message}"))
         }
         1049 => Error::new(ErrorKind::Config, message),
         1665 => {
-            let why =
-                "the server writes statements to its binary log; locks need binlog_format = MIXED or ROW";
+            let why = "the server uses statement-based logging; set binlog_format to MIXED or ROW";
             Error::new(ErrorKind::Config, format!("{why} ({message})"))
         }
         1290 | 1792 | 1836 => {
-            let why = format!("the server takes no writes ({message}); it is a replica, or set to read-only");
+            let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
         }
         1205 => {
-            let why = "the row is locked by another session, which may have left a transaction open";
+            let why = "the row is locked by another session, possibly one with an open transaction";
             Error::new(ErrorKind::Unavailable, format!("{why} ({message})"))
         }
         // Deadlocks; sessions, memory and disks at their limits; statements and sessions that were ended; Galera.
@@ -127,18 +126,14 @@ pub(super) fn unreachable(e: Failure) -> Error {
     let error = match &e {
         Failure::Server(_) => return explain(e, false).0,
         Failure::Driver(DriverError::NoClientSslFlagFromServer) => {
-            let why =
-                "the server does not offer TLS; configure it there, or add sslmode=disable to go without";
+            let why = "the server does not support TLS; enable it there, or set sslmode=disable";
             Error::new(ErrorKind::Config, why)
         }
         Failure::Driver(DriverError::UnknownAuthPlugin { .. } | DriverError::MysqlOldPasswordDisabled) => {
-            Error::new(
-                ErrorKind::Config,
-                format!("the server asks for a login that is not known here: {said}"),
-            )
+            Error::new(ErrorKind::Config, format!("unsupported authentication method: {said}"))
         }
         _ if said.contains("invalid peer certificate") => {
-            let why = format!("{said}; name the file of the authorities to trust with ca=");
+            let why = format!("{said}; set ca= to a file with the trusted authorities");
             Error::new(ErrorKind::Denied, why)
         }
         _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}")),
@@ -162,7 +157,7 @@ pub(super) fn no_answer(limit: Duration, wrote: bool) -> Error {
 
 /// The caller has gone: nobody will read this.
 pub(super) fn abandoned() -> Error {
-    lost("nobody waits for the answer", false)
+    lost("the caller gave up before the request was sent", false)
 }
 
 fn lost(why: &str, wrote: bool) -> Error {

@@ -4,6 +4,7 @@ use super::errors::{ended, no_answer};
 use super::fate::Caller;
 use super::session::{Session, Signs};
 use crate::net::{self, Idle, Load, next_number};
+use crate::sql::sessions::SessionLive;
 use crate::{Clock, Moment, Result};
 use mysql_async::Conn;
 use std::fmt;
@@ -102,16 +103,6 @@ impl Live {
         self.jobs.send(job).map_err(|_| ended(false))?;
         Ok(answer)
     }
-
-    /// Has the connection end without waiting for an answer when this is dropped.
-    pub(super) fn give_up(&self) {
-        self.signs.broken.store(true, Ordering::Release);
-    }
-
-    /// Completes when the connection is known to have ended: nobody looks at it between two statements. Cancel safe.
-    pub(super) async fn ended(&self) {
-        self.jobs.closed().await;
-    }
 }
 
 /// Runs jobs until nobody can send any more, or the connection is broken.
@@ -138,6 +129,17 @@ impl net::Live for Live {
 
     fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
         self.idle.may_be_stale(now)
+    }
+}
+
+impl SessionLive for Live {
+    fn give_up(&self) {
+        self.signs.broken.store(true, Ordering::Release);
+    }
+
+    /// Nobody reads the connection between two statements.
+    async fn ended(&self) {
+        self.jobs.closed().await;
     }
 }
 

@@ -40,7 +40,7 @@ impl Store {
     pub fn lock_statement(&self) -> Result<String> {
         let options = &self.0.options;
         if options.mode != Mode::Row {
-            return Err(config("locks inside a transaction need mode=row in the URL of the store"));
+            return Err(config("a lock inside a transaction requires mode=row in the URL of the store"));
         }
         Ok(match &options.table {
             Some(table) => {

@@ -76,6 +76,22 @@ const SCHEME: &str = "mysql";
 ///
 /// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
+///
+/// ```no_run
+/// # use cotter::{mysql, Client};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = mysql::Store::from_url("mysql://app@db.internal/jobs?password_file=/run/secrets/db")?;
+/// // Once, before the first use, by a user that may create tables; or `cotter migrate`.
+/// Client::builder().backend(store.clone()).migrate().await?;
+///
+/// let client = Client::builder().backend(store).connect().await?;
+/// let guard = client.mutex("orders:cleanup").lock().await?;
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
+///
+/// In `mode=row`, a lock can also be taken inside a transaction of your own: see
+/// [`lock_statement`](Self::lock_statement).
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
 

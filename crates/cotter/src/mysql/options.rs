@@ -2,58 +2,17 @@
 
 use super::address::{Address, Place};
 use crate::Result;
-use crate::error::config;
-use crate::net::{Certificates, connections, duration, pairs, read_password, split, verifies, word};
-use crate::sql::{Mode, Table, identifier, quoted};
-use std::time::Duration;
+use crate::net::{Certificates, pairs, read_password, split, verifies};
 
-/// The options of a store.
-#[derive(Debug, Clone)]
-pub(super) struct Options {
-    pub(super) instance: String,
-    pub(super) prefix: String,
-    pub(super) connect_timeout: Duration,
-    pub(super) timeout: Duration,
-    pub(super) client_name: String,
-    /// The most connections that one runtime has for requests.
-    pub(super) connections: usize,
-    pub(super) mode: Mode,
-    /// The server ends a session that holds a lock when its client is silent for so long.
-    pub(super) session_timeout: Duration,
-    /// The rows to lock in `mode=row`, instead of those of the store, or ShedLock's table.
-    pub(super) table: Option<Table>,
-}
-
-/// A session that is silent for less could be that of a busy client.
-const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
-
-impl Options {
-    fn new() -> Self {
-        Self {
-            instance: String::new(),
-            prefix: "cotter".into(),
-            connect_timeout: Duration::from_secs(2),
-            timeout: Duration::from_secs(2),
-            client_name: "cotter".into(),
-            connections: 4,
-            mode: Mode::Lease,
-            session_timeout: Duration::from_secs(8),
-            table: None,
-        }
-    }
-
-    /// ShedLock's table, as it stands in a statement.
-    pub(super) fn shedlock(&self) -> String {
-        quoted(self.table.as_ref().map_or(Table::SHEDLOCK, |table| &table.name), '`')
-    }
-}
+/// The options of a store: those of every database, and no others.
+pub(super) use crate::sql::Options;
 
 /// Parses a URL, and reads the files that it names.
 pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     let (scheme, rest, query) = split(url)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
-    let mut options = Options::new();
+    let mut options = Options::default();
     for pair in pairs(query) {
         let (key, value) = pair?;
         match key {
@@ -61,7 +20,7 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
             "sslmode" => address.tls = Some(verifies(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(read_password(&value)?),
-            _ => options.set(key, value)?,
+            _ => options.set(key, value, NAMES)?,
         }
     }
     options.check()?;
@@ -69,41 +28,13 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     Ok((address.place(certificates, &options)?, options))
 }
 
-impl Options {
-    fn set(&mut self, key: &str, value: String) -> Result<()> {
-        match key {
-            "mode" => self.mode = Mode::parse(&value, &MODES)?,
-            "session_timeout" => self.session_timeout = duration(key, &value)?,
-            "table" => self.table.get_or_insert_default().set_name(key, &value)?,
-            "column" => self.table.get_or_insert_default().column = identifier(key, value)?,
-            "prefix" => self.prefix = identifier(key, value)?,
-            "connect_timeout" => self.connect_timeout = duration(key, &value)?,
-            "timeout" => self.timeout = duration(key, &value)?,
-            "connections" => self.connections = connections(key, &value)?,
-            "client_name" => self.client_name = word(key, value)?,
-            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
-        }
-        Ok(())
-    }
-
-    /// Refuses options that contradict each other.
-    fn check(&self) -> Result<()> {
-        Table::check(self.table.as_ref(), self.mode)?;
-        if self.session_timeout < MIN_SESSION_TIMEOUT {
-            return Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")));
-        }
-        Ok(())
-    }
-}
-
-const MODES: [Mode; 4] = [Mode::Lease, Mode::Row, Mode::Advisory, Mode::ShedLock];
-
 const NAMES: &str = "mode, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ErrorKind;
+    use std::time::Duration;
 
     #[test]
     fn good() {

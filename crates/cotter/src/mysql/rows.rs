@@ -23,7 +23,7 @@ pub(super) struct Changed<T> {
 /// A column of a row.
 pub(super) fn value<T: FromValue>(row: &mysql_async::Row, column: usize) -> Result<T> {
     let value = row.as_ref(column).cloned().ok_or_else(|| unexpected("a column is missing"))?;
-    T::from_value_opt(value).map_err(|_| unexpected("a value of another type"))
+    T::from_value_opt(value).map_err(|_| unexpected("a value of an unexpected type"))
 }
 
 /// A column with text.

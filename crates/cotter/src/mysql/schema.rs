@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS {table} (
 /// The statements that create everything that is missing.
 pub(super) fn statements(options: &Options) -> String {
     if options.mode == Mode::ShedLock {
-        return SHEDLOCK.replace("{table}", &options.shedlock());
+        return SHEDLOCK.replace("{table}", &options.shedlock('`'));
     }
     TABLES.replace("{prefix}", &options.prefix)
 }
@@ -114,7 +114,7 @@ impl Tables {
                 Mode::ShedLock => {
                     format!(
                         "SELECT name, lock_until, locked_at, locked_by FROM {} LIMIT 0",
-                        options.shedlock()
+                        options.shedlock('`')
                     )
                 }
                 Mode::Advisory => format!("SELECT 1 FROM `{0}_session`, {notes} LIMIT 0", options.prefix),

@@ -109,7 +109,7 @@ pub(crate) fn untrusted(e: &std::io::Error) -> Option<Error> {
     if !matches!(rejected, rustls::Error::InvalidCertificate(_)) {
         return None;
     }
-    let why = format!("{rejected}; name the file of the authorities to trust with ca=");
+    let why = format!("{rejected}; set ca= to a file with the trusted authorities");
     Some(Error::new(crate::ErrorKind::Denied, why).with_retryable(true))
 }
 

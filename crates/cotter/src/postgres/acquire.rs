@@ -76,7 +76,7 @@ impl Lease {
         match self.request(claim, IfBusy::Leave).await?.0 {
             Answer::Granted(grant) => Ok(Acquired::Granted(grant)),
             Answer::Busy => Ok(Acquired::Busy),
-            Answer::Queued(_) => Err(unexpected("a place in the queue, though none was asked for")),
+            Answer::Queued(_) => Err(unexpected("a place in the queue for a request that does not wait")),
         }
     }
 
@@ -105,7 +105,7 @@ impl Lease {
 }
 
 fn permits(count: u32) -> Result<i32> {
-    let why = "the database counts up to 2147483647 permits";
+    let why = "at most 2147483647 permits are supported";
     i32::try_from(count).map_err(|_| Error::new(crate::ErrorKind::InvalidInput, why).with_backend(SCHEME))
 }
 

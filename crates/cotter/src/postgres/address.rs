@@ -56,7 +56,7 @@ impl Address {
     pub(super) fn socket(&mut self, folder: &str) -> Result<()> {
         if !folder.starts_with('/') {
             return Err(config(
-                "host= must be the absolute path of the folder of a socket, such as /run/postgresql",
+                "host= must be the absolute path of a socket directory, such as /run/postgresql",
             ));
         }
         let port = self.hosts.first().map_or(PORT, |(_, port)| *port);
@@ -72,11 +72,11 @@ impl Address {
         };
         let tls = self.tls.unwrap_or_else(|| !self.hosts.iter().all(|(host, _)| is_local(host)));
         if !tls && !certificates.is_empty() {
-            return Err(config("ca=, cert= and key= need sslmode=verify-full"));
+            return Err(config("ca=, cert= and key= require sslmode=verify-full"));
         }
         let tls = if tls { Some(certificates.config()?) } else { None };
         let mut login = Config::new();
-        login.user(&self.user).dbname(&self.database).application_name(&options.client_name);
+        login.user(&self.user).dbname(&self.database).application_name(&options.common.client_name);
         // TLS is negotiated before the driver gets the stream.
         login.ssl_mode(SslMode::Disable);
         if let Some(password) = &self.password {

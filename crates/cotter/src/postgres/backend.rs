@@ -36,25 +36,9 @@ const MIN_TTL: Duration = Duration::from_millis(10);
 impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
-        let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            tickets: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            notes: true,
-            swap: true,
-            per_runtime: true,
-            keep_for: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
-        let channel = format!("{}_{}", shared.options.prefix, ClaimId::random());
+        let mut info = Info::new(SCHEME, &shared.options.common.instance);
+        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
+        let channel = format!("{}_{}", shared.options.common.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, &channel);
         Self { pool, link, shared, subscription, info }
     }

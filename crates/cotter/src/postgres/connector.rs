@@ -51,13 +51,13 @@ impl Open for Connector {
     }
 
     fn timeout(&self) -> Duration {
-        self.options.timeout
+        self.options.common.timeout
     }
 }
 
 impl Pooled for Connector {
     fn connections(&self) -> usize {
-        self.options.connections
+        self.options.common.connections
     }
 
     fn load(live: &Live) -> &Load {
@@ -68,7 +68,7 @@ impl Pooled for Connector {
 /// Shows no password.
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("instance", &self.options.instance).finish_non_exhaustive()
+        f.debug_struct("Connector").field("instance", &self.options.common.instance).finish_non_exhaustive()
     }
 }
 
@@ -82,19 +82,14 @@ impl Connector {
         self.first_good(false).await
     }
 
-    /// Opens a connection for the lock of one claim.
-    pub(super) async fn open_session(&self) -> Result<Live> {
-        self.first_good(true).await
-    }
-
     /// The time limit for opening a connection.
     pub(super) fn connect_timeout(&self) -> Duration {
-        self.options.connect_timeout
+        self.options.common.connect_timeout
     }
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
-        let limit = self.options.connect_timeout + self.options.timeout;
+        let limit = self.options.common.connect_timeout + self.options.common.timeout;
         let mut last = None;
         for endpoint in &self.place.endpoints {
             let tried = timeout(limit, self.try_one(endpoint, has_tables)).await;
@@ -115,14 +110,14 @@ impl Connector {
             drop(ends);
         });
         let driver = Driving { task: task.abort_handle(), ended, endpoint: endpoint.clone() };
-        let live = Live::new(client, self.options.timeout, driver);
+        let live = Live::new(client, self.options.common.timeout, driver);
         self.check(&live, has_tables).await?;
         Ok(live)
     }
 
     async fn connect(&self, endpoint: &Endpoint) -> Result<(Client, Driver)> {
-        let stream = timeout(self.options.connect_timeout, socket::open(&self.place, endpoint)).await;
-        let limit = self.options.connect_timeout;
+        let stream = timeout(self.options.common.connect_timeout, socket::open(&self.place, endpoint)).await;
+        let limit = self.options.common.connect_timeout;
         let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let stream = stream.map_err(unreachable)?;
         self.place.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false))
@@ -130,17 +125,17 @@ impl Connector {
 
     /// Refuses a server that cannot be worked with, and says what to do about it.
     async fn check(&self, live: &Live, has_tables: bool) -> Result<()> {
-        let Options { schema, mode, .. } = &*self.options;
+        let (schema, mode) = (&self.options.schema, self.options.common.mode);
         let (table, nothing) = self.options.needed();
         let bound: [Bound<'_>; 2] = [(&table, Type::TEXT), (schema, Type::TEXT)];
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
         if row.get(0) {
-            let why = "this server is a replica, which takes no writes; name the primary in the URL, or all servers";
+            let why = "this server is a replica and does not accept writes; put the primary, or all servers, into the URL";
             return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
         }
         if row.get(2) {
-            let why = "transactions here are read-only; ALTER ROLE … SET default_transaction_read_only = off";
+            let why = "transactions of this role are read-only: ALTER ROLE … SET default_transaction_read_only = off";
             return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME));
         }
         if row.get::<_, &str>(1) != "read committed" {
@@ -150,7 +145,7 @@ impl Connector {
             live.set_direct();
         }
         match (has_tables, row.get(3), row.get(4)) {
-            (true, false, false) if *mode != Mode::ShedLock => {
+            (true, false, false) if mode != Mode::ShedLock => {
                 Err(missing(&format!("there is no schema {schema}")))
             }
             (true, false, _) => Err(missing(&nothing)),
@@ -162,15 +157,17 @@ impl Connector {
     pub(super) async fn listen(&self, channel: &str) -> Result<Listening> {
         let mut last = None;
         for endpoint in &self.place.endpoints {
-            let listening = timeout(self.options.connect_timeout + self.options.timeout, async {
-                let (client, driver) = self.connect(endpoint).await?;
-                Listening::start(client, driver, channel).await
-            });
+            let listening =
+                timeout(self.options.common.connect_timeout + self.options.common.timeout, async {
+                    let (client, driver) = self.connect(endpoint).await?;
+                    Listening::start(client, driver, channel).await
+                });
             match listening.await {
                 Ok(Ok(made)) => return Ok(made),
                 Ok(Err(e)) => last = Some(e),
                 Err(_) => {
-                    last = Some(timed_out("the subscription", self.options.timeout).with_backend(SCHEME))
+                    last =
+                        Some(timed_out("the subscription", self.options.common.timeout).with_backend(SCHEME))
                 }
             }
         }

@@ -48,7 +48,7 @@ impl Lease {
             return Finding::new(Severity::Ok, "notifications", "waiters are woken by NOTIFY");
         }
         let message =
-            "do not arrive, as behind a pooler in transaction mode: waiters ask every 25 to 500 ms instead";
+            "do not arrive, as behind a pooler in transaction mode: waiters poll every 25 to 500 ms";
         Finding::new(Severity::Warning, "notifications", message)
     }
 }
@@ -57,7 +57,7 @@ fn version(version: &str) -> Finding {
     let major = version.split(|c: char| !c.is_ascii_digit()).next().and_then(|v| v.parse::<i32>().ok());
     match major {
         Some(major) if major < VERSION => {
-            let message = format!("{version}; the functions need version {VERSION} or later");
+            let message = format!("{version}; the functions require version {VERSION} or later");
             Finding::new(Severity::Problem, "version", message)
         }
         _ => Finding::new(Severity::Ok, "version", version),
@@ -71,11 +71,11 @@ fn durability(row: &Row) -> Result<Finding> {
         return Ok(Finding::new(
             Severity::Ok,
             "durability",
-            "what was answered survives a crash of the server",
+            "acknowledged changes survive a crash of the server",
         ));
     }
     let message = format!(
-        "fsync = {fsync}, synchronous_commit = {commit}: a crash may forget the last locks; tokens go on rising"
+        "fsync = {fsync}, synchronous_commit = {commit}: a crash may lose the most recent locks; tokens still increase"
     );
     Ok(Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort))
 }
@@ -87,8 +87,8 @@ fn replicas(row: &Row) -> Result<Finding> {
         (_, false) => Finding::new(Severity::Ok, "replicas", format!("each commit waits for {names}")),
         (n, true) => {
             let message = format!(
-                "{n} asynchronous: a fail-over may forget the last locks, two holders are possible then; \
-                 synchronous_standby_names waits for them"
+                "{n} asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
+                 set synchronous_standby_names"
             );
             Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort)
         }

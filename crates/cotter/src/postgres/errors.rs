@@ -42,19 +42,19 @@ fn by_code(said: &DbError) -> Error {
     let (code, message) = (said.code().code(), said.message());
     match (code, &code[..2]) {
         (NOT_READ_COMMITTED, _) => {
-            let why = "transactions here are not READ COMMITTED; ALTER ROLE … SET default_transaction_isolation = 'read committed'";
+            let why = "the isolation level must be READ COMMITTED: ALTER ROLE … SET default_transaction_isolation = 'read committed'";
             Error::new(ErrorKind::Config, why)
         }
         ("28P01" | "28000", _) => {
             Error::new(ErrorKind::Denied, format!("the server denied access: {message}"))
         }
         ("42501", _) => {
-            let why = format!("a privilege is missing: {message}; docs/stores.md has the GRANT statements");
+            let why = format!("missing privilege: {message}; docs/stores.md lists the GRANT statements");
             Error::new(ErrorKind::Denied, why)
         }
         ("42P01" | "42883" | "3F000", _) => missing(message),
         ("42704", _) => {
-            let why = format!("{message}; mode=row and mode=advisory need PostgreSQL 14 or later");
+            let why = format!("{message}; mode=row and mode=advisory require PostgreSQL 14 or later");
             Error::new(ErrorKind::Config, why)
         }
         ("3D000", _) => Error::new(ErrorKind::Config, message.to_owned()),
@@ -63,13 +63,13 @@ fn by_code(said: &DbError) -> Error {
         ("22P02" | "22003" | "22007" | "22008", _) => Error::new(ErrorKind::InvalidInput, message.to_owned()),
         ("53300", _) => {
             let why = format!(
-                "the server has no session left: {message}; in mode=row and mode=advisory each lock that is held or \
-                 waited for has one, see max_connections"
+                "too many sessions: {message}; in mode=row and mode=advisory each lock that is held or \
+                 waited for uses one; raise max_connections"
             );
             Error::new(ErrorKind::Unavailable, why)
         }
         ("25006", _) => {
-            let why = format!("the server takes no writes ({message}); it is a replica, or set to read-only");
+            let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
         }
         // Deadlocks and conflicts; limits of resources; operators; locks that were not available; the connection.
@@ -90,7 +90,7 @@ pub(super) fn missing(what: &str) -> Error {
 pub(super) fn unreachable(e: io::Error) -> Error {
     let said = e.to_string();
     let error = if said.contains("invalid peer certificate") {
-        Error::new(ErrorKind::Denied, format!("{said}; name the file of the authorities to trust with ca="))
+        Error::new(ErrorKind::Denied, format!("{said}; set ca= to a file with the trusted authorities"))
     } else if e.kind() == io::ErrorKind::Unsupported {
         Error::new(ErrorKind::Config, said)
     } else {

@@ -4,6 +4,7 @@ use super::SCHEME;
 use super::address::Endpoint;
 use super::errors::{explain, is_end_of_session};
 use crate::net::{self, Idle, Load, next_number};
+use crate::sql::sessions::SessionLive;
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Result};
 use std::collections::HashMap;
@@ -70,6 +71,11 @@ impl Live {
     /// Whether the server itself answers, as far as is known.
     pub(super) fn is_direct(&self) -> bool {
         self.direct.load(Ordering::Relaxed)
+    }
+
+    /// The time limit for the answer to a request.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// The requests that were not answered yet.
@@ -145,20 +151,9 @@ impl Live {
         self.client.simple_query(statements).await.map_err(|e| explain(e, true))
     }
 
-    /// Completes when the connection has ended.
-    pub(super) async fn ended(&self) {
-        let mut ended = self.driver.ended.clone();
-        while ended.changed().await.is_ok() {}
-    }
-
     /// Where the connection leads to, and what cancels a statement there.
     pub(super) fn cancel_token(&self) -> (&Endpoint, CancelToken) {
         (&self.driver.endpoint, self.client.cancel_token())
-    }
-
-    /// Has the connection end without waiting for an answer when this is dropped.
-    pub(super) fn give_up(&self) {
-        self.broken.store(true, Ordering::Release);
     }
 
     /// Runs statements without values, and without a time limit.
@@ -179,6 +174,17 @@ impl net::Live for Live {
 
     fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
         self.idle.may_be_stale(now)
+    }
+}
+
+impl SessionLive for Live {
+    fn give_up(&self) {
+        self.broken.store(true, Ordering::Release);
+    }
+
+    async fn ended(&self) {
+        let mut ended = self.driver.ended.clone();
+        while ended.changed().await.is_ok() {}
     }
 }
 

@@ -41,8 +41,8 @@ impl Store {
     /// ```
     pub fn lock_statement(&self) -> Result<String> {
         let options = &self.0.options;
-        if options.mode != Mode::Row {
-            return Err(config("locks inside a transaction need mode=row in the URL of the store"));
+        if options.common.mode != Mode::Row {
+            return Err(config("a lock inside a transaction requires mode=row in the URL of the store"));
         }
         Ok(in_transaction(options))
     }

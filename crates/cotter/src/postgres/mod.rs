@@ -66,6 +66,22 @@ const SCHEME: &str = "postgres";
 ///
 /// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
+///
+/// ```no_run
+/// # use cotter::{postgres, Client};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = postgres::Store::from_url("postgres://app@db.internal/jobs?password_file=/run/secrets/db")?;
+/// // Once, before the first use, by a role that may create tables; or `cotter migrate`.
+/// Client::builder().backend(store.clone()).migrate().await?;
+///
+/// let client = Client::builder().backend(store).connect().await?;
+/// let guard = client.mutex("orders:cleanup").lock().await?;
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
+///
+/// In `mode=row`, a lock can also be taken inside a transaction of your own: see
+/// [`lock_statement`](Self::lock_statement).
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
 
@@ -131,12 +147,12 @@ impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let Shared { connector, options, .. } = &*self.0;
         let pool = Pool::open(connector, host.clock()).await;
-        let pool = pool.map_err(|e| e.with_server(&options.instance))?;
-        match options.mode {
+        let pool = pool.map_err(|e| e.with_server(&options.common.instance))?;
+        match options.common.mode {
             Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
             Mode::ShedLock => Ok(Arc::new(ShedLock::new(pool, self.0.clone()))),
             Mode::Row | Mode::Advisory => {
-                sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.instance))
+                sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.common.instance))
             }
         }
     }
@@ -147,8 +163,9 @@ impl Connect for Store {
 
     async fn migrate(&self) -> Result<()> {
         let Shared { connector, options, .. } = &*self.0;
-        let live = connector.open_before_migration().await.map_err(|e| e.with_server(&options.instance))?;
-        live.run(&schema::statements(options)).await.map_err(|e| e.with_server(&options.instance))
+        let live =
+            connector.open_before_migration().await.map_err(|e| e.with_server(&options.common.instance))?;
+        live.run(&schema::statements(options)).await.map_err(|e| e.with_server(&options.common.instance))
     }
 }
 

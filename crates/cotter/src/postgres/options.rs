@@ -2,72 +2,51 @@
 
 use super::address::{Address, Place};
 use crate::Result;
-use crate::error::config;
-use crate::net::{Certificates, connections, duration, pairs, read_password, split, verifies, word};
-use crate::sql::{Mode, Table, identifier, quoted};
-use std::time::Duration;
+use crate::net::{Certificates, pairs, read_password, split, verifies};
+use crate::sql::{self, Mode, identifier};
 
 /// The options of a store.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
-    pub(super) instance: String,
+    /// Those of every database.
+    pub(super) common: sql::Options,
+    /// The schema of the tables and functions.
     pub(super) schema: String,
-    pub(super) prefix: String,
-    pub(super) connect_timeout: Duration,
-    pub(super) timeout: Duration,
-    pub(super) client_name: String,
-    /// The most connections that one runtime has for requests.
-    pub(super) connections: usize,
-    pub(super) mode: Mode,
-    /// The server ends a session that holds a lock when its client is silent for so long.
-    pub(super) session_timeout: Duration,
-    /// The rows to lock in `mode=row`, instead of those of the store.
-    pub(super) table: Option<Table>,
 }
-
-/// A session that is silent for less could be that of a busy client.
-const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
 
 impl Options {
     fn new() -> Self {
-        Self {
-            instance: String::new(),
-            schema: "public".into(),
-            prefix: "cotter".into(),
-            connect_timeout: Duration::from_secs(2),
-            timeout: Duration::from_secs(2),
-            client_name: "cotter".into(),
-            connections: 4,
-            mode: Mode::Lease,
-            session_timeout: Duration::from_secs(8),
-            table: None,
-        }
+        Self { common: sql::Options::default(), schema: "public".into() }
     }
 
-    /// ShedLock's table, as it stands in a statement.
+    /// ShedLock's table, as it is written in a statement.
     pub(super) fn shedlock(&self) -> String {
-        quoted(self.shedlock_name(), '"')
+        self.common.shedlock('"')
     }
 
-    fn shedlock_name(&self) -> &str {
-        self.table.as_ref().map_or(Table::SHEDLOCK, |table| &table.name)
-    }
-
-    /// The table without which there is no lock, as it stands in a statement, and as it is told.
+    /// The table without which there is no lock, as it is written in a statement, and the message if it is missing.
     pub(super) fn needed(&self) -> (String, String) {
-        if self.mode == Mode::ShedLock {
-            return (self.shedlock(), format!("there is no table {}", self.shedlock_name()));
+        if self.common.mode == Mode::ShedLock {
+            return (self.shedlock(), format!("there is no table {}", self.common.shedlock_name()));
         }
-        let name = format!("{}_lock", self.prefix);
+        let name = format!("{}_lock", self.common.prefix);
         (
             format!("{}_lock", self.qualified()),
             format!("there is no table {name} in the schema {}", self.schema),
         )
     }
 
-    /// How statements begin the names of tables and functions.
+    /// The beginning of the names of tables and functions in statements.
     pub(super) fn qualified(&self) -> String {
-        format!("\"{}\".{}", self.schema, self.prefix)
+        format!("\"{}\".{}", self.schema, self.common.prefix)
+    }
+
+    fn set(&mut self, key: &str, value: String) -> Result<()> {
+        match key {
+            "schema" => self.schema = identifier(key, value)?,
+            _ => self.common.set(key, value, NAMES)?,
+        }
+        Ok(())
     }
 }
 
@@ -87,44 +66,11 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
             _ => options.set(key, value)?,
         }
     }
-    options.check()?;
-    options.instance = address.instance();
+    options.common.check()?;
+    options.common.instance = address.instance();
     Ok((address.place(&certificates, &options)?, options))
 }
 
-impl Options {
-    fn set(&mut self, key: &str, value: String) -> Result<()> {
-        match key {
-            "mode" => self.mode = Mode::parse(&value, &MODES)?,
-            "session_timeout" => self.session_timeout = duration(key, &value)?,
-            "table" => self.table().set_name(key, &value)?,
-            "column" => self.table().column = identifier(key, value)?,
-            "schema" => self.schema = identifier(key, value)?,
-            "prefix" => self.prefix = identifier(key, value)?,
-            "connect_timeout" => self.connect_timeout = duration(key, &value)?,
-            "timeout" => self.timeout = duration(key, &value)?,
-            "connections" => self.connections = connections(key, &value)?,
-            "client_name" => self.client_name = word(key, value)?,
-            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
-        }
-        Ok(())
-    }
-
-    fn table(&mut self) -> &mut Table {
-        self.table.get_or_insert_default()
-    }
-
-    /// Refuses options that contradict each other.
-    pub(super) fn check(&self) -> Result<()> {
-        Table::check(self.table.as_ref(), self.mode)?;
-        if self.session_timeout < MIN_SESSION_TIMEOUT {
-            return Err(config(format!("session_timeout= must be at least {MIN_SESSION_TIMEOUT:?}")));
-        }
-        Ok(())
-    }
-}
-
-const MODES: [Mode; 4] = [Mode::Lease, Mode::Row, Mode::Advisory, Mode::ShedLock];
 const NAMES: &str = "mode, schema, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";
 
 #[cfg(test)]

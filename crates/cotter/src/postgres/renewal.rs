@@ -34,7 +34,7 @@ impl Lease {
         let row = live.rows(&self.shared.statements.extend, &bound).await.and_then(one)?;
         let left: Vec<i64> = value(&row, 0)?;
         if left.len() != grants.len() {
-            return Err(unexpected("another number of extensions"));
+            return Err(unexpected("a wrong number of extensions"));
         }
         Ok((left, as_of))
     }

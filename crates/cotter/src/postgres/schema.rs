@@ -41,14 +41,14 @@ const SHEDLOCK: &str = "create table if not exists {table} (\n  name varchar(64)
 
 /// The statements that create everything that is missing, in one transaction.
 pub(super) fn statements(options: &Options) -> String {
-    if options.mode == Mode::ShedLock {
+    if options.common.mode == Mode::ShedLock {
         return format!("begin;\n{ALONE}{}commit;\n", SHEDLOCK.replace("{table}", &options.shedlock()));
     }
     let mut all = String::from("begin;\n");
     all.push_str(ALONE);
     let _ = writeln!(all, "create schema if not exists \"{}\";\n", options.schema);
     for part in std::iter::once(TABLES).chain(FUNCTIONS) {
-        let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.prefix);
+        let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.common.prefix);
         all.push_str(&part.replace("{listens}", &LISTENS.to_string()));
         all.push('\n');
     }

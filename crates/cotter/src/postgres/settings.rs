@@ -26,24 +26,24 @@ impl Store {
     /// As [`with_schema`](Self::with_schema).
     pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
         let prefix = identifier("prefix", prefix.into())?;
-        Ok(self.with(|options| options.prefix = prefix))
+        Ok(self.with(|options| options.common.prefix = prefix))
     }
 
     /// Sets the maximum number of connections that one runtime has for requests, at least one; `connections` in a URL.
     #[must_use]
     pub fn with_connections(self, connections: usize) -> Self {
-        self.with(|options| options.connections = connections.clamp(1, 64))
+        self.with(|options| options.common.connections = connections.clamp(1, 64))
     }
 
     /// Sets the time limit for opening a connection; `connect_timeout` in a URL.
     #[must_use]
     pub fn with_connect_timeout(self, timeout: Duration) -> Self {
-        self.with(|options| options.connect_timeout = clamp(timeout))
+        self.with(|options| options.common.connect_timeout = clamp(timeout))
     }
 
     /// Sets the time limit for the answer to a request; `timeout` in a URL.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
-        self.with(|options| options.timeout = clamp(timeout))
+        self.with(|options| options.common.timeout = clamp(timeout))
     }
 }

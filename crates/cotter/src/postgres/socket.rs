@@ -30,7 +30,7 @@ async fn encrypted(host: &str, port: u16, tls: &Arc<ClientConfig>) -> io::Result
     let mut answer = [0];
     stream.read_exact(&mut answer).await?;
     if answer != *b"S" {
-        let why = "the server does not offer TLS; configure it there, or add sslmode=disable to go without";
+        let why = "the server does not support TLS; enable it there, or set sslmode=disable";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
     Ok(Box::new(TlsConnector::from(tls.clone()).connect(name, stream).await?))

@@ -94,7 +94,7 @@ impl Attempt for QueueEntry<'_> {
                 self.queued(place, sent, heard);
                 Ok(None)
             }
-            Ok((Answer::Busy, _)) => Err(unexpected("busy, to a request that joins the queue")),
+            Ok((Answer::Busy, _)) => Err(unexpected("busy, for a request that joins the queue")),
             Err(e) => self.failed(e),
         }
     }

@@ -43,24 +43,8 @@ impl Native {
     pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self {
         let options = &shared.options;
         let mut info = Info::new(SCHEME, &options.instance);
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            tickets: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            notes: true,
-            swap: true,
-            per_runtime: true,
-            keep_for: true,
-            in_line: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
+        info.capabilities =
+            Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let retain = options.retain.as_millis().to_string();
         let channel = format!("{}:wake:{}", options.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, channel, retain.clone());

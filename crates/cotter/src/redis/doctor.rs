@@ -93,8 +93,8 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
 
 fn replication(connected: &str, replicas: u32) -> Finding {
     if replicas == 0 {
-        let message = "has replicas: a fail-over may forget the last locks, two holders are possible then; \
-            tokens go on rising unless the new master's clock is behind; replicas= waits for them";
+        let message = "asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
+            tokens still increase, unless the clock of the new master is behind; set replicas=";
         return Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort);
     }
     let message = format!("each write waits for {replicas} of {connected} replicas");
@@ -106,7 +106,7 @@ fn replication(connected: &str, replicas: u32) -> Finding {
         }
         _ => {
             let why = format!(
-                "{message}: one that did not acknowledge may become the master and forget the last locks"
+                "{message}: one that did not acknowledge a write may become the master, and lose the most recent locks"
             );
             Finding::new(Severity::Warning, "replicas", why).leaving(Level::BestEffort)
         }
@@ -163,8 +163,8 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
             let most =
                 if fsync == "everysec" { "up to a second" } else { "what the system had not written yet" };
             let message = format!(
-                "append-only file with appendfsync {fsync}: a power failure forgets {most} of acknowledged locks, two \
-                holders are possible then; only `always` keeps them"
+                "append-only file with appendfsync {fsync}: a power failure loses {most} of acknowledged locks, so that \
+                two clients hold the same one; only `always` keeps them"
             );
             (Severity::Warning, message)
         }

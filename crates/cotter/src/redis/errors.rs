@@ -84,7 +84,7 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
             if sent == Sent::Yes { error.with_outcome_unknown() } else { error }
         }
         _ if is_untrusted(e) => {
-            let why = format!("{e}; name the file of the authorities to trust with ca=");
+            let why = format!("{e}; set ca= to a file with the trusted authorities");
             Error::new(ErrorKind::Denied, why)
         }
         redis::ErrorKind::InvalidClientConfig => Error::new(ErrorKind::Config, e.to_string()),

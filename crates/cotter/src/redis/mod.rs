@@ -74,6 +74,31 @@ const SCHEME: &str = "redis";
 ///
 /// Clones share the state of their claims, and so do all clients built on them: one may release what another has
 /// acquired.
+///
+/// ```no_run
+/// # use cotter::{redis, Client};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = redis::Store::from_url("redis://cache.internal/0")?.with_timeout(Duration::from_millis(500));
+/// let client = Client::builder().backend(store).connect().await?;
+/// let guard = client.mutex("orders:cleanup").lock().await?;
+/// println!("held with token {}", guard.token());
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
+///
+/// With [`Protocol::Plain`], it excludes code that locks with `SET … NX PX`:
+///
+/// ```no_run
+/// # use cotter::{redis, Client};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = redis::Store::from_url("redis://cache.internal/0?mode=plain")?;
+/// let client = Client::builder().backend(store).connect().await?;
+/// if let Some(guard) = client.mutex("lock:orders").try_lock().await? {
+///     guard.finish().await?;
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Store(Arc<Shared>);
 

@@ -5,11 +5,38 @@ use crate::guard::guard_newtype;
 use crate::{Guard, Op};
 
 /// A lock held for reading. Dereferences to [`Guard`]: it can be checked, extended, and so on in the same way.
+///
+/// ```
+/// # use cotter::{Client, Mode};
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let catalogue = client.rwlock("catalogue");
+/// let reader = catalogue.read().wait()?;
+/// let other = catalogue.try_read().wait()?.expect("readers share the lock");
+/// reader.check()?; // stops here once the lock is lost
+/// assert_eq!(reader.mode(), Mode::Shared);
+/// other.finish().wait()?;
+/// reader.finish().wait()?;
+/// # Ok(()) }
+/// ```
 #[must_use = "a guard that is dropped at once frees the lock at once"]
 #[derive(Debug)]
 pub struct ReadGuard(Guard);
 
-/// A lock held for writing. Dereferences to [`Guard`], and can [`downgrade`](Self::downgrade).
+/// A lock held for writing. Dereferences to [`Guard`], and can be [downgraded](Self::downgrade).
+///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let catalogue = client.rwlock("catalogue");
+/// let writer = catalogue.write().wait()?;
+/// println!("rebuilding under token {}", writer.token());
+/// let reader = writer.downgrade().wait()?; // no other writer comes in between
+/// assert!(catalogue.try_read().wait()?.is_some());
+/// reader.finish().wait()?;
+/// # Ok(()) }
+/// ```
 #[must_use = "a guard that is dropped at once frees the lock at once"]
 #[derive(Debug)]
 pub struct WriteGuard(Guard);

@@ -8,6 +8,18 @@ use crate::guard::guard_newtype;
 ///
 /// All permits are given back together, when this is dropped or [released](Self::release).
 ///
+/// ```
+/// # use cotter::Client;
+/// # fn main() -> cotter::Result<()> {
+/// # let client = Client::connect("memory:").wait()?;
+/// let imports = client.semaphore("imports", 3);
+/// let permit = imports.clone().take(2).acquire().wait()?;
+/// permit.check()?; // stops here once the permits are lost
+/// assert!(imports.clone().take(2).try_acquire().wait()?.is_none(), "one is left");
+/// permit.finish().wait()?; // gives back both
+/// # Ok(()) }
+/// ```
+///
 /// **The [token](Guard::token) identifies the permit and is not a fence.** It is larger than those of all earlier
 /// permits of the name, but the other holders are not stale: several tokens are valid at the same time, so a resource
 /// that rejects smaller ones would reject rightful holders. [`Fence`](crate::Fence) therefore admits every permit. The

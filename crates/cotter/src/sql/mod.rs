@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `identifier` | names of schemas and tables |
 //! | `mode` | the options `mode`, `table` and `column` |
+//! | `options` | the options that all stores with a database server have |
 //! | `missing` | the error for tables that are not there |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
@@ -16,6 +17,8 @@ mod identifier;
 mod missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod mode;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod options;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod row;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -31,6 +34,8 @@ pub(crate) use identifier::identifier;
 pub(crate) use missing::missing;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use mode::{Mode, Table, quoted};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use options::Options;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 pub(crate) use row::{FORGET_PERIOD, REMEMBERED, Row, TRIES, contended, grant, record};
 #[cfg(feature = "mysql")]

@@ -1,8 +1,8 @@
 //! How locks are held, and in which table: the options `mode`, `table` and `column`.
 
 use super::identifier;
-use crate::Result;
 use crate::error::config;
+use crate::{Name, Result};
 
 /// How locks are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,11 @@ impl Mode {
         ("shedlock", Self::ShedLock),
     ];
 
-    /// Reads the option of a store that has these modes.
-    pub(crate) fn parse(value: &str, known: &[Self]) -> Result<Self> {
-        let known = Self::ALL.iter().filter(|(_, mode)| known.contains(mode));
-        let found = known.clone().find(|(name, _)| *name == value);
+    /// Reads the option `mode`.
+    pub(crate) fn parse(value: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == value);
         found.map(|(_, mode)| *mode).ok_or_else(|| {
-            let names: Vec<&str> = known.map(|(name, _)| *name).collect();
+            let names = Self::ALL.map(|(name, _)| name);
             config(format!("unknown mode={value}; the modes are {}", names.join(", ")))
         })
     }
@@ -45,7 +44,7 @@ impl Table {
     /// ShedLock's own, unless it has another name.
     pub(crate) const SHEDLOCK: &'static str = "shedlock";
 
-    /// As it stands in a statement.
+    /// The name, as it is written in a statement.
     pub(crate) fn quoted(&self, quote: char) -> String {
         quoted(&self.name, quote)
     }
@@ -57,23 +56,37 @@ impl Table {
         Ok(())
     }
 
+    /// The name of the set of locks in `mode=row`: each table has its own.
+    pub(crate) fn lock_set(table: Option<&Self>) -> String {
+        table.map_or_else(|| "row".into(), |table| format!("{}.{}", table.name, table.column))
+    }
+
+    /// The name under which the notes of a lock are stored: those of a table of the user's own are separate from those of the
+    /// locks with the same names.
+    pub(crate) fn note_name(table: Option<&Self>, lock_set: &str, name: &Name) -> String {
+        match table {
+            None => name.to_string(),
+            Some(_) => format!("{lock_set}:{name}"),
+        }
+    }
+
     /// Refuses options that contradict each other.
     pub(crate) fn check(table: Option<&Self>, mode: Mode) -> Result<()> {
         match table {
             Some(table) if mode == Mode::ShedLock && !table.column.is_empty() => {
-                Err(config("mode=shedlock has columns of its own; leave out column="))
+                Err(config("mode=shedlock uses the columns of ShedLock; remove column="))
             }
             Some(_) if mode == Mode::ShedLock => Ok(()),
-            Some(_) if mode != Mode::Row => Err(config("table= and column= need mode=row")),
-            Some(table) if table.name.is_empty() || table.column.is_empty() => {
-                Err(config("table= and column= need each other: the column says which row a name stands for"))
-            }
+            Some(_) if mode != Mode::Row => Err(config("table= and column= require mode=row")),
+            Some(table) if table.name.is_empty() || table.column.is_empty() => Err(config(
+                "table= and column= must be set together: the column identifies the row of a name",
+            )),
             _ => Ok(()),
         }
     }
 }
 
-/// The name of a table, as it stands in a statement.
+/// The name of a table, as it is written in a statement.
 pub(crate) fn quoted(name: &str, quote: char) -> String {
     name.split('.').map(|part| format!("{quote}{part}{quote}")).collect::<Vec<_>>().join(".")
 }

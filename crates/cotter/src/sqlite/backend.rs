@@ -40,22 +40,7 @@ const BATCH: usize = 64;
 impl Sqlite {
     pub(super) fn new(connection: Connection, clock: Arc<dyn Clock>, options: &Options) -> Result<Self> {
         let mut info = Info::new(super::SCHEME, options.path.display().to_string());
-        info.capabilities = Capabilities {
-            leases: true,
-            ordered: true,
-            names: true,
-            distinct: true,
-            records: true,
-            shared: true,
-            downgrade: true,
-            permits: true,
-            tickets: true,
-            keep_for: true,
-            notes: true,
-            swap: true,
-            min_ttl: MIN_TTL,
-            ..Capabilities::default()
-        };
+        info.capabilities = Capabilities::complete(MIN_TTL);
         let boot = boot_id().ok_or_else(no_boot_id)?.into();
         let times = Times { clock, boot };
         let path = options.path.clone();

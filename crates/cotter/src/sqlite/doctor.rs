@@ -12,8 +12,7 @@ use std::path::Path;
 
 /// Everything that limits a guarantee or costs much.
 pub(super) fn diagnose(connection: &Connection, path: &Path) -> Result<Vec<Finding>> {
-    let scope =
-        "the processes of this host that may write to the database share these locks, and nobody else";
+    let scope = "only processes of this host that can write to the database share these locks";
     let mut findings = vec![Finding::new(Severity::Ok, "scope", scope)];
     findings.push(journal(pragma(connection, "journal_mode")?.unwrap_or_default().as_str()));
     findings.extend(place(path));
@@ -23,11 +22,11 @@ pub(super) fn diagnose(connection: &Connection, path: &Path) -> Result<Vec<Findi
 
 fn journal(mode: &str) -> Finding {
     if mode == "wal" {
-        return Finding::new(Severity::Ok, "journal", "WAL: a step costs no write to the disk");
+        return Finding::new(Severity::Ok, "journal", "WAL: a step does not wait for the disk");
     }
     let what = format!(
-        "journal_mode is {mode}: each step waits for the disk, and readers and writers wait for each other; \
-         `cotter migrate` sets it to WAL"
+        "journal_mode is {mode}: each step waits for the disk, and readers and writers block each other; \
+         run `cotter migrate`, which sets it to WAL"
     );
     Finding::new(Severity::Warning, "journal", what)
 }
@@ -43,7 +42,9 @@ fn access(path: &Path) -> Option<Finding> {
     if mode & 0o002 == 0 {
         return None;
     }
-    let what =
-        format!("every user of this host may write to {}, and so take or free any lock", path.display());
+    let what = format!(
+        "every user of this host can write to {}, and therefore acquire or release any lock",
+        path.display()
+    );
     Some(Finding::new(Severity::Warning, "permissions", what))
 }

@@ -15,13 +15,12 @@ pub(super) fn explain(e: rusqlite::Error) -> Error {
     let error = match code {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::new(
             ErrorKind::Unavailable,
-            "the database is locked by another process, which may be stopped inside a transaction",
+            "the database is locked by another process, possibly one that is stopped inside a transaction",
         ),
         Some(
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied,
         ) => {
-            let why =
-                "this user may not write to the database; it must be able to write to its directory, too";
+            let why = "no permission to write to the database; the user also needs write permission for its directory";
             Error::new(ErrorKind::Denied, format!("{why} ({e})"))
         }
         Some(ErrorCode::NotADatabase) => Error::new(ErrorKind::Config, "the file is not an SQLite database"),
@@ -30,7 +29,7 @@ pub(super) fn explain(e: rusqlite::Error) -> Error {
             Error::new(ErrorKind::Unavailable, why).with_retryable(false)
         }
         Some(ErrorCode::DiskFull) => {
-            let why = "there is no room for the database; make some on its file system";
+            let why = "no space left for the database; free some on its file system";
             Error::new(ErrorKind::Unavailable, why).with_retryable(false).with_outcome_unknown()
         }
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
@@ -63,7 +62,7 @@ pub(super) fn explain_open(e: rusqlite::Error, path: &Path) -> Error {
 /// Refuses a path that is relative, or on a file system that other hosts share: SQLite's locks do not bind them.
 pub(super) fn refuse_remote(path: &Path) -> Result<()> {
     if !path.is_absolute() {
-        let why = format!("the path {} of the database is not absolute", path.display());
+        let why = format!("the path of the database must be absolute: {}", path.display());
         return Err(config(why).with_backend(SCHEME));
     }
     let Some(directory) = path.parent().and_then(|dir| File::open(dir).ok()) else { return Ok(()) };
@@ -71,7 +70,7 @@ pub(super) fn refuse_remote(path: &Path) -> Result<()> {
         Ok(found) if found.is_remote => {
             let (shown, name) = (path.display(), found.name);
             let why = format!(
-                "{shown} is on {name}, where locks may not bind other hosts; use a local file system, or a server"
+                "{shown} is on {name}, where file locks may not exclude other hosts; use a local file system or a database server"
             );
             Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME))
         }
@@ -93,10 +92,12 @@ pub(super) fn ended() -> Error {
 }
 
 pub(super) fn no_thread(e: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("no thread for the database: {e}")).with_backend(SCHEME)
+    Error::new(ErrorKind::Unavailable, format!("cannot start a thread for the database: {e}"))
+        .with_backend(SCHEME)
 }
 
 pub(super) fn no_boot_id() -> Error {
-    let why = "this system does not tell one boot from another, so leases could outlive a restart: use file: or a server";
+    let why =
+        "this system has no boot id, so a lease could outlive a restart; use file: or a database server";
     Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME)
 }

@@ -43,7 +43,7 @@ pub(super) fn check(connection: &Connection) -> Result<()> {
                  'cotter_locks_forgotten')";
     let found: i64 = connection.query_row(count, [], |row| row.get(0)).map_err(explain)?;
     if found < 4 {
-        let why = "the database has no tables for locks; create them with `cotter migrate`";
+        let why = "the database has no tables for locks; run `cotter migrate`";
         return Err(config(why).with_backend(super::SCHEME));
     }
     Ok(())

@@ -128,7 +128,7 @@ impl Inner {
             }
             return self.standing(claim, node, entries, asked, live).await;
         }
-        let why = "the folder of the lock is deleted again and again";
+        let why = "the node of the lock keeps being deleted; try again";
         Err(Error::new(ErrorKind::Unavailable, why))
     }
 

@@ -177,7 +177,7 @@ impl Inner {
                 data => data?,
             };
         }
-        Err(Error::new(ErrorKind::Unavailable, "others change the place of the holder again and again"))
+        Err(Error::new(ErrorKind::Unavailable, "the holder kept changing during the request; try again"))
     }
 }
 

@@ -82,7 +82,7 @@ impl Inner {
             // Its session is over: what was sent in it may still be carried out, until the servers have ended it.
             Some(place) if place.session.is_lost() => match place.session.has_ended() {
                 true => None,
-                false => return Err(unreachable("the session of the claim has not ended yet")),
+                false => return Err(unreachable("the previous session of this claim has not ended yet")),
             },
             Some(place) => self.find(claim, &place.session).await?,
             None => self.find(claim, &*self.link.session().await?).await?,

@@ -117,7 +117,7 @@ impl Connector {
                 Head { xid: AUTHENTICATE_XID, code: 0, .. } => return Ok(()),
                 Head { xid: AUTHENTICATE_XID, code, .. } => {
                     let why = match code {
-                        AUTH_FAILED => "the server does not accept this user and password".to_owned(),
+                        AUTH_FAILED => "the server rejected the user name or password".to_owned(),
                         _ => format!("the server refused the login (code {code})"),
                     };
                     return Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME));
@@ -156,7 +156,7 @@ pub(super) async fn read_message(
 ) -> io::Result<Vec<u8>> {
     let length = usize::try_from(from.read_u32().await?).unwrap_or(usize::MAX);
     if length > LONGEST_MESSAGE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message longer than the limit"));
     }
     let mut message = vec![0; length];
     from.read_exact(&mut message).await?;

@@ -28,25 +28,27 @@ fn members(many: usize) -> Finding {
         1 => Finding::new(
             Severity::Warning,
             "members",
-            "the URL names one member: while it does not answer, sessions end and nobody locks; name all members of the ensemble",
+            "the URL lists one member, and while it is down sessions end and no lock can be acquired; list all members of the ensemble",
         ),
         n if n % 2 == 0 => Finding::new(
             Severity::Ok,
             "members",
-            format!("the URL names {n} members; an odd number loses no more"),
+            format!("the URL lists {n} members; a cluster with one fewer tolerates as many failures"),
         ),
-        n => Finding::new(Severity::Ok, "members", format!("the URL names {n} members")),
+        n => Finding::new(Severity::Ok, "members", format!("the URL lists {n} members")),
     }
 }
 
 fn length(asked: std::time::Duration, given: std::time::Duration) -> Finding {
     if asked == given {
-        let why = format!("a session lasts {given:?}: so long after the death of a holder its lock is free");
+        let why = format!(
+            "the session timeout is {given:?}: the lock of a holder that dies becomes free after that time"
+        );
         return Finding::new(Severity::Ok, "session", why);
     }
     let why = format!(
-        "session={asked:?} was asked for, the servers give {given:?}: they allow 2 to 20 ticks, unless minSessionTimeout and \
-         maxSessionTimeout say otherwise"
+        "session={asked:?} was requested, but the servers granted {given:?}; they allow 2 to 20 ticks, or the range from \
+         minSessionTimeout to maxSessionTimeout"
     );
     Finding::new(Severity::Warning, "session", why)
 }
@@ -59,7 +61,7 @@ fn member(host: &str, told: &str) -> Finding {
             said => format!("{said:?}"),
         };
         let why = format!(
-            "{host} answers {why} to the command srvr, so its version is not known; 4lw.commands.whitelist may leave it out"
+            "{host} answered {why} to the command srvr, so its version is unknown; add srvr to 4lw.commands.whitelist"
         );
         return Finding::new(Severity::Warning, "member", why);
     };
@@ -68,7 +70,7 @@ fn member(host: &str, told: &str) -> Finding {
     let mut part = || parts.next().unwrap_or_default();
     if (part(), part(), part()) < OLDEST {
         let why = format!(
-            "{host} has version {numbers}; cotter needs 3.5.5 or later: older ones have no container nodes, and may keep \
+            "{host} has version {numbers}; cotter requires 3.5.5 or later: older versions have no container nodes, and may keep \
              the node of a session that has ended"
         );
         return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);

@@ -61,7 +61,7 @@ impl From<Failure> for Error {
                 Self::new(ErrorKind::Unavailable, "the connection ended before the server answered")
             }
             Failure::Garbled => {
-                Self::new(ErrorKind::Protocol, "unexpected answer from the server: it cannot be read")
+                Self::new(ErrorKind::Protocol, "unexpected answer from the server: a malformed message")
             }
             Failure::Code(code) => explain(code),
         };
@@ -74,15 +74,15 @@ fn explain(code: i32) -> Error {
     let (kind, why) = match code {
         NO_AUTH => (
             ErrorKind::Denied,
-            "the server denied access to a node: its access list does not allow it to this user".to_owned(),
+            "the server denied access to a node: its ACL does not permit this user".to_owned(),
         ),
-        AUTH_FAILED => (ErrorKind::Denied, "the server does not accept this user and password".to_owned()),
+        AUTH_FAILED => (ErrorKind::Denied, "the server rejected the user name or password".to_owned()),
         INVALID_ACL => (
             ErrorKind::Denied,
-            "the server refused the access list of a node; acl=creator needs a user in the URL".to_owned(),
+            "the server rejected the ACL of a node; acl=creator requires a user name in the URL".to_owned(),
         ),
         SESSION_EXPIRED => (ErrorKind::Unavailable, "the session has ended".to_owned()),
-        SESSION_MOVED => (ErrorKind::Unavailable, "the session goes on over another connection".to_owned()),
+        SESSION_MOVED => (ErrorKind::Unavailable, "the session has moved to another connection".to_owned()),
         NOT_READ_ONLY | NO_QUORUM | RECONFIGURING | THROTTLED | QUOTA_EXCEEDED => {
             (ErrorKind::Unavailable, format!("the server temporarily refuses requests (code {code})"))
         }
@@ -103,7 +103,7 @@ pub(super) fn unexpected(what: &str) -> Error {
 
 /// The error for a claim whose place went with its session, or was deleted.
 pub(super) fn place_is_gone() -> Error {
-    let why = "the node in the queue is gone: its session has ended, or somebody deleted it";
+    let why = "the queue node is gone: its session ended, or the node was deleted";
     Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
 }
 

@@ -65,6 +65,16 @@ const SCHEME: &str = "zookeeper";
 /// A ZooKeeper ensemble.
 ///
 /// Each client built on it has its own session, and loses its locks with that session.
+///
+/// ```no_run
+/// # use cotter::{zookeeper, Client};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+/// let store = zookeeper::Store::from_url("zookeeper://zk-0,zk-1,zk-2/locks")?;
+/// let client = Client::builder().backend(store).connect().await?;
+/// let guard = client.mutex("orders:cleanup").lock().await?;
+/// guard.finish().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct Store {
     ensemble: Ensemble,

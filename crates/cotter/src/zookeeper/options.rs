@@ -59,10 +59,10 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
     }
     options.layout = layout(dialect.as_deref(), recipe.as_deref())?;
     if ensemble.user.is_none() && (ensemble.password.is_some() || options.acl == Acl::Creator) {
-        return Err(config("a password, and acl=creator, need a user name in the URL"));
+        return Err(config("a password and acl=creator require a user name in the URL"));
     }
     match (tls, certificates.is_empty()) {
-        (Some(false), false) => return Err(config("ca=, cert= and key= need TLS; leave out tls=no")),
+        (Some(false), false) => return Err(config("ca=, cert= and key= require TLS; remove tls=no")),
         (Some(true), _) | (_, false) => ensemble.tls = Some(certificates.config()?),
         _ => {}
     }
@@ -104,9 +104,9 @@ fn layout(dialect: Option<&str>, recipe: Option<&str>) -> Result<Layout> {
         (Some("curator"), Some(recipe)) => {
             Err(config(format!("unknown recipe={recipe}; the recipes are mutex and rwlock")))
         }
-        (None | Some("own" | "kazoo"), Some(_)) => {
-            Err(config("recipe= needs dialect=curator: with other dialects a name has all kinds of locks"))
-        }
+        (None | Some("own" | "kazoo"), Some(_)) => Err(config(
+            "recipe= requires dialect=curator; in the other dialects the recipe is not configurable",
+        )),
         (Some(dialect), _) => {
             Err(config(format!("unknown dialect={dialect}; the dialects are own, curator and kazoo")))
         }
@@ -124,7 +124,7 @@ fn session(value: &str) -> Result<Duration> {
 fn prefix(prefix: String) -> Result<String> {
     match prefix.contains('/') || matches!(&*prefix, "." | ".." | "zookeeper") {
         true => Err(config(
-            "prefix= must be the name of one node; folders above it belong into the path of the URL",
+            "prefix= must be the name of a single node; put parent nodes into the path of the URL",
         )),
         false => Ok(prefix),
     }
@@ -146,7 +146,7 @@ fn chroot(path: &str) -> Result<String> {
     }
     let is_bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
     if path.split('/').any(is_bad) || path.starts_with("zookeeper/") || path == "zookeeper" {
-        return Err(config("the path in the URL cannot be one of nodes: it has an empty or reserved part"));
+        return Err(config("the path of the URL is not a valid node path: it has an empty or reserved part"));
     }
     Ok(format!("/{path}"))
 }

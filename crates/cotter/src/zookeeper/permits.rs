@@ -37,7 +37,7 @@ pub(super) fn standing_for_permits(
     if let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], limit))
         && take > limit
     {
-        let why = format!("{take} of {limit} permits can never be granted");
+        let why = format!("{take} permits can never be granted: the limit is {limit}");
         return Err(Error::new(ErrorKind::LimitMismatch, why));
     }
     Ok(Standing::Behind(own, ahead))
@@ -91,7 +91,7 @@ impl Inner {
                 Err(failure) => return Err(failure.into()),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "others enter and leave the queue again and again"))
+        Err(Error::new(ErrorKind::Unavailable, "the queue kept changing during the request; try again"))
     }
 
     /// The requests that mark all of a line that are not marked with this number and do not name it.
@@ -138,7 +138,7 @@ impl Inner {
     /// The error for an answer to several requests that says that one of them was refused.
     pub(super) fn refused(&self, code: i32) -> Error {
         match code {
-            0 => unexpected("several requests without an outcome"),
+            0 => unexpected("no result for a transaction"),
             code => Failure::Code(code).into(),
         }
     }

@@ -37,6 +37,19 @@ const SCHEME: &str = "flock";
 ///
 /// Waiters wait in the kernel's own queue, together with those of flock(1). There are no notes. In all other respects
 /// it is like [`file::Store`](super::Store): a grant lives with its process.
+///
+/// ```
+/// # use cotter::{file, Client};
+/// # fn main() -> cotter::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let (path, tokens) = (dir.path().join("backup.lock"), dir.path().join("tokens"));
+/// // The same lock as `flock /var/lock/backup.lock …`.
+/// let store = file::Flock::at(path).tokens_in(tokens);
+/// let client = Client::builder().backend(store).connect().wait()?;
+/// let guard = client.mutex("backup").lock().wait()?;
+/// guard.finish().wait()?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Flock {
     path: PathBuf,

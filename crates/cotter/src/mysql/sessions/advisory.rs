@@ -40,7 +40,7 @@ impl Steps for Advisory {
         claim: &Claim,
         wait: Wait,
     ) -> Result<Asked<Held>> {
-        let (name, as_of) = (&*claim.name, inner.now());
+        let (name, as_of) = (&*claim.name, inner.parts.now());
         // A statement that reads a table keeps its definition locked for as long as it waits.
         let row = match wait {
             Wait::No => session.ask(&inner.statements.get_lock_and_look, (name, 0, name)).await?,
@@ -55,7 +55,7 @@ impl Steps for Advisory {
     }
 
     async fn look(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Option<Seen>> {
-        session.look(&inner.statements.look, &claim.name, inner.now()).await
+        session.look(&inner.statements.look, &claim.name, inner.parts.now()).await
     }
 
     fn unlock(&self, statements: &Statements, claim: &Claim) -> String {

@@ -1,18 +1,18 @@
 //! What the modes share, and the steps in which they differ.
 
-use super::connection::{Connection, Opener};
+use super::connection::Connection;
 use super::ending::{self, SessionId};
 use super::statements::Statements;
 use super::tokens::Seen;
-use crate::backend::{Admin, Claim, Host, Notes};
+use crate::backend::{Claim, Host};
 use crate::mysql::connector::{Connector, Link, Pool};
 use crate::mysql::options::Options;
-use crate::mysql::{SCHEME, Shared, doctor, state};
-use crate::sql::sessions::{self, Asked, Seats, Spares, Tokens, Wait};
-use crate::{Error, Moment, Result};
+use crate::mysql::{Shared, doctor, state};
+use crate::sql::sessions::{self, Asked, Parts, Tokens, Wait};
+use crate::{Error, Result};
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The steps in which the modes differ.
 pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
@@ -68,62 +68,31 @@ pub(super) struct Held {
     pub(super) seen: Option<Seen>,
 }
 
-/// What the claims of a connection share.
+/// The state that the claims of a connection share.
 #[derive(Debug)]
 pub(super) struct Inner<S> {
     steps: S,
-    host: Host,
-    pub(super) pool: Pool,
-    /// The connection for everything that is not about one claim.
-    pub(super) link: Arc<Link>,
+    pub(super) parts: Parts<Connector>,
     pub(super) shared: Arc<Shared>,
     pub(super) statements: Statements,
-    spares: Arc<Spares<Opener>>,
-    seats: Seats<SessionId>,
 }
 
 impl<S: Steps> Inner<S> {
     pub(super) async fn open(pool: Pool, shared: &Arc<Shared>, host: &Host) -> Result<Self> {
         let options = &shared.options;
-        let (steps, link) = (S::new(options), pool.first().clone());
-        steps.check(&link).await?;
-        let opener = Opener::new(Connector::new(&shared.servers, host.clock()), options.session_timeout);
-        Ok(Self {
-            steps,
-            host: host.clone(),
-            link,
-            pool,
-            shared: shared.clone(),
-            statements: Statements::new(options, &S::place(options)),
-            spares: Arc::new(Spares::new(opener, host)),
-            seats: Seats::default(),
-        })
-    }
-
-    pub(super) fn now(&self) -> Moment {
-        self.host.clock().now()
+        let (steps, parts) = (S::new(options), Parts::new(pool, options.session_timeout, host));
+        steps.check(&parts.link).await?;
+        let statements = Statements::new(options, &S::place(options));
+        Ok(Self { steps, parts, shared: shared.clone(), statements })
     }
 }
 
 impl<S: Steps> sessions::Store for Inner<S> {
-    const SCHEME: &'static str = SCHEME;
-    type Opens = Opener;
+    type Connector = Connector;
     type Held = Held;
 
-    fn host(&self) -> &Host {
-        &self.host
-    }
-
-    fn seats(&self) -> &Seats<SessionId> {
-        &self.seats
-    }
-
-    fn spares(&self) -> &Arc<Spares<Opener>> {
-        &self.spares
-    }
-
-    fn timeout(&self) -> Duration {
-        self.link.timeout()
+    fn parts(&self) -> &Parts<Connector> {
+        &self.parts
     }
 
     async fn lock(&self, session: &Connection, claim: &Claim, wait: Wait) -> Result<Asked<Held>> {
@@ -149,11 +118,11 @@ impl<S: Steps> sessions::Store for Inner<S> {
     }
 
     async fn cancel(&self, session: &Connection) -> bool {
-        ending::cancel(&session.id, &self.link).await.is_ok()
+        ending::cancel(&session.id, &self.parts.link).await.is_ok()
     }
 
     async fn end(&self, id: &SessionId) -> Result<()> {
-        ending::end(id, &self.link).await
+        ending::end(id, &self.parts.link).await
     }
 
     async fn evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
@@ -165,18 +134,6 @@ impl<S: Steps> sessions::Store for Inner<S> {
     }
 
     async fn time(&self) -> Result<SystemTime> {
-        doctor::server_time(&self.link).await.map(state::wall)
-    }
-
-    fn notes(&self) -> &dyn Notes {
-        self
-    }
-
-    fn admin(&self) -> &dyn Admin {
-        self
-    }
-
-    fn close(&self) {
-        self.pool.close();
+        doctor::server_time(&self.parts.link).await.map(state::wall)
     }
 }

@@ -6,67 +6,38 @@ use super::tokens::Seen;
 use crate::mysql::SCHEME;
 use crate::mysql::connector::Connector;
 use crate::mysql::errors::unexpected;
-use crate::mysql::live::Live;
 use crate::mysql::rows::value;
-use crate::net::{Live as _, Open, Pooled};
-use crate::sql::sessions;
-use crate::{Error, ErrorKind, Moment, Result};
+use crate::net::Open;
+use crate::sql::sessions::{self, SessionConnector, pooled};
+use crate::{Moment, Result};
 use mysql_async::prelude::FromValue;
 use mysql_async::{Params, Row};
 use std::time::Duration;
 
-/// A session, and what it takes to end it from another one.
-#[derive(Debug)]
-pub(super) struct Connection {
-    live: Live,
-    pub(super) id: SessionId,
-    /// It holds nothing, and no answer is awaited.
-    is_idle: bool,
-}
+/// A session, with the statements that run on it.
+pub(super) type Connection = sessions::Connection<Connector>;
 
-/// Opens the sessions of a store.
-pub(super) struct Opener {
-    connector: Connector,
-    silence: Duration,
-}
+impl SessionConnector for Connector {
+    type Id = SessionId;
 
-impl Opener {
-    pub(super) fn new(connector: Connector, silence: Duration) -> Self {
-        Self { connector, silence }
-    }
-}
-
-impl std::fmt::Debug for Opener {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opener").field("silence", &self.silence).finish_non_exhaustive()
-    }
-}
-
-impl sessions::Opens for Opener {
-    type Connection = Connection;
-
-    async fn open(&self) -> Result<Connection> {
-        let live = self.connector.open().await?;
-        let (silence, marker) = (self.silence, SessionId::new_marker());
+    async fn open_session(&self, silence: Duration) -> Result<Connection> {
+        let (live, marker) = (self.open().await?, SessionId::new_marker());
         let id = live.run(move |session| {
             Box::pin(async move {
                 if !session.has_own_number().await? {
-                    return Err(pooled());
+                    return Err(pooled(SCHEME, "a proxy"));
                 }
                 limits::set(session, silence).await?;
                 SessionId::mark(session, marker).await
             })
         });
         let id = id.await?;
-        Ok(Connection { live, id, is_idle: false })
+        Ok(Connection::new(live, id))
     }
 
-    fn connections(&self) -> usize {
-        self.connector.connections()
-    }
-
-    fn silence(&self) -> Duration {
-        self.silence
+    /// The driver does not read between two statements.
+    async fn is_there(session: &Connection) -> bool {
+        session.tell("DO 0".into()).await.is_ok()
     }
 }
 
@@ -107,48 +78,4 @@ impl Connection {
     pub(super) async fn wait(&self, statements: String) -> Result<Vec<Row>> {
         self.live.wait(move |session| Box::pin(async move { session.texts(&statements).await })).await
     }
-}
-
-impl sessions::Connection for Connection {
-    type Id = SessionId;
-
-    fn id(&self) -> SessionId {
-        self.id.clone()
-    }
-
-    fn is_usable(&self) -> bool {
-        self.live.is_usable()
-    }
-
-    /// The driver does not read between two statements.
-    async fn is_there(&self) -> bool {
-        self.tell("DO 0".into()).await.is_ok()
-    }
-
-    fn set_idle(&mut self, is_idle: bool) {
-        self.is_idle = is_idle;
-    }
-
-    fn give_up(&self) {
-        self.live.give_up();
-    }
-
-    async fn ended(&self) {
-        self.live.ended().await;
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // One that waits would say goodbye only when it has been served.
-        if !self.is_idle {
-            self.live.give_up();
-        }
-    }
-}
-
-fn pooled() -> Error {
-    let why = "a proxy stands between this client and the server: it may give each transaction another session, and a lock \
-        that lives with a session is then held by nobody or by somebody else; name the server itself in the URL, or use mode=lease";
-    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
 }

@@ -2,8 +2,9 @@
 
 use super::backend::{Inner, Steps};
 use crate::Result;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use crate::mysql::doctor;
+use crate::sql::sessions::session_count;
 
 /// How many sessions there are.
 const SESSIONS: &str = "SHOW GLOBAL STATUS WHERE Variable_name = 'Threads_connected'";
@@ -13,17 +14,14 @@ const MOST: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name = 'max_connections
 impl<S: Steps> Inner<S> {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
-        let mut findings = doctor::of_server(&self.link).await?;
-        let (now, most) =
-            (doctor::variables(&self.link, SESSIONS).await?, doctor::variables(&self.link, MOST).await?);
+        let mut findings = doctor::of_server(&self.parts.link).await?;
+        let (now, most) = (
+            doctor::variables(&self.parts.link, SESSIONS).await?,
+            doctor::variables(&self.parts.link, MOST).await?,
+        );
         let number = |value: Option<&String>| value.and_then(|value| value.parse().ok()).unwrap_or(0);
-        findings.push(sessions(number(now.get("Threads_connected")), number(most.get("max_connections"))));
+        findings
+            .push(session_count(number(now.get("Threads_connected")), number(most.get("max_connections"))));
         Ok(findings)
     }
-}
-
-fn sessions(now: u64, most: u64) -> Finding {
-    let message = format!("{now} of {most}; each lock that is held or waited for has one");
-    let severity = if now * 10 > most * 8 { Severity::Warning } else { Severity::Ok };
-    Finding::new(severity, "sessions", message)
 }

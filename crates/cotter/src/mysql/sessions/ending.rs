@@ -10,6 +10,7 @@ use crate::mysql::errors::{NO_SUCH_SESSION, code, unexpected};
 use crate::mysql::rows::value;
 use crate::mysql::session::Session;
 use crate::random;
+use crate::sql::sessions::not_ended;
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +24,9 @@ pub(crate) struct SessionId {
     pub(super) marker: Arc<str>,
 }
 
-/// The time for a session to go, once it is told to, and how often that is looked at.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time limit for a session to end after it was killed.
+const MAX_END_TIME: Duration = Duration::from_secs(1);
+/// The pause between two looks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl SessionId {
@@ -39,9 +41,7 @@ impl SessionId {
         let row = rows.first().ok_or_else(|| unexpected("no row"))?;
         match value::<Option<u8>>(row, 1)? {
             Some(1) => Ok(Self { number: value(row, 0)?, marker: marker.into() }),
-            _ => {
-                Err(Error::new(ErrorKind::Unavailable, "the server grants no GET_LOCK").with_backend(SCHEME))
-            }
+            _ => Err(Error::new(ErrorKind::Unavailable, "the server refused GET_LOCK").with_backend(SCHEME)),
         }
     }
 }
@@ -53,12 +53,11 @@ pub(super) async fn cancel(id: &SessionId, link: &Link) -> Result<()> {
 
 /// Ends a session. It has gone when this is answered, and holds nothing any more.
 pub(super) async fn end(id: &SessionId, link: &Link) -> Result<()> {
-    let over = link.now() + PATIENCE;
+    let over = link.now() + MAX_END_TIME;
     kill("CONNECTION", id, link).await?;
     while is_there(id, link).await? {
         if link.now() > over {
-            let why = format!("the server has not ended the session {} yet", id.number);
-            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown());
+            return Err(not_ended(SCHEME, &format!("session {}", id.number)));
         }
         link.clock().sleep_until(link.now() + PAUSE).await;
     }

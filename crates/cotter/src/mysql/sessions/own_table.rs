@@ -5,7 +5,7 @@ use crate::mysql::SCHEME;
 use crate::mysql::attempt::attempt;
 use crate::mysql::connector::Link;
 use crate::mysql::rows::{text, value};
-use crate::sql::Table;
+use crate::sql::{Table, sessions};
 use crate::{Error, ErrorKind, Result};
 
 /// What kind of table it is, whether it has the column, and whether an index begins with that. Only what this user may see is told.
@@ -39,13 +39,13 @@ pub(super) async fn check(link: &Link, table: &Table) -> Result<()> {
     });
     let Table { name, column } = table;
     let why = match found.await? {
-        None => format!("table=: there is no table {name}, or this user may not see it"),
+        None => format!("table=: there is no table {name}, or this user cannot see it"),
         Some((kind, engine, ..)) if kind != "BASE TABLE" || !engine.eq_ignore_ascii_case("innodb") => {
-            format!("table=: {name} is no table of InnoDB, and nothing else locks single rows")
+            format!("table=: {name} is not an InnoDB table, and only InnoDB locks single rows")
         }
         Some((_, _, false, _)) => format!("column=: the table {name} has no column {column}"),
         Some((.., false)) => format!(
-            "column=: no index of {name} begins with {column}, and without one the server locks every row that it looks at: \
+            "column=: {name} has no index that starts with {column}, so the server would lock every row that it scans; create one: \
              CREATE UNIQUE INDEX {column} ON {name} ({column})"
         ),
         Some(_) => return Ok(()),
@@ -59,20 +59,13 @@ fn split(name: &str) -> (Option<&str>, &str) {
 
 /// The error for a name without a row.
 pub(super) fn missing_row(table: &Table, claim: &Claim) -> Error {
-    let Table { name, column } = table;
-    let literal = literal(claim);
-    let why = format!(
-        "{name} has no row with {column} = {literal}, and only its owner knows what belongs into one: \
-         INSERT INTO {name} ({column}, …) VALUES ({literal}, …)"
-    );
-    Error::new(ErrorKind::NotFound, why).with_backend(SCHEME)
+    sessions::missing_row(SCHEME, table, &literal(claim))
 }
 
 /// The error for a name with more than one row.
 pub(super) fn several(table: &Table, claim: &Claim) -> Error {
     let Table { name, column } = table;
-    let why =
-        format!("several rows of {name} have {column} = {}; a name needs one of its own", literal(claim));
+    let why = format!("several rows of {name} have {column} = {}; it must be unique", literal(claim));
     Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME)
 }
 

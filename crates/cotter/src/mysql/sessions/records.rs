@@ -12,6 +12,7 @@ use crate::mysql::notes;
 use crate::mysql::rows::{holes, text, value};
 use crate::mysql::session::Session;
 use crate::mysql::state;
+use crate::sql::Table;
 use crate::{Eviction, Name, Note, Result};
 use async_trait::async_trait;
 use mysql_async::{Params, Row, Value};
@@ -26,7 +27,7 @@ impl<S: Steps> Inner<S> {
         &self,
         job: impl for<'s> Fn(&'s mut Session) -> Running<'s, Result<T>> + Clone + Send + 'static,
     ) -> Result<T> {
-        attempt(&self.link, |live| {
+        attempt(&self.parts.link, |live| {
             let job = job.clone();
             async move { live.run(move |session| job(session)).await }
         })
@@ -64,33 +65,30 @@ impl<S: Steps> Inner<S> {
         }
         let (statement, name, id) =
             (self.statements.give_back.clone(), claim.name.to_string(), claim.id.to_string());
-        if let Ok(live) = self.pool.of(claim.id).live().await {
+        if let Ok(live) = self.parts.pool.of(claim.id).live().await {
             let _ = live
                 .run(move |own| Box::pin(async move { own.write(&statement, (used, name, id)).await }))
                 .await;
         }
     }
 
-    /// The name beside which notes are: those of a table of the user's own are apart from those of the locks with the same names.
+    /// The name under which the notes of a lock are stored.
     fn note_name(&self, name: &Name) -> String {
-        match &self.shared.options.table {
-            None => name.to_string(),
-            Some(_) => format!("{}:{name}", self.statements.place),
-        }
+        Table::note_name(self.shared.options.table.as_ref(), &self.statements.place, name)
     }
 
     async fn end_evicted(&self, name: &Name) -> Result<()> {
         let rows = self.read(&self.statements.evicted_session, (name.as_str(),)).await?;
         let Some(row) = rows.first() else { return Ok(()) };
         let id = SessionId { number: value(row, 0)?, marker: text(row, 1)?.into() };
-        ending::end(&id, &self.link).await
+        ending::end(&id, &self.parts.link).await
     }
 }
 
 #[async_trait]
 impl<S: Steps> Notes for Inner<S> {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
-        let loaded = notes::load(&self.link, &self.shared.servers, &self.note_name(name), key).await;
+        let loaded = notes::load(&self.parts.link, &self.shared.servers, &self.note_name(name), key).await;
         loaded.map_err(|e| e.with_name(name))
     }
 
@@ -117,12 +115,12 @@ impl<S: Steps> Notes for Inner<S> {
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
         let note = self.note_name(name);
-        let swapped = notes::swap(&self.link, &self.shared.servers, &note, (key, seen), bytes).await;
+        let swapped = notes::swap(&self.parts.link, &self.shared.servers, &note, (key, seen), bytes).await;
         swapped.map_err(|e| e.with_name(name))
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        notes::changed(&self.link, seen, until, || self.load(name, key)).await
+        notes::changed(&self.parts.link, seen, until, || self.load(name, key)).await
     }
 }
 

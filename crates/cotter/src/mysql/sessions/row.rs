@@ -16,7 +16,7 @@ use crate::mysql::errors::{INTERRUPTED, LOCK_TIMEOUT, LOCKED, code};
 use crate::mysql::options::Options;
 use crate::mysql::rows::{text, value};
 use crate::sql::Table;
-use crate::sql::sessions::{Asked, Wait};
+use crate::sql::sessions::{Asked, Wait, row_vanished};
 use crate::{Error, ErrorKind, Result};
 use mysql_async::Row as Found;
 
@@ -81,7 +81,7 @@ impl Row {
         if let Some(table) = &self.table {
             return Err(own_table::missing_row(table, claim));
         }
-        let live = inner.pool.of(claim.id).live().await?;
+        let live = inner.parts.pool.of(claim.id).live().await?;
         let (insert, name) = (self.insert.clone(), claim.name.to_string());
         let inserted = live.run(move |own| Box::pin(async move { own.write(&insert, (name,)).await })).await;
         match inserted {
@@ -95,12 +95,12 @@ impl Row {
 
     /// Takes the digest of the name, and reads what a token depends on.
     async fn mark(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
-        let (name, as_of) = (&*claim.name, inner.now());
+        let (name, as_of) = (&*claim.name, inner.parts.now());
         let row = session.ask(&inner.statements.get_lock_and_look, (name, LEFTOVER, name)).await?;
         match value::<Option<u8>>(&row, 0)? {
             Some(1) => Ok(Asked::Held(Held { seen: Some(Seen::new(&row, as_of)?) })),
             Some(_) => {
-                let why = "the session that held the row before has not ended yet";
+                let why = "the session of the previous holder has not ended yet";
                 Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
             }
             None => Ok(Asked::Cancelled),
@@ -128,8 +128,7 @@ impl Steps for Row {
     }
 
     fn place(options: &Options) -> String {
-        let table = options.table.as_ref();
-        table.map_or_else(|| "row".into(), |table| format!("{}.{}", table.name, table.column))
+        Table::lock_set(options.table.as_ref())
     }
 
     async fn check(&self, link: &Link) -> Result<()> {
@@ -155,15 +154,12 @@ impl Steps for Row {
         match locked {
             Locked::Yes => self.mark(inner, session, claim).await,
             Locked::Refused(refused) => Ok(refused),
-            Locked::Missing => {
-                let why = "the row of this name was deleted as soon as it was there";
-                Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
-            }
+            Locked::Missing => Err(row_vanished(SCHEME)),
         }
     }
 
     async fn look(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Option<Seen>> {
-        session.look(&inner.statements.look, &claim.name, inner.now()).await
+        session.look(&inner.statements.look, &claim.name, inner.parts.now()).await
     }
 
     fn unlock(&self, statements: &Statements, claim: &Claim) -> String {

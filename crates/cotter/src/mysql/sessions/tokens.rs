@@ -8,6 +8,7 @@
 use super::backend::{Inner, Steps};
 use super::connection::Connection;
 use crate::backend::Claim;
+use crate::backend::tokens::reserve;
 use crate::mysql::errors::unexpected;
 use crate::mysql::live::Live;
 use crate::mysql::rows::{unless_changed, value};
@@ -29,7 +30,7 @@ pub(super) struct Seen {
 }
 
 /// A block of tokens: the first one, how many, and the last.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Block {
     number: u64,
     turns: u16,
@@ -44,11 +45,9 @@ impl Seen {
         Ok(Self { as_of, micros: value(row, 1)?, last: last.transpose()? })
     }
 
-    /// The next tokens. The clock is a floor under a row that was deleted, so no more are reserved at once than it has gone on.
+    /// The next tokens.
     fn block(&self, last: u64, turns: u16) -> Block {
-        let number = self.micros.max(last + 1);
-        let most = u16::try_from(self.micros.saturating_sub(last)).unwrap_or(u16::MAX);
-        let turns = turns.min(most).max(1);
+        let (number, turns) = reserve(last, self.micros, turns);
         Block { number, turns, last: number + u64::from(turns) - 1 }
     }
 }
@@ -68,11 +67,11 @@ impl<S: Steps> Inner<S> {
                 Some(seen) => Some(seen),
                 None => steps.look(self, session, claim).await?,
             };
-            let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.now() }) };
+            let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.parts.now() }) };
             match seen.last {
                 None => self.insert(claim).await?,
                 Some(last) => {
-                    let block = seen.block(last, claim.turns.max(1));
+                    let block = seen.block(last, claim.turns);
                     if self.write(session, claim, last, &block).await? {
                         return Ok(Tokens { block: Some((block.number, block.turns)), as_of: seen.as_of });
                     }
@@ -84,7 +83,7 @@ impl<S: Steps> Inner<S> {
 
     /// Creates the row of a name. It is read again afterwards, over the session that holds the lock.
     async fn insert(&self, claim: &Claim) -> Result<()> {
-        let live = self.pool.of(claim.id).live().await?;
+        let live = self.parts.pool.of(claim.id).live().await?;
         let (insert, name) = (self.statements.insert.clone(), claim.name.to_string());
         let written =
             live.run(move |own| Box::pin(async move { own.write(&insert, (name,)).await.map(drop) })).await;
@@ -94,7 +93,7 @@ impl<S: Steps> Inner<S> {
     /// Writes tokens, if the last one is still the one that was seen. Not over the session of the claim: what its transaction
     /// writes would go with it.
     async fn write(&self, session: &Connection, claim: &Claim, seen: u64, block: &Block) -> Result<bool> {
-        let live = self.pool.of(claim.id).live().await?;
+        let live = self.parts.pool.of(claim.id).live().await?;
         let reserve = self.statements.reserve.clone();
         let values: Vec<Value> = vec![
             claim.id.to_string().into(),
@@ -123,19 +122,5 @@ fn or_look_again<T>(live: &Live, written: Result<T>, nothing: T) -> Result<T> {
     match written {
         Err(e) if e.is_retryable() && !live.is_usable() => Ok(nothing),
         written => written,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_follow_the_clock_and_never_repeat() {
-        let seen = |micros| Seen { as_of: Moment::ZERO, micros, last: None };
-        assert_eq!(seen(100).block(0, 4), Block { number: 100, turns: 4, last: 103 });
-        assert_eq!(seen(100).block(98, 4), Block { number: 100, turns: 2, last: 101 });
-        // Ahead of the clock there is one at a time.
-        assert_eq!(seen(100).block(103, 4), Block { number: 104, turns: 1, last: 104 });
     }
 }

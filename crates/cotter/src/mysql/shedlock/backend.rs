@@ -2,15 +2,15 @@
 
 use super::statements::Statements;
 use super::steps;
-use crate::backend::pace::{Pauses, Rests};
-use crate::backend::retry::{self, Contend, Tried};
+use crate::backend::pace::Rests;
+use crate::backend::retry::{Contend, Tried};
 use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::mysql::attempt::{attempt, for_claim};
 use crate::mysql::connector::{Link, Pool};
 use crate::mysql::live::Running;
 use crate::mysql::session::Session;
 use crate::mysql::{SCHEME, Shared, doctor, state};
-use crate::sql::shedlock::{self, BATCH, RETRY};
+use crate::sql::shedlock;
 use crate::{Clock, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -105,48 +105,27 @@ impl Backend for ShedLock {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        shedlock::check(&self.info, claim)?;
-        match until.moment() {
-            None => self.request(claim).await.map(|tried| Acquired::from(tried.granted())),
-            // Boxed, or the future of a single attempt would have room for it.
-            Some(_) => {
-                Box::pin(retry::acquire(self, Pauses::up_to(RETRY), claim, until)).await.map(Acquired::from)
-            }
-        }
+        let once = async { self.request(claim).await.map(Tried::granted) };
+        shedlock::acquire(self, &self.info, (claim, until), once).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        let mut answers = Vec::with_capacity(grants.len());
-        for batch in grants.chunks(BATCH) {
-            match self.extend_batch(batch, ttl).await {
-                Ok(extensions) => answers.extend(extensions.into_iter().map(Ok)),
-                Err(e) => {
-                    answers.extend(batch.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))))
-                }
-            }
-        }
-        answers
+        shedlock::extend(grants, |batch| self.extend_batch(batch, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        let in_flight = &self.shared.in_flight;
-        let released = attempt(self.pool.of(claim.id), |live| {
+        let answer = attempt(self.pool.of(claim.id), |live| {
             let (owned, statements) = (claim.clone(), self.statements.clone());
             async move {
                 let job = live.run(move |session| {
                     Box::pin(async move { steps::release(session, &statements, &owned, leave).await })
                 });
-                let released = job.await?;
-                // A request never arrives behind its release on the connection that carried it. On another one it may.
-                let stray = in_flight.stray_until(claim.id, live.number, self.link.now());
-                Ok((released, stray))
+                Ok((job.await?, live.number))
             }
         });
-        let (released, stray) = released.await.map_err(|e| e.with_name(&claim.name))?;
-        if released == Release::Freed {
-            self.shared.rests.freed(&claim.name, self.link.now());
-        }
-        Ok(stray.map_or(released, |until| released.unsettled(until)))
+        let (found, connection) = answer.await.map_err(|e| e.with_name(&claim.name))?;
+        let (by, shared) = ((connection, self.link.now()), &self.shared);
+        Ok(shedlock::released(found, claim, by, &shared.rests, &shared.in_flight))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -29,20 +29,20 @@ fn time_zone(ours: &str, theirs: &str, column: &str) -> Finding {
         return Finding::new(
             Severity::Ok,
             "time zone",
-            "lock_until is a DATETIME: those of sessions do not matter",
+            "lock_until is a DATETIME: the time zones of sessions do not matter",
         );
     }
-    let remedy = "MODIFY lock_until and locked_at to DATETIME(3) NOT NULL, while nothing is locked";
+    let remedy = "change lock_until and locked_at to DATETIME(3) NOT NULL while nothing is locked";
     if ours != theirs {
         let message = format!(
-            "lock_until is a TIMESTAMP, and the zone of this session is {ours}, while the server's is {theirs}: \
-             a session in another zone takes locks that are held; {remedy}"
+            "lock_until is a TIMESTAMP, and the time zone of this session ({ours}) differs from that of the server ({theirs}): \
+             sessions with different time zones take locks that are held; {remedy}"
         );
         return Finding::new(Severity::Warning, "time zone", message).leaving(Level::BestEffort);
     }
     let message = format!(
-        "lock_until is a TIMESTAMP: no program may change the zone of its sessions from {theirs}, and an hour that the zone \
-         skips cannot be stored; {remedy}"
+        "lock_until is a TIMESTAMP: every session must use the time zone {theirs}, and an hour that it skips cannot be stored; \
+         {remedy}"
     );
     Finding::new(Severity::Warning, "time zone", message)
 }

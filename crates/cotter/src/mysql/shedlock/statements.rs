@@ -35,7 +35,7 @@ const EPOCH: &str = "TIMESTAMP'1970-01-01 00:00:00.000000'";
 
 impl Statements {
     pub(super) fn new(options: &Options) -> Self {
-        let t = options.shedlock();
+        let t = options.shedlock('`');
         let later = format!("TIMESTAMPADD(MICROSECOND, ?, {NOW})");
         let left = format!("TIMESTAMPDIFF(MICROSECOND, {NOW}, lock_until)");
         let since = format!("TIMESTAMPDIFF(MICROSECOND, {EPOCH}, locked_at)");

@@ -123,7 +123,7 @@ fn extension(
         return if began > 0 && lasts >= ttl {
             Ok(Extension::extended(as_of, Some(lasts)))
         } else {
-            Err(unexpected("a lease that was not extended"))
+            Err(unexpected("an extension that was neither granted nor refused"))
         };
     }
     let is_evicted = ends.contains_key(&format!("evicted {mark}"));

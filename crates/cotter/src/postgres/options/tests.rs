@@ -1,7 +1,7 @@
 use super::parse;
 
 fn instance(url: &str) -> String {
-    parse(url).unwrap().1.instance
+    parse(url).unwrap().1.common.instance
 }
 
 fn refused(url: &str) -> String {

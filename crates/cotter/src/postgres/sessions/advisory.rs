@@ -26,7 +26,7 @@ const PLACE: &str = "advisory";
 
 impl Advisory {
     async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
-        let as_of = inner.now();
+        let as_of = inner.parts.now();
         let answer = session.live.ask(&self.attempt, &Values::of(claim).bound()).await;
         let row = match answer.map_err(refusal) {
             Ok(rows) => one(rows)?,
@@ -82,7 +82,7 @@ impl Steps for Advisory {
 
     fn new(options: &Options) -> Self {
         let c = options.qualified();
-        let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema, options.prefix);
+        let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema, options.common.prefix);
         let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
         Self {
             attempt: format!("select case when pg_try_advisory_lock({key}) then {hold} end"),
@@ -113,7 +113,7 @@ impl Steps for Advisory {
         let limit = setting(wait);
         let bound: [Bound<'_>; 2] = [(&&*claim.name, Type::TEXT), (&limit, Type::TEXT)];
         match session.live.ask(&self.wait, &bound).await.map_err(refusal) {
-            Ok(_) => Ok(Asked::Held(Held { as_of: inner.now(), waited: true, xid: None, block: None })),
+            Ok(_) => Ok(Asked::Held(Held { as_of: inner.parts.now(), waited: true, xid: None, block: None })),
             Err(refused) => refused.map(Asked::from),
         }
     }
@@ -129,7 +129,7 @@ impl Steps for Advisory {
             return Ok(Tokens { block: held.block, as_of: held.as_of });
         }
         // The lock may have been granted long ago, to a process that stood still. This is answered by a session that holds it.
-        let as_of = inner.now();
+        let as_of = inner.parts.now();
         let rows = session.live.rows(&self.tokens, &Values::of(claim).bound()).await?;
         Ok(Tokens { block: block(&one(rows)?, 0)?, as_of })
     }

@@ -1,17 +1,16 @@
 //! What the modes share, and the steps in which they differ.
 
-use super::connection::{Connection, Opener, SessionId};
+use super::connection::{Connection, SessionId};
 use super::records;
-use crate::backend::{Admin, Claim, Host, Notes};
-use crate::postgres::connector::{Link, Pool};
+use crate::backend::{Claim, Host};
+use crate::postgres::connector::{Connector, Link, Pool};
 use crate::postgres::options::Options;
 use crate::postgres::statements::Statements;
-use crate::postgres::{SCHEME, Shared, doctor};
-use crate::sql::sessions::{self, Asked, Seats, Spares, Tokens, Wait};
+use crate::postgres::{Shared, doctor};
+use crate::sql::sessions::{self, Asked, Parts, Tokens, Wait};
 use crate::{Moment, Result};
 use std::fmt::Debug;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// The steps in which the modes differ.
 pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
@@ -82,64 +81,32 @@ pub(super) struct Held {
     pub(super) block: Option<(u64, u16)>,
 }
 
-/// What the claims of a connection share.
+/// The state that the claims of a connection share.
 #[derive(Debug)]
 pub(super) struct Inner<S> {
     pub(super) steps: S,
-    host: Host,
-    pub(super) pool: Pool,
-    /// The connection for everything that is not about one claim.
-    pub(super) link: Arc<Link>,
+    pub(super) parts: Parts<Connector>,
     pub(super) options: Options,
     pub(super) statements: Statements,
     pub(super) records: records::Statements,
-    spares: Arc<Spares<Opener>>,
-    seats: Seats<SessionId>,
 }
 
 impl<S: Steps> Inner<S> {
     pub(super) async fn open(pool: Pool, shared: &Shared, host: &Host) -> Result<Self> {
         let options = shared.options.clone();
-        let (steps, link) = (S::new(&options), pool.first().clone());
-        steps.check(&link).await?;
-        let opener = Opener::new(&shared.connector, options.session_timeout);
-        Ok(Self {
-            steps,
-            host: host.clone(),
-            link,
-            pool,
-            statements: Statements::new(&options),
-            records: records::Statements::new(&options),
-            options,
-            spares: Arc::new(Spares::new(opener, host)),
-            seats: Seats::default(),
-        })
-    }
-
-    pub(super) fn now(&self) -> Moment {
-        self.host.clock().now()
+        let (steps, parts) = (S::new(&options), Parts::new(pool, options.common.session_timeout, host));
+        steps.check(&parts.link).await?;
+        let (statements, records) = (Statements::new(&options), records::Statements::new(&options));
+        Ok(Self { steps, parts, options, statements, records })
     }
 }
 
 impl<S: Steps> sessions::Store for Inner<S> {
-    const SCHEME: &'static str = SCHEME;
-    type Opens = Opener;
+    type Connector = Connector;
     type Held = Held;
 
-    fn host(&self) -> &Host {
-        &self.host
-    }
-
-    fn seats(&self) -> &Seats<SessionId> {
-        &self.seats
-    }
-
-    fn spares(&self) -> &Arc<Spares<Opener>> {
-        &self.spares
-    }
-
-    fn timeout(&self) -> Duration {
-        self.link.timeout()
+    fn parts(&self) -> &Parts<Connector> {
+        &self.parts
     }
 
     async fn lock(&self, session: &Connection, claim: &Claim, wait: Wait) -> Result<Asked<Held>> {
@@ -163,11 +130,11 @@ impl<S: Steps> sessions::Store for Inner<S> {
     }
 
     async fn cancel(&self, session: &Connection) -> bool {
-        session.cancel().await
+        session.cancel(&self.parts.link.connector).await
     }
 
     async fn end(&self, id: &SessionId) -> Result<()> {
-        id.end(&self.link).await
+        id.end(&self.parts.link).await
     }
 
     async fn evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
@@ -179,18 +146,6 @@ impl<S: Steps> sessions::Store for Inner<S> {
     }
 
     async fn time(&self) -> Result<SystemTime> {
-        doctor::server_time(&self.link).await.map(|(now, _)| now)
-    }
-
-    fn notes(&self) -> &dyn Notes {
-        self
-    }
-
-    fn admin(&self) -> &dyn Admin {
-        self
-    }
-
-    fn close(&self) {
-        self.pool.close();
+        doctor::server_time(&self.parts.link).await.map(|(now, _)| now)
     }
 }

@@ -1,29 +1,22 @@
 //! A session that can hold one lock.
 
-use crate::net::{Live as _, Open, Pooled, timed_out};
+use crate::Result;
+use crate::net::{Open, timed_out};
 use crate::postgres::SCHEME;
 use crate::postgres::backend::{one, value};
 use crate::postgres::connector::{Connector, Link};
 use crate::postgres::errors::{explain, unexpected};
-use crate::postgres::live::{Bound, Live};
+use crate::postgres::live::Bound;
 use crate::postgres::socket;
-use crate::sql::sessions;
-use crate::{Error, ErrorKind, Result};
+use crate::sql::sessions::{self, SessionConnector, not_ended, pooled};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 use tokio_postgres::types::Type;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-/// A session, and what it takes to end it from another one.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) live: Live,
-    connector: Connector,
-    pub(super) session: SessionId,
-    /// It holds nothing, and no answer is awaited.
-    is_idle: bool,
-}
+/// A session, with the statements that run on it.
+pub(super) type Connection = sessions::Connection<Connector>;
 
 /// A session of the server.
 #[derive(Debug, Clone, Copy)]
@@ -48,33 +41,41 @@ const HAS_TRANSACTION_TIMEOUT: i32 = 170_000;
 const TERMINATE: &str = "select pg_terminate_backend(pid, 1000) from pg_stat_activity \
     where pid = $1 and (extract(epoch from backend_start) * 1000000)::bigint = $2";
 
-impl Connection {
-    /// Opens a session that the server ends when its client is silent for this long.
-    pub(super) async fn open(connector: &Connector, silence: Duration) -> Result<Self> {
-        let live = connector.open_session().await?;
+impl SessionConnector for Connector {
+    type Id = SessionId;
+
+    async fn open_session(&self, silence: Duration) -> Result<Connection> {
+        let live = self.open().await?;
         if !live.is_direct() {
-            return Err(pooled());
+            return Err(pooled(SCHEME, "a pooler"));
         }
         let silence = format!("{}ms", silence.as_millis());
         let settings = live.rows(SETTINGS, &[(&silence, Type::TEXT)]).await.and_then(one)?;
-        let session = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
+        let id = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
         if value::<i32>(&settings, 1)? >= HAS_TRANSACTION_TIMEOUT {
             live.run("set transaction_timeout = 0").await?;
         }
-        Ok(Self { live, connector: connector.clone(), session, is_idle: false })
+        Ok(Connection::new(live, id))
     }
 
+    /// The driver reads everything that the server sends, also between two statements.
+    async fn is_there(_: &Connection) -> bool {
+        true
+    }
+}
+
+impl Connection {
     /// Asks the server to cancel the statement that runs. True if the server has carried it out: then no later statement of this
     /// session is cancelled in its place.
-    pub(super) async fn cancel(&self) -> bool {
+    pub(super) async fn cancel(&self, connector: &Connector) -> bool {
         let (endpoint, token) = self.live.cancel_token();
         let cancelling = async {
-            let mut stream = socket::open(&self.connector.place, endpoint).await.ok()?;
+            let mut stream = socket::open(&connector.place, endpoint).await.ok()?;
             token.cancel_query_raw(&mut stream, NoTls).await.ok()?;
             // The server closes the connection when it has told the session.
             stream.read(&mut [0]).await.ok()
         };
-        timeout(self.connector.connect_timeout(), cancelling).await.is_ok_and(|done| done.is_some())
+        timeout(connector.connect_timeout(), cancelling).await.is_ok_and(|done| done.is_some())
     }
 
     /// Waits for the answer to a statement of a lock that is held or left, for as long as any request may take.
@@ -93,77 +94,10 @@ impl Connection {
     }
 
     async fn limited<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
-        let limit = self.connector.timeout();
+        let limit = self.live.timeout();
         timeout(limit, answer).await.unwrap_or_else(|_| {
             Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())
         })
-    }
-}
-
-/// Opens the sessions of a store.
-#[derive(Debug)]
-pub(super) struct Opener {
-    connector: Connector,
-    silence: Duration,
-}
-
-impl Opener {
-    pub(super) fn new(connector: &Connector, silence: Duration) -> Self {
-        Self { connector: connector.clone(), silence }
-    }
-}
-
-impl sessions::Opens for Opener {
-    type Connection = Connection;
-
-    async fn open(&self) -> Result<Connection> {
-        Connection::open(&self.connector, self.silence).await
-    }
-
-    fn connections(&self) -> usize {
-        self.connector.connections()
-    }
-
-    fn silence(&self) -> Duration {
-        self.silence
-    }
-}
-
-impl sessions::Connection for Connection {
-    type Id = SessionId;
-
-    fn id(&self) -> SessionId {
-        self.session
-    }
-
-    fn is_usable(&self) -> bool {
-        self.live.is_usable()
-    }
-
-    /// The driver reads what the server sends, also between two statements.
-    async fn is_there(&self) -> bool {
-        true
-    }
-
-    fn set_idle(&mut self, is_idle: bool) {
-        self.is_idle = is_idle;
-    }
-
-    fn give_up(&self) {
-        self.live.give_up();
-    }
-
-    async fn ended(&self) {
-        self.live.ended().await;
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // One that waits would say goodbye only when it has been served.
-        if !self.is_idle {
-            self.live.give_up();
-        }
     }
 }
 
@@ -175,15 +109,8 @@ impl SessionId {
         if rows.first().map(|row| value::<bool>(row, 0)).transpose()?.unwrap_or(true) {
             return Ok(());
         }
-        let why = format!("the server has not ended the session of process {} yet", self.pid);
-        Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME).with_outcome_unknown())
+        Err(not_ended(SCHEME, &format!("the session of process {}", self.pid)))
     }
-}
-
-fn pooled() -> Error {
-    let why = "a pooler stands between this client and the server: it may give each transaction another session, and a lock \
-        that lives with a session is then held by nobody or by somebody else; name the server itself in the URL, or use mode=lease";
-    Error::new(ErrorKind::Config, why).with_backend(SCHEME)
 }
 
 /// The answer to a statement that asks for a lock.
@@ -211,7 +138,7 @@ pub(super) fn transaction(row: &tokio_postgres::Row, column: usize) -> Result<Op
 /// A block of tokens: the first one and how many.
 pub(super) fn block(row: &tokio_postgres::Row, column: usize) -> Result<Option<(u64, u16)>> {
     let Some(block) = value::<Option<Vec<i64>>>(row, column)? else { return Ok(None) };
-    let [number, turns] = block[..] else { return Err(unexpected("a block of tokens of another shape")) };
+    let [number, turns] = block[..] else { return Err(unexpected("a malformed block of tokens")) };
     match (u64::try_from(number), u16::try_from(turns)) {
         (Ok(number), Ok(turns)) => Ok(Some((number, turns))),
         _ => Err(unexpected("a negative token")),

@@ -5,6 +5,7 @@ use crate::Result;
 use crate::backend::{Finding, Severity};
 use crate::postgres::backend::{one, value};
 use crate::postgres::doctor;
+use crate::sql::sessions::session_count;
 
 /// How many sessions there are, and how many there may be.
 const SESSIONS: &str = "select (select count(*) from pg_stat_activity where backend_type = 'client backend'), \
@@ -16,24 +17,18 @@ const LONG: i64 = 3600;
 impl<S: Steps> Inner<S> {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
-        let mut findings = doctor::of_server(&self.link).await?;
-        let row = one(self.link.live().await?.rows(SESSIONS, &[]).await?)?;
+        let mut findings = doctor::of_server(&self.parts.link).await?;
+        let row = one(self.parts.link.live().await?.rows(SESSIONS, &[]).await?)?;
         let (now, most, open): (i64, i64, i64) = (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
-        findings.push(sessions(now, most));
+        findings.push(session_count(now.unsigned_abs(), most.unsigned_abs()));
         if open > LONG {
             let message = format!(
-                "the oldest has been open and idle for {} h: rows that were deleted since cannot be cleaned up; \
-                 a lock in mode=row keeps its transaction open",
+                "the oldest has been open and idle for {} h, so VACUUM cannot remove rows that were deleted since; \
+                 a lock in mode=row keeps a transaction open",
                 open / 3600
             );
             findings.push(Finding::new(Severity::Warning, "transactions", message));
         }
         Ok(findings)
     }
-}
-
-fn sessions(now: i64, most: i64) -> Finding {
-    let message = format!("{now} of {most}; each lock that is held or waited for has one");
-    let severity = if now * 10 > most * 8 { Severity::Warning } else { Severity::Ok };
-    Finding::new(severity, "sessions", message)
 }

@@ -32,14 +32,14 @@ use std::sync::Arc;
 
 /// Connects in the mode of the options. The pool is for everything that is not about one lock.
 pub(super) async fn open(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc<dyn Backend>> {
-    match shared.options.mode {
+    match shared.options.common.mode {
         Mode::Advisory => open_as::<Advisory>(pool, shared, host).await,
         _ => open_as::<Row>(pool, shared, host).await,
     }
 }
 
 async fn open_as<S: Steps>(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc<dyn Backend>> {
-    let info = info(SCHEME, S::VARIANT, &shared.options.instance, S::ORDERED);
+    let info = info(SCHEME, S::VARIANT, &shared.options.common.instance, S::ORDERED);
     let inner = Inner::<S>::open(pool, shared, host).await?;
     Ok(Arc::new(Sessions::open(inner, info).await?))
 }

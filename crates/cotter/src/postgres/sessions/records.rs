@@ -10,6 +10,7 @@ use crate::postgres::backend::{hex, one, token, value};
 use crate::postgres::live::Bound;
 use crate::postgres::notes;
 use crate::postgres::options::Options;
+use crate::sql::Table;
 use crate::{Eviction, Name, Note, Result};
 use async_trait::async_trait;
 use tokio_postgres::types::Type;
@@ -64,7 +65,7 @@ impl<S: Steps> Inner<S> {
         let names: Vec<&str> = claims.iter().map(|claim| &*claim.name).collect();
         let place = self.steps.place();
         let bound: [Bound<'_>; 2] = [(&place, Type::TEXT), (&names, Type::TEXT_ARRAY)];
-        let rows = self.link.live().await?.rows(&self.records.evicted, &bound).await?;
+        let rows = self.parts.link.live().await?.rows(&self.records.evicted, &bound).await?;
         let pairs = rows.iter().map(|row| Ok((value(row, 0)?, value(row, 1)?)));
         let evicted: std::collections::HashMap<String, String> = pairs.collect::<Result<_>>()?;
         let is_evicted = |claim: &&Claim| evicted.get(&*claim.name).is_some_and(|id| *id == hex(claim.id));
@@ -79,24 +80,21 @@ impl<S: Steps> Inner<S> {
         let (place, id, used) = (self.steps.place(), hex(claim.id), i64::from(used));
         let bound: [Bound<'_>; 4] =
             [(&place, Type::TEXT), (&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT8)];
-        if let Ok(live) = self.pool.of(claim.id).live().await {
+        if let Ok(live) = self.parts.pool.of(claim.id).live().await {
             let _ = live.rows(&self.records.give_back, &bound).await;
         }
     }
 
-    /// The name beside which notes are: those of a table of the user's own are apart from those of the locks with the same names.
+    /// The name under which the notes of a lock are stored.
     fn note_name(&self, name: &Name) -> String {
-        match &self.options.table {
-            None => name.to_string(),
-            Some(_) => format!("{}:{name}", self.steps.place()),
-        }
+        Table::note_name(self.options.common.table.as_ref(), self.steps.place(), name)
     }
 }
 
 #[async_trait]
 impl<S: Steps> Notes for Inner<S> {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
-        let loaded = notes::load(&self.link, &self.statements, &self.note_name(name), key).await;
+        let loaded = notes::load(&self.parts.link, &self.statements, &self.note_name(name), key).await;
         loaded.map_err(|e| e.with_name(name))
     }
 
@@ -114,26 +112,26 @@ impl<S: Steps> Notes for Inner<S> {
             (&sequence, Type::INT8),
             (&bytes, Type::BYTEA),
         ];
-        let live = self.link.live().await?;
+        let live = self.parts.link.live().await?;
         let row = live.rows(&self.records.note_store, &bound).await.and_then(one);
         notes::revision(&row.map_err(|e| e.with_name(name))?)
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
         let swapped =
-            notes::swap(&self.link, &self.statements, &self.note_name(name), (key, seen), bytes).await;
+            notes::swap(&self.parts.link, &self.statements, &self.note_name(name), (key, seen), bytes).await;
         swapped.map_err(|e| e.with_name(name))
     }
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
-        notes::changed(&self.link, seen, until, || self.load(name, key)).await
+        notes::changed(&self.parts.link, seen, until, || self.load(name, key)).await
     }
 }
 
 #[async_trait]
 impl<S: Steps> Admin for Inner<S> {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (live, place) = (self.link.live().await?, self.steps.place());
+        let (live, place) = (self.parts.link.live().await?, self.steps.place());
         let (rows, next) = page(&live, &self.records.list, Some(place), filter, from).await?;
         let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
         records.retain(|record| filter.admits(&record.name));
@@ -143,7 +141,7 @@ impl<S: Steps> Admin for Inner<S> {
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
         let (place, by) = (self.steps.place(), order.token.map(|t| t.as_i64()));
         let bound: [Bound<'_>; 3] = [(&place, Type::TEXT), (&&**name, Type::TEXT), (&by, Type::INT8)];
-        let live = self.link.live().await?;
+        let live = self.parts.link.live().await?;
         let row =
             live.rows(&self.records.evict, &bound).await.and_then(one).map_err(|e| e.with_name(name))?;
         if value::<Option<i64>>(&row, 0)?.is_none() {

@@ -13,7 +13,7 @@ use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
 use crate::postgres::options::Options;
 use crate::sql::Table;
-use crate::sql::sessions::{Asked, Tokens, Wait};
+use crate::sql::sessions::{self, Asked, Tokens, Wait, row_vanished};
 use crate::{Error, ErrorKind, Result};
 use tokio_postgres::types::Type;
 
@@ -42,14 +42,15 @@ fn arguments(table: Option<&Table>) -> String {
     }
 }
 
-fn place(table: Option<&Table>) -> String {
-    table.map_or_else(|| "row".into(), |table| format!("{}.{}", table.name, table.column))
-}
-
 /// The statement that locks a name inside a transaction of the caller's own.
 pub(in crate::postgres) fn in_transaction(options: &Options) -> String {
-    let table = options.table.as_ref();
-    format!("select {}_lock_in_v1('{}', {}, $1)", options.qualified(), place(table), arguments(table))
+    let table = options.common.table.as_ref();
+    format!(
+        "select {}_lock_in_v1('{}', {}, $1)",
+        options.qualified(),
+        Table::lock_set(table),
+        arguments(table)
+    )
 }
 
 impl Row {
@@ -76,7 +77,7 @@ impl Row {
         if let Some(table) = &self.table {
             return Err(missing_row(table, claim));
         }
-        let live = inner.pool.of(claim.id).live().await?;
+        let live = inner.parts.pool.of(claim.id).live().await?;
         let inserted = live.rows(&self.insert, &[(&&*claim.name, Type::TEXT)]).await;
         // It may have been, and that does no harm.
         inserted.map(|_| ()).map_err(|e| Error::new(e.kind(), e.to_string()).with_backend(SCHEME))
@@ -89,13 +90,7 @@ impl Row {
 }
 
 fn missing_row(table: &Table, claim: &Claim) -> Error {
-    let Table { name, column } = table;
-    let literal = claim.name.replace('\'', "''");
-    let why = format!(
-        "{name} has no row with {column} = '{literal}', and only its owner knows what belongs into one: \
-         INSERT INTO {name} ({column}, …) VALUES ('{literal}', …)"
-    );
-    Error::new(ErrorKind::NotFound, why).with_backend(SCHEME)
+    sessions::missing_row(SCHEME, table, &format!("'{}'", claim.name.replace('\'', "''")))
 }
 
 impl Steps for Row {
@@ -105,7 +100,7 @@ impl Steps for Row {
 
     fn new(options: &Options) -> Self {
         let c = options.qualified();
-        let (table, place) = (options.table.clone(), place(options.table.as_ref()));
+        let (table, place) = (options.common.table.clone(), Table::lock_set(options.common.table.as_ref()));
         let arguments = arguments(table.as_ref());
         Self {
             lock: format!("select set_config('lock_timeout', $3, true), {c}_row_v1({arguments}, $1, $2)"),
@@ -134,7 +129,7 @@ impl Steps for Row {
             (_, false, _) => (ErrorKind::Config, format!("column=: the table {name} has no column {column}")),
             _ => (
                 ErrorKind::Denied,
-                format!("locking rows needs a privilege: GRANT SELECT, UPDATE ON {name} TO …"),
+                format!("missing privilege for locking rows: GRANT SELECT, UPDATE ON {name} TO …"),
             ),
         };
         Err(Error::new(kind, why).with_backend(SCHEME))
@@ -147,7 +142,7 @@ impl Steps for Row {
         claim: &Claim,
         wait: Wait,
     ) -> Result<Asked<Held>> {
-        let as_of = inner.now();
+        let as_of = inner.parts.now();
         let mut locked = self.attempt(session, claim, wait).await?;
         if matches!(locked, Ok(None)) {
             session.live.run("rollback").await?;
@@ -158,10 +153,7 @@ impl Steps for Row {
             Ok(Some(xid)) => {
                 Ok(Asked::Held(Held { as_of, waited: wait != Wait::No, xid: Some(xid), block: None }))
             }
-            Ok(None) => {
-                let why = "the row of this name was deleted as soon as it was there";
-                Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
-            }
+            Ok(None) => Err(row_vanished(SCHEME)),
             Err(Refusal::Busy) => Ok(Asked::Busy { failed: true }),
             Err(Refusal::Cancelled) => Ok(Asked::Cancelled),
         }
@@ -180,18 +172,18 @@ impl Steps for Row {
             (&id, Type::TEXT),
             (&turns, Type::INT4),
             (&&*claim.label, Type::TEXT),
-            (&session.session.pid, Type::INT4),
+            (&session.id.pid, Type::INT4),
             (&held.xid, Type::TEXT),
         ];
         let reserving = async {
-            let live = inner.pool.of(claim.id).live().await?;
+            let live = inner.parts.pool.of(claim.id).live().await?;
             block(&one(live.rows(&self.tokens, &bound).await?)?, 1)
         };
         if !held.waited {
             return Ok(Tokens { block: reserving.await?, as_of: held.as_of });
         }
         // The lock may have been granted long ago, to a process that stood still.
-        let as_of = inner.now();
+        let as_of = inner.parts.now();
         let (block, open) = tokio::join!(reserving, self.is_open(session, held));
         Ok(Tokens { block: block?.filter(|_| open.is_ok_and(|open| open)), as_of })
     }
@@ -202,7 +194,7 @@ impl Steps for Row {
 
     async fn unlock(&self, session: &Connection, _: &Claim, held: &Held) -> Result<bool> {
         let ours = held.xid.as_deref().filter(|xid| xid.bytes().all(|digit| digit.is_ascii_digit()));
-        let ours = ours.ok_or_else(|| unexpected("a transaction whose number is none"))?;
+        let ours = ours.ok_or_else(|| unexpected("an invalid transaction id"))?;
         let asked = format!("{}; rollback", IN_PROGRESS.replace("$1", &format!("'{ours}'")));
         session.text(&asked).await.map(|open| open == "t").map_err(Error::with_outcome_unknown)
     }

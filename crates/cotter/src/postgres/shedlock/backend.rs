@@ -1,8 +1,8 @@
 //! The contract.
 
 use super::statements::Statements;
-use crate::backend::pace::{Pauses, Rests};
-use crate::backend::retry::{self, Contend, Tried};
+use crate::backend::pace::Rests;
+use crate::backend::retry::{Contend, Tried};
 use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Release, Until};
 use crate::postgres::backend::{duration, micros, one, value};
 use crate::postgres::connector::Link;
@@ -11,7 +11,7 @@ use crate::postgres::doctor;
 use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
 use crate::postgres::{SCHEME, Shared};
-use crate::sql::shedlock::{self, BATCH, RETRY, STEP};
+use crate::sql::shedlock::{self, STEP};
 use crate::{Clock, Error, LossCause, Moment, Name, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(in crate::postgres) struct ShedLock {
 
 impl ShedLock {
     pub(in crate::postgres) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
-        let info = shedlock::info(SCHEME, "postgres in mode=shedlock", &shared.options.instance);
+        let info = shedlock::info(SCHEME, "postgres in mode=shedlock", &shared.options.common.instance);
         let (link, statements) = (pool.first().clone(), Statements::new(&shared.options));
         Self { pool, link, shared, statements, info }
     }
@@ -69,7 +69,7 @@ impl ShedLock {
         let as_of = self.link.now();
         let rows = live.rows(&self.statements.extend, &bound).await?;
         if rows.len() != grants.len() {
-            return Err(unexpected("another number of extensions"));
+            return Err(unexpected("a wrong number of extensions"));
         }
         rows.iter().map(|row| extension(row, as_of)).collect()
     }
@@ -119,27 +119,11 @@ impl Backend for ShedLock {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        shedlock::check(&self.info, claim)?;
-        match until.moment() {
-            None => self.request(claim).await.map(Acquired::from),
-            // Boxed, or the future of a single attempt would have room for it.
-            Some(_) => {
-                Box::pin(retry::acquire(self, Pauses::up_to(RETRY), claim, until)).await.map(Acquired::from)
-            }
-        }
+        shedlock::acquire(self, &self.info, (claim, until), self.request(claim)).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        let mut answers = Vec::with_capacity(grants.len());
-        for batch in grants.chunks(BATCH) {
-            match self.extend_batch(batch, ttl).await {
-                Ok(extensions) => answers.extend(extensions.into_iter().map(Ok)),
-                Err(e) => {
-                    answers.extend(batch.iter().map(|grant| Err(e.clone().with_name(&grant.claim.name))))
-                }
-            }
-        }
-        answers
+        shedlock::extend(grants, |batch| self.extend_batch(batch, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -147,19 +131,14 @@ impl Backend for ShedLock {
         let (mark, keep) = (shedlock::mark(claim), leave.keep_for.map(micros));
         let bound: [Bound<'_>; 3] = [(&&*claim.name, Type::TEXT), (&mark, Type::TEXT), (&keep, Type::INT8)];
         let row = live.rows(&self.statements.release, &bound).await.and_then(one);
-        let released = match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
+        let found = match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
             "f" => Release::Freed,
             "n" => Release::NotHeld,
             "e" => Release::Evicted,
             other => return Err(unexpected(other)),
         };
-        let now = self.link.now();
-        if released == Release::Freed {
-            self.shared.rests.freed(&claim.name, now);
-        }
-        // A request never arrives behind its release on the connection that carried it. On another one it may.
-        let stray = self.shared.in_flight.stray_until(claim.id, live.number, now);
-        Ok(stray.map_or(released, |until| released.unsettled(until)))
+        let (by, shared) = ((live.number, self.link.now()), &self.shared);
+        Ok(shedlock::released(found, claim, by, &shared.rests, &shared.in_flight))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -2,11 +2,12 @@
 
 use super::keeper::Keeper;
 use super::seats::{End, Seats, State};
-use super::store::{Connection, ConnectionOf, Store};
+use super::store::{IdOf, Store};
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Info, Leave, Level, Notes, Release,
     Session, Until,
 };
+use crate::net::Open;
 use crate::{Error, ErrorKind, LossCause, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -43,12 +44,13 @@ pub(crate) fn info(scheme: &'static str, variant: &'static str, instance: &str, 
 impl<S: Store> Sessions<S> {
     /// A session is opened as well, to see whether one can be had.
     pub(crate) async fn open(store: S, info: Info) -> Result<Self> {
-        store.spares().put(store.spares().take().await?);
+        let spares = &store.parts().spares;
+        spares.put(spares.take().await?);
         Ok(Self { store: Arc::new(store), info })
     }
 
-    fn seats(&self) -> &Seats<<ConnectionOf<S> as Connection>::Id> {
-        self.store.seats()
+    fn seats(&self) -> &Seats<IdOf<S>> {
+        &self.store.parts().seats
     }
 
     /// What a release finds of a claim that holds nothing here.
@@ -80,9 +82,13 @@ fn proved(mut grant: Grant) -> Grant {
     grant
 }
 
+fn scheme<S: Store>() -> &'static str {
+    <S::Connector as Open>::SCHEME
+}
+
 /// The error for a claim whose task has ended without an answer.
 pub(super) fn crashed() -> Error {
-    let why = "the task of this claim ended early, because its client was closed";
+    let why = "the client was closed during the request";
     Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
 }
 
@@ -96,9 +102,9 @@ impl<S: Store> Backend for Sessions<S> {
         self.info.supports(claim.mode)?;
         let (seat, is_new) = self.seats().enter(claim.id);
         if is_new {
-            self.store.host().spawn(Keeper::new(&self.store, claim, until, &seat).run());
+            self.store.parts().host.spawn(Keeper::new(&self.store, claim, until, &seat).run());
         }
-        let named = |e: Error| e.with_backend(S::SCHEME).with_name(&claim.name);
+        let named = |e: Error| e.with_backend(scheme::<S>()).with_name(&claim.name);
         match seat.answer().await.map_err(named)? {
             State::Granted(grant) => Ok(Acquired::Granted(proved(grant))),
             State::Ended(End::Broken(_, e)) => Err(named(e).with_outcome_unknown()),
@@ -126,8 +132,8 @@ impl<S: Store> Backend for Sessions<S> {
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let Some(seat) = self.seats().get(claim.id) else { return self.absent(claim).await };
         seat.leave(leave.used);
-        let ended = seat.ended().await.map_err(|e| e.with_backend(S::SCHEME))?;
-        let State::Ended(end) = ended else { return Err(crashed().with_backend(S::SCHEME)) };
+        let ended = seat.ended().await.map_err(|e| e.with_backend(scheme::<S>()))?;
+        let State::Ended(end) = ended else { return Err(crashed().with_backend(scheme::<S>())) };
         if let End::Broken(session, _) = &end {
             self.store.end(session).await.map_err(|e| e.with_name(&claim.name))?;
         }
@@ -145,15 +151,15 @@ impl<S: Store> Backend for Sessions<S> {
 
     async fn close(&self) {
         self.seats().leave_all();
-        self.store.spares().close();
-        self.store.close();
+        self.store.parts().spares.close();
+        self.store.parts().pool.close();
     }
 
     fn notes(&self) -> Option<&dyn Notes> {
-        Some(self.store.notes())
+        Some(&*self.store)
     }
 
     fn admin(&self) -> Option<&dyn Admin> {
-        Some(self.store.admin())
+        Some(&*self.store)
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Whoever wants the lock may be dropped at any time. The task goes on until the claim is released, and its release waits for it.
 
+use super::connection::SessionLive;
+use super::parts::Parts;
 use super::seats::{End, Seat};
-use super::store::{Asked, Connection, ConnectionOf, Store, Tokens, Wait};
+use super::store::{Asked, IdOf, SessionOf, Store, Tokens, Wait};
 use crate::backend::{Backoff, Claim, Grant, Session, Until};
 use crate::{Error, ErrorKind, LossCause, Moment, Result};
 use std::pin::pin;
@@ -16,8 +18,6 @@ pub(super) struct Keeper<S: Store> {
     until: Until,
     seat: Arc<Seat<IdOf<S>>>,
 }
-
-type IdOf<S> = <ConnectionOf<S> as Connection>::Id;
 
 /// The share of the time after which the server ends a silent session: two proofs may fail, and a third one be late.
 const BEATS: u32 = 4;
@@ -51,11 +51,15 @@ impl<S: Store> Keeper<S> {
         Self { store: store.clone(), claim: claim.clone(), until, seat: seat.clone() }
     }
 
+    fn parts(&self) -> &Parts<S::Connector> {
+        self.store.parts()
+    }
+
     pub(super) async fn run(self) {
         let session = tokio::select! {
             biased;
             _ = self.seat.is_left() => return self.seat.end(End::Nothing),
-            session = self.store.spares().take() => match session {
+            session = self.parts().spares.take() => match session {
                 Ok(session) => session,
                 Err(e) => return self.seat.end(End::Failed(e)),
             },
@@ -63,41 +67,41 @@ impl<S: Store> Keeper<S> {
         match self.hold(&session).await {
             Ok((end, reuse)) => self.put_back(session, end, reuse).await,
             Err(e) => {
-                session.give_up();
-                let id = session.id();
+                session.live.give_up();
+                let id = session.id.clone();
                 drop(session);
                 self.seat.end(End::Broken(id, e));
             }
         }
     }
 
-    async fn put_back(&self, session: ConnectionOf<S>, end: End<IdOf<S>>, reuse: Reuse) {
+    async fn put_back(&self, session: SessionOf<S>, end: End<IdOf<S>>, reuse: Reuse) {
         match reuse {
             Reuse::Yes => {
-                self.store.spares().put(session);
+                self.parts().spares.put(session);
                 self.seat.end(end);
             }
             Reuse::Reset => match self.store.reset(&session, &self.claim).await {
                 Ok(()) => {
-                    self.store.spares().put(session);
+                    self.parts().spares.put(session);
                     self.seat.end(end);
                 }
-                Err(e) => self.seat.end(End::Broken(session.id(), e)),
+                Err(e) => self.seat.end(End::Broken(session.id.clone(), e)),
             },
             Reuse::No => {
                 // Ended by the server, and waited for: another session may have to wait for what this one holds.
-                let ended = self.store.end(&session.id()).await;
-                session.give_up();
+                let ended = self.store.end(&session.id).await;
+                session.live.give_up();
                 match ended {
                     Ok(()) => self.seat.end(end),
-                    Err(e) => self.seat.end(End::Broken(session.id(), e)),
+                    Err(e) => self.seat.end(End::Broken(session.id.clone(), e)),
                 }
             }
         }
     }
 
     /// From the request to the end. An error means that the session is in an unknown state.
-    async fn hold(&self, session: &ConnectionOf<S>) -> Ending<S> {
+    async fn hold(&self, session: &SessionOf<S>) -> Ending<S> {
         let Answer { asked, reuse } = match self.ask(session).await {
             Ok(answer) => answer,
             Err(e) if e.outcome_unknown() => return Err(e),
@@ -115,7 +119,7 @@ impl<S: Store> Keeper<S> {
         };
         let Some((number, turns)) = block else { return Err(lost()) };
         let life = Session::new();
-        life.prove(as_of, self.store.spares().silence());
+        life.prove(as_of, self.parts().spares.silence());
         let mut grant = Grant::new(self.claim.clone(), number, as_of);
         (grant.turns, grant.session) = (turns, Some(life.clone()));
         self.seat.granted(grant);
@@ -139,10 +143,10 @@ impl<S: Store> Keeper<S> {
     }
 
     /// Asks for the lock. When the claim is released, or the time is over, the statement is cancelled.
-    async fn ask(&self, session: &ConnectionOf<S>) -> Result<Answer<S::Held>> {
-        let (clock, now) = (self.store.host().clock(), self.store.now());
+    async fn ask(&self, session: &SessionOf<S>) -> Result<Answer<S::Held>> {
+        let (clock, now) = (self.parts().host.clock(), self.parts().now());
         let (wait, end) = match self.until {
-            Until::Now | Until::InLine => (Wait::No, now + self.store.timeout()),
+            Until::Now | Until::InLine => (Wait::No, now + self.parts().link.timeout()),
             Until::Moment(end) => (Wait::For(end.since(now)), end),
             Until::Forever => (Wait::Forever, Moment::NEVER),
         };
@@ -153,9 +157,9 @@ impl<S: Store> Keeper<S> {
             _ = self.seat.is_left() => {}
             () = clock.sleep_until(end) => {}
         }
-        let over = self.store.now() + self.store.timeout();
+        let over = self.parts().now() + self.parts().link.timeout();
         let (mut pauses, mut reuse) = (CANCEL_PAUSES, Reuse::Reset);
-        while self.store.now() < over {
+        while self.parts().now() < over {
             let mut cancelling = pin!(self.store.cancel(session));
             let (answered, carried_out) = tokio::select! {
                 biased;
@@ -170,14 +174,14 @@ impl<S: Store> Keeper<S> {
                 None => tokio::select! {
                     biased;
                     asked = &mut asking => Some(asked),
-                    () = clock.sleep_until(self.store.now() + pauses.pause()) => None,
+                    () = clock.sleep_until(self.parts().now() + pauses.pause()) => None,
                 },
             };
             if let Some(asked) = answered {
                 return asked.map(|asked| Answer { asked, reuse });
             }
         }
-        let why = "the server does not answer a request to cancel a statement that waits for a lock";
+        let why = "the server did not answer the request to cancel a statement that waits for a lock";
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 
@@ -191,28 +195,28 @@ impl<S: Store> Keeper<S> {
         if released {
             return End::Released;
         }
-        let over = self.until.moment().is_none_or(|end| self.store.now() >= end);
+        let over = self.until.moment().is_none_or(|end| self.parts().now() >= end);
         if over {
             return End::Nothing;
         }
-        let why = "the statement that waited for the lock was cancelled from another session";
+        let why = "another session cancelled the statement that was waiting for the lock";
         End::Failed(Error::new(ErrorKind::Unavailable, why))
     }
 
     /// Keeps the session alive until the claim is released; returns the turns that were used.
-    async fn keep(&self, session: &ConnectionOf<S>, held: &S::Held, life: &Session) -> Result<u16> {
-        let (clock, lasts) = (self.store.host().clock(), self.store.spares().silence());
+    async fn keep(&self, session: &SessionOf<S>, held: &S::Held, life: &Session) -> Result<u16> {
+        let (clock, lasts) = (self.parts().host.clock(), self.parts().spares.silence());
         loop {
             let (as_of, _) = life.proof().ok_or_else(lost)?;
             let beat = async {
                 clock.sleep_until(as_of + lasts / BEATS).await;
-                let sent = self.store.now();
+                let sent = self.parts().now();
                 self.store.beat(session, &self.claim, held).await.map(|holds| holds.then_some(sent))
             };
             tokio::select! {
                 biased;
                 used = self.seat.is_left() => return Ok(used),
-                () = session.ended() => return Err(lost()),
+                () = session.live.ended() => return Err(lost()),
                 beat = beat => match beat? {
                     Some(sent) => life.prove(sent, lasts),
                     None => return Err(lost()),

@@ -7,18 +7,25 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `store` | what a store brings along: its sessions, and the steps on them |
+//! | `store` | the steps on a session that each store implements |
+//! | `connection` | a session that can hold one lock |
+//! | `parts` | the parts that every such store has |
+//! | `errors` | the errors that these modes have in every database |
 //! | `backend` | the contract |
 //! | `spare` | the sessions that the next claims will use |
 //! | `seats`, `keeper` | the claims of this process; the task of one of them |
 
 mod backend;
+mod connection;
+mod errors;
 mod keeper;
+mod parts;
 mod seats;
 mod spare;
 mod store;
 
 pub(crate) use backend::{Sessions, info};
-pub(crate) use seats::Seats;
-pub(crate) use spare::Spares;
-pub(crate) use store::{Asked, Connection, Opens, Store, Tokens, Wait};
+pub(crate) use connection::{Connection, SessionConnector, SessionLive};
+pub(crate) use errors::{missing_row, not_ended, pooled, row_vanished, session_count};
+pub(crate) use parts::Parts;
+pub(crate) use store::{Asked, Store, Tokens, Wait};

@@ -1,47 +1,48 @@
 //! The sessions that the next claims will use.
 
-use super::store::{Connection, Opens};
+use super::connection::{Connection, SessionConnector};
 use crate::backend::Host;
 use crate::sync::lock;
 use crate::{Moment, Result};
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Idle sessions, the one that was used last at the end. Those that were in use at once a moment ago will be so again, and a
 /// new one costs many times what a lock costs.
-#[derive(Debug)]
-pub(crate) struct Spares<O: Opens> {
-    opens: O,
+pub(crate) struct Spares<C: SessionConnector> {
+    connector: C,
+    /// The server ends a session that was idle for this long.
+    silence: Duration,
     host: Host,
-    idle: Mutex<Idle<O::Connection>>,
+    idle: Mutex<Idle<Connection<C>>>,
 }
 
-/// For so long all of them are kept; after that, as many as there may be connections for requests.
+/// All of them are kept for this long; after that, as many as there may be connections for requests.
 const RECENT: Duration = Duration::from_secs(1);
 
-#[derive(Debug)]
 struct Idle<C> {
     sessions: Vec<(Moment, C)>,
     is_swept: bool,
     is_closed: bool,
 }
 
-impl<O: Opens> Spares<O> {
-    pub(crate) fn new(opens: O, host: &Host) -> Self {
+impl<C: SessionConnector> Spares<C> {
+    pub(super) fn new(connector: C, silence: Duration, host: &Host) -> Self {
         let idle = Idle { sessions: Vec::new(), is_swept: false, is_closed: false };
-        Self { opens, host: host.clone(), idle: Mutex::new(idle) }
+        Self { connector, silence, host: host.clone(), idle: Mutex::new(idle) }
     }
 
     /// A session that nobody uses, or a new one.
-    pub(crate) async fn take(&self) -> Result<O::Connection> {
+    pub(super) async fn take(&self) -> Result<Connection<C>> {
         let now = self.host.clock().now();
-        let (oldest, recent) = (now - self.keep_for(), now - RECENT);
+        let (oldest, recent) = (now - self.max_idle(), now - RECENT);
         loop {
             let spare = lock(&self.idle).sessions.pop();
             match spare {
-                None => return self.opens.open().await,
+                None => return self.connector.open_session(self.silence).await,
                 Some((since, mut spare)) if since > oldest && spare.is_usable() => {
-                    if since > recent || spare.is_there().await {
+                    if since > recent || C::is_there(&spare).await {
                         spare.set_idle(false);
                         return Ok(spare);
                     }
@@ -52,7 +53,7 @@ impl<O: Opens> Spares<O> {
     }
 
     /// Keeps a session whose lock was given back.
-    pub(crate) fn put(self: &Arc<Self>, mut session: O::Connection) {
+    pub(super) fn put(self: &Arc<Self>, mut session: Connection<C>) {
         session.set_idle(true);
         let mut idle = lock(&self.idle);
         if idle.is_closed || !session.is_usable() {
@@ -72,7 +73,7 @@ impl<O: Opens> Spares<O> {
     }
 
     /// Closes all of them, and those that are put back later.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         let mut idle = lock(&self.idle);
         idle.is_closed = true;
         idle.sessions.clear();
@@ -81,26 +82,32 @@ impl<O: Opens> Spares<O> {
     /// Closes those that were idle for too long. When to do so again; `None` when there are none.
     fn sweep(&self) -> Option<Moment> {
         let (now, mut idle) = (self.host.clock().now(), lock(&self.idle));
-        idle.sessions.retain(|(since, session)| *since + self.keep_for() > now && session.is_usable());
-        let mut surplus = idle.sessions.len().saturating_sub(self.opens.connections());
-        let recent = self.keep_for().min(RECENT);
+        idle.sessions.retain(|(since, session)| *since + self.max_idle() > now && session.is_usable());
+        let mut surplus = idle.sessions.len().saturating_sub(self.connector.connections());
+        let recent = self.max_idle().min(RECENT);
         idle.sessions.retain(|(since, _)| {
             let goes = surplus > 0 && *since + recent <= now;
             surplus -= usize::from(goes);
             !goes
         });
         idle.is_swept = !idle.sessions.is_empty();
-        let patience = if surplus > 0 { recent } else { self.keep_for() };
-        idle.sessions.first().map(|(since, _)| *since + patience)
+        let limit = if surplus > 0 { recent } else { self.max_idle() };
+        idle.sessions.first().map(|(since, _)| *since + limit)
     }
 
-    /// The server ends a session that was idle for so long.
-    pub(crate) fn silence(&self) -> Duration {
-        self.opens.silence()
+    /// The server ends a session that was idle for this long.
+    pub(super) fn silence(&self) -> Duration {
+        self.silence
     }
 
-    /// Long before the server ends it.
-    fn keep_for(&self) -> Duration {
-        self.silence() / 2
+    /// The time after which an idle session is closed: long before the server ends it.
+    fn max_idle(&self) -> Duration {
+        self.silence / 2
+    }
+}
+
+impl<C: SessionConnector> fmt::Debug for Spares<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spares").field("silence", &self.silence).finish_non_exhaustive()
     }
 }

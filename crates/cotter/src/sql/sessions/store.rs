@@ -1,73 +1,31 @@
-//! What a store brings along: its sessions, and the steps on them.
+//! The steps on a session that each store implements.
 
-use super::seats::Seats;
-use super::spare::Spares;
-use crate::backend::{Admin, Claim, Host, Notes};
+use super::connection::{Connection, SessionConnector};
+use super::parts::Parts;
+use crate::backend::{Admin, Claim, Notes};
 use crate::{Moment, Result};
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// A session that can hold one lock. If it is dropped while it is not idle, it is closed without waiting for an answer.
-pub(crate) trait Connection: Debug + Send + Sync + Sized + 'static {
-    /// What it takes to end the session from another one, and no other session with the same number.
-    type Id: Clone + Debug + Send + Sync + 'static;
+/// A session of a store.
+pub(crate) type SessionOf<S> = Connection<<S as Store>::Connector>;
 
-    fn id(&self) -> Self::Id;
-
-    fn is_usable(&self) -> bool;
-
-    /// Whether the server still has it, as far as that was not known without asking. Cancel safe.
-    fn is_there(&self) -> impl Future<Output = bool> + Send;
-
-    /// Whether it holds nothing, and no answer is awaited.
-    fn set_idle(&mut self, is_idle: bool);
-
-    /// Has it be closed when it is dropped, without waiting for an answer.
-    fn give_up(&self);
-
-    /// Completes when the connection is known to have ended. Cancel safe.
-    fn ended(&self) -> impl Future<Output = ()> + Send;
-}
-
-/// Opens sessions.
-pub(crate) trait Opens: Debug + Send + Sync + 'static {
-    type Connection: Connection;
-
-    /// Opens a session that the server ends when its client is silent for too long. May be dropped.
-    fn open(&self) -> impl Future<Output = Result<Self::Connection>> + Send;
-
-    /// So many idle sessions are kept for long.
-    fn connections(&self) -> usize;
-
-    /// The server ends a session that was idle for so long.
-    fn silence(&self) -> Duration;
-}
-
-/// The sessions of a store.
-pub(crate) type ConnectionOf<S> = <<S as Store>::Opens as Opens>::Connection;
+/// The identity of a session of a store.
+pub(crate) type IdOf<S> = <<S as Store>::Connector as SessionConnector>::Id;
 
 /// A store whose locks live with sessions. The futures of the steps run in the task of the claim: it drops one only together with
 /// the session.
-pub(crate) trait Store: Debug + Send + Sync + Sized + 'static {
-    const SCHEME: &'static str;
-    type Opens: Opens;
+pub(crate) trait Store: Notes + Admin + Debug + Sized + 'static {
+    type Connector: SessionConnector;
     /// A lock that a session holds.
     type Held: Debug + Send + Sync;
 
-    fn host(&self) -> &Host;
+    fn parts(&self) -> &Parts<Self::Connector>;
 
-    fn seats(&self) -> &Seats<<ConnectionOf<Self> as Connection>::Id>;
-
-    fn spares(&self) -> &Arc<Spares<Self::Opens>>;
-
-    /// The time for the answer to any statement that does not wait for a lock.
-    fn timeout(&self) -> Duration;
-
-    /// Asks for the lock, in one statement that waits in the server for so long. It may be cancelled.
+    /// Asks for the lock, in one statement that waits in the server for up to `wait`. It may be cancelled.
     fn lock(
         &self,
-        session: &ConnectionOf<Self>,
+        session: &SessionOf<Self>,
         claim: &Claim,
         wait: Wait,
     ) -> impl Future<Output = Result<Asked<Self::Held>>> + Send;
@@ -75,7 +33,7 @@ pub(crate) trait Store: Debug + Send + Sync + Sized + 'static {
     /// Reserves tokens for a lock that is held.
     fn tokens(
         &self,
-        session: &ConnectionOf<Self>,
+        session: &SessionOf<Self>,
         claim: &Claim,
         held: &Self::Held,
     ) -> impl Future<Output = Result<Tokens>> + Send;
@@ -83,7 +41,7 @@ pub(crate) trait Store: Debug + Send + Sync + Sized + 'static {
     /// Whether the session still holds the lock.
     fn beat(
         &self,
-        session: &ConnectionOf<Self>,
+        session: &SessionOf<Self>,
         claim: &Claim,
         held: &Self::Held,
     ) -> impl Future<Output = Result<bool>> + Send;
@@ -91,20 +49,20 @@ pub(crate) trait Store: Debug + Send + Sync + Sized + 'static {
     /// Gives the lock back; false if the session did not hold it any more.
     fn unlock(
         &self,
-        session: &ConnectionOf<Self>,
+        session: &SessionOf<Self>,
         claim: &Claim,
         held: &Self::Held,
     ) -> impl Future<Output = Result<bool>> + Send;
 
     /// Makes a session whose statement has failed ready for the next claim: it holds nothing afterwards.
-    fn reset(&self, session: &ConnectionOf<Self>, claim: &Claim) -> impl Future<Output = Result<()>> + Send;
+    fn reset(&self, session: &SessionOf<Self>, claim: &Claim) -> impl Future<Output = Result<()>> + Send;
 
     /// Asks the server to cancel the statement that runs. True if the server has carried it out: then no later statement of this
     /// session is cancelled in its place.
-    fn cancel(&self, session: &ConnectionOf<Self>) -> impl Future<Output = bool> + Send;
+    fn cancel(&self, session: &SessionOf<Self>) -> impl Future<Output = bool> + Send;
 
     /// Ends a session, over another one. It has gone when this is answered.
-    fn end(&self, id: &<ConnectionOf<Self> as Connection>::Id) -> impl Future<Output = Result<()>> + Send;
+    fn end(&self, id: &IdOf<Self>) -> impl Future<Output = Result<()>> + Send;
 
     /// Says for each claim whether it was evicted.
     fn evicted(&self, claims: &[&Claim]) -> impl Future<Output = Result<Vec<bool>>> + Send;
@@ -114,17 +72,6 @@ pub(crate) trait Store: Debug + Send + Sync + Sized + 'static {
 
     /// The clock of the server.
     fn time(&self) -> impl Future<Output = Result<SystemTime>> + Send;
-
-    fn notes(&self) -> &dyn Notes;
-
-    fn admin(&self) -> &dyn Admin;
-
-    /// Closes the connections for requests.
-    fn close(&self);
-
-    fn now(&self) -> Moment {
-        self.host().clock().now()
-    }
 }
 
 /// How long a statement may wait for a lock.
@@ -139,7 +86,7 @@ pub(crate) enum Wait {
 #[derive(Debug)]
 pub(crate) enum Asked<H> {
     Held(H),
-    /// Held by another. `failed`: it was said by an error, after which the session has to be made ready for the next claim.
+    /// Held by another claim. `failed`: the answer was an error, after which the session has to be made ready for the next claim.
     Busy {
         failed: bool,
     },

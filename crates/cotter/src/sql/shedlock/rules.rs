@@ -12,9 +12,9 @@ const MIN_TTL: Duration = Duration::from_millis(10);
 /// The columns count in milliseconds.
 pub(crate) const STEP: Duration = Duration::from_millis(1);
 /// The longest pause between two attempts of a wait.
-pub(crate) const RETRY: Duration = Duration::from_millis(100);
+pub(super) const RETRY: Duration = Duration::from_millis(100);
 /// The number of grants that one request extends.
-pub(crate) const BATCH: usize = 500;
+pub(super) const BATCH: usize = 500;
 
 /// A store with this table.
 pub(crate) fn info(scheme: &'static str, variant: &'static str, instance: &str) -> Info {
@@ -35,11 +35,13 @@ pub(crate) fn info(scheme: &'static str, variant: &'static str, instance: &str) 
 }
 
 /// Refuses what the table cannot hold, and what the protocol does not have.
-pub(crate) fn check(info: &Info, claim: &Claim) -> Result<()> {
+pub(super) fn check(info: &Info, claim: &Claim) -> Result<()> {
     info.supports(claim.mode)?;
     let length = claim.name.chars().count();
     if length > MAX_NAME {
-        let why = format!("ShedLock's table has {MAX_NAME} characters for a name, and this one has {length}");
+        let why = format!(
+            "a name in ShedLock's table has at most {MAX_NAME} characters, and this one has {length}"
+        );
         return Err(Error::new(ErrorKind::InvalidName, why).with_backend(info.scheme).with_name(&claim.name));
     }
     Ok(())

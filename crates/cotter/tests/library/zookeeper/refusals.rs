@@ -21,7 +21,7 @@ async fn a_bad_url_says_what_is_wrong() {
         ("zookeeper://host?acl=creator", "need a user name"),
         ("zookeeper://host?acl=mine", "open or creator"),
         ("zookeeper://:secret@host", "need a user name"),
-        ("zookeeper://host?tls=no&ca=/dev/null", "leave out tls=no"),
+        ("zookeeper://host?tls=no&ca=/dev/null", "remove tls=no"),
     ] {
         let error = Client::connect(url).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}: {error}");
