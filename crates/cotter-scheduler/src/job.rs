@@ -87,7 +87,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The pause before a repetition, after so many earlier ones.
+    /// The pause before a repetition, after this many earlier ones.
     pub(crate) fn retry_pause(&self, retried: u32) -> Duration {
         match self.max_retry_delay {
             None => self.retry_delay,

@@ -69,7 +69,7 @@ impl Actor {
         self.try_acquire(name, Use::Exclusive).await
     }
 
-    /// Waits for so long.
+    /// Waits for this time.
     ///
     /// # Errors
     /// As [`cotter::Mutex::try_lock_for`].
@@ -111,7 +111,7 @@ impl Actor {
         self.ask(name, mode, false, guard).await
     }
 
-    /// Waits for so long to hold the name in this way.
+    /// Waits for at most this time to hold the name in this mode.
     ///
     /// # Errors
     /// As [`cotter::Semaphore::try_acquire_for`].

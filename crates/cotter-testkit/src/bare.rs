@@ -59,8 +59,8 @@ pub fn queued(server: &Redis, name: &str) -> usize {
     server.command(&["ZCARD", &format!("cotter:{{{name}}}:q")]).parse().unwrap()
 }
 
-/// Puts so many into the queue of a name that is held, as a process leaves them that is killed: nobody listens for them.
-/// They asked so long ago, and may be silent for so long.
+/// Puts this many waiters into the queue of a held name, as a killed process leaves them: nobody listens for them.
+/// `asked_ago`: how long ago they sent their last request; `silence`: for how long they may send none.
 ///
 /// # Panics
 /// When the server does not answer.

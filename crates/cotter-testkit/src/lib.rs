@@ -5,6 +5,7 @@
 //! | [`bare`] | a Redis store without the engine |
 //! | [`history`] | what happened in a run, and whether it was right |
 //! | [`faulty`] | a store that delays, loses and refuses |
+//! | [`sessions`] | a store whose grants live with a session |
 //! | [`skewed`] | a store whose clock is not this host's |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |

@@ -16,7 +16,7 @@ pub(crate) struct Now {
     pub(crate) micros: u64,
 }
 
-/// What a store knows of a claim that waits.
+/// A claim in the queue, as a store keeps it.
 pub(crate) trait Waiter: Clone {
     /// True: whoever frees the lock grants it to the first waiters. False: it may turn out that nobody is there any more, so
     /// each of them takes the lock when it asks.

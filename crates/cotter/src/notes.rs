@@ -42,10 +42,10 @@ impl Client {
     /// # Errors
     /// As [`note`](Self::note); [`ErrorKind::InvalidInput`] for a bad key.
     pub fn note_at(&self, name: impl AsRef<str>, key: impl AsRef<str>) -> Op<Option<Note>> {
-        let (core, place) = (self.core().clone(), Place::new(name, key));
+        let (core, at) = (self.core().clone(), NoteKey::new(name, key));
         Op::new(&self.core().engine, async move {
             core.usable()?;
-            let (asked, Place { name, key }) = (core.clone(), place?);
+            let (asked, NoteKey { name, key }) = (core.clone(), at?);
             core.on_engine(async move { asked.notes()?.load(&name, &key).await }).await
         })
     }
@@ -82,10 +82,10 @@ impl Client {
         seen: u64,
         bytes: impl Into<Vec<u8>>,
     ) -> Op<Option<u64>> {
-        let (core, place, bytes) = (self.core().clone(), Place::new(name, key), bytes.into());
+        let (core, at, bytes) = (self.core().clone(), NoteKey::new(name, key), bytes.into());
         Op::new(&self.core().engine, async move {
             core.usable()?;
-            let (asked, Place { name, key }) = (core.clone(), place?);
+            let (asked, NoteKey { name, key }) = (core.clone(), at?);
             check_size(&name, &bytes)?;
             core.on_engine(async move { asked.swap()?.swap(&name, &key, seen, &bytes).await }).await
         })
@@ -105,21 +105,21 @@ impl Client {
         seen: u64,
         within: Duration,
     ) -> Op<Option<Note>> {
-        let (core, place) = (self.core().clone(), Place::new(name, key));
+        let (core, at) = (self.core().clone(), NoteKey::new(name, key));
         Op::new(&self.core().engine, async move {
             core.usable()?;
-            wait(&core, place?, seen, within).await
+            wait(&core, at?, seen, within).await
         })
     }
 }
 
 /// The name and the key of a note.
-struct Place {
+struct NoteKey {
     name: Name,
     key: String,
 }
 
-impl Place {
+impl NoteKey {
     fn new(name: impl AsRef<str>, key: impl AsRef<str>) -> Result<Self> {
         let name = Name::new(name)?;
         check_key(&name, key.as_ref())?;
@@ -148,8 +148,8 @@ pub(crate) fn check_size(name: &Name, bytes: &[u8]) -> Result<()> {
     Err(Error::new(ErrorKind::InvalidInput, why).with_name(name))
 }
 
-async fn wait(core: &Arc<Core>, place: Place, seen: u64, within: Duration) -> Result<Option<Note>> {
+async fn wait(core: &Arc<Core>, at: NoteKey, seen: u64, within: Duration) -> Result<Option<Note>> {
     let (asked, until) = (core.clone(), Until::Moment(core.now() + within));
-    let waiting = async move { asked.notes()?.changed(&place.name, &place.key, seen, until).await };
+    let waiting = async move { asked.notes()?.changed(&at.name, &at.key, seen, until).await };
     core.wait_on_engine(waiting).await
 }

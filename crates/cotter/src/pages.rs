@@ -6,7 +6,7 @@ use crate::engine::Core;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is left of the page that was read last, and where the next one begins.
+/// The rest of the page that was read last, and the beginning of the next one.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
     pub(crate) core: Arc<Core>,

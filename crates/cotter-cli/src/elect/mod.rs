@@ -10,7 +10,7 @@ use crate::command::signals::Signals;
 use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use crate::output::{Console, Failure};
-use crate::run::{self, Leading, Patience, Run};
+use crate::run::{self, Leading, Run, WaitOptions};
 use crate::store::Chosen;
 use clap::{Args, Parser};
 use std::ffi::OsString;
@@ -82,7 +82,7 @@ impl Elect {
     fn as_run(&self) -> Run {
         Run {
             leading: Some(Leading { announcement: self.announce.clone() }),
-            patience: Patience { no_wait: self.no_wait, wait: self.wait, busy_code: self.busy_code },
+            wait_options: WaitOptions { no_wait: self.no_wait, wait: self.wait, busy_code: self.busy_code },
             ttl: self.ttl,
             grace: self.grace,
             label: self.label.clone(),

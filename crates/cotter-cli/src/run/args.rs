@@ -1,6 +1,6 @@
 //! The arguments of `cotter run`.
 
-use super::patience::Patience;
+use super::wait_options::WaitOptions;
 use crate::duration::parse_positive;
 use crate::exit;
 use clap::Args;
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "K", requires = "limit", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) take: Option<u32>,
     #[command(flatten)]
-    pub(crate) patience: Patience,
+    pub(crate) wait_options: WaitOptions,
     /// How long the lock outlives a cotter process that has died or lost its connection
     ///
     /// The lock is renewed every third of this time. The ttl must be at least three grace periods (see above), so that CMD

@@ -45,6 +45,6 @@ impl KeepFor {
             }
             return release(guard, console).await;
         }
-        release_with(guard, |guard| guard.leave_for(self.left), "left to its lease", console).await
+        release_with(guard, |guard| guard.keep_for(self.left), "left to its lease", console).await
     }
 }

@@ -19,7 +19,7 @@ impl Leading {
         name: &Name,
     ) -> Result<Option<Guard>, cotter::Error> {
         let election = client.election(name);
-        let won = match args.patience.wait.or(args.patience.no_wait.then_some(Duration::ZERO)) {
+        let won = match args.wait_options.wait.or(args.wait_options.no_wait.then_some(Duration::ZERO)) {
             Some(wait) => election.campaign_for(wait).await?,
             None => Some(election.campaign().await?),
         };

@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `args`, `patience` | the arguments; those about waiting, which other commands have too |
+//! | `args`, `wait_options` | the arguments; those about waiting, which other commands have too |
 //! | `leading` | the run of a leader |
 //! | `wait`, `monitor` | waiting for the lock; the waiting line |
 //! | `job_control` | Ctrl-Z and `fg` |
@@ -18,14 +18,14 @@ mod keep_for;
 mod leading;
 mod monitor;
 mod once;
-mod patience;
 mod report;
 mod sink;
 pub(crate) mod wait;
+mod wait_options;
 
 pub(crate) use args::Run;
 pub(crate) use leading::Leading;
-pub(crate) use patience::Patience;
+pub(crate) use wait_options::WaitOptions;
 
 use crate::command::signals::Signals;
 use crate::command::{Child, Grace, Launch, Outcome, Step, Watch, reap_as_init, restore_lease, stop};
@@ -81,7 +81,7 @@ async fn attempt(
     above.refuse(&client, &name)?;
     let guard = match wait::acquire(
         wait::ask(args, &client, &name),
-        &args.patience,
+        &args.wait_options,
         &client,
         &name,
         &mut signals,
@@ -90,7 +90,7 @@ async fn attempt(
     .await?
     {
         Acquired::Held(guard) => guard,
-        Acquired::Busy => return Ok(Exit::Busy(args.patience.busy_code)),
+        Acquired::Busy => return Ok(Exit::Busy(args.wait_options.busy_code)),
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
     report.held(guard.token());

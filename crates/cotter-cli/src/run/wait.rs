@@ -2,7 +2,7 @@
 
 use super::args::Run;
 use super::monitor::{WaitMonitor, busy_message};
-use super::patience::Patience;
+use super::wait_options::WaitOptions;
 use crate::command::signals::Signals;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, Permit, ReadGuard};
@@ -26,7 +26,7 @@ pub(crate) enum Acquired {
 /// Waits for the answer to an acquisition.
 pub(crate) async fn acquire(
     asking: impl Future<Output = cotter::Result<Option<Guard>>>,
-    patience: &Patience,
+    wait_options: &WaitOptions,
     client: &Client,
     name: &Name,
     signals: &mut Signals,
@@ -49,7 +49,7 @@ pub(crate) async fn acquire(
         Acquired::Busy => {
             let record =
                 timeout(HOLDER_TIMEOUT, client.holder(name)).await.ok().and_then(Result::ok).flatten();
-            console.remark(&busy_message(patience.wait, name, record.as_ref()));
+            console.remark(&busy_message(wait_options.wait, name, record.as_ref()));
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
@@ -63,32 +63,36 @@ pub(super) async fn ask(args: &Run, client: &Client, name: &Name) -> cotter::Res
     }
     match args.limit {
         Some(limit) => permits(args, client, name, limit).await.map(|permit| permit.map(Guard::from)),
-        None => lock(args.shared, &args.patience, client, name).await,
+        None => lock(args.shared, &args.wait_options, client, name).await,
     }
 }
 
 /// Acquires the lock, exclusive or shared.
 pub(crate) async fn lock(
     is_shared: bool,
-    patience: &Patience,
+    wait_options: &WaitOptions,
     client: &Client,
     name: &Name,
 ) -> cotter::Result<Option<Guard>> {
     if is_shared {
-        return share(patience, client, name).await.map(|guard| guard.map(Guard::from));
+        return share(wait_options, client, name).await.map(|guard| guard.map(Guard::from));
     }
     let mutex = client.mutex(name);
-    match patience.wait {
-        _ if patience.no_wait => mutex.try_lock().await,
+    match wait_options.wait {
+        _ if wait_options.no_wait => mutex.try_lock().await,
         Some(wait) => mutex.try_lock_for(wait).await,
         None => mutex.lock().await.map(Some),
     }
 }
 
-async fn share(patience: &Patience, client: &Client, name: &Name) -> cotter::Result<Option<ReadGuard>> {
+async fn share(
+    wait_options: &WaitOptions,
+    client: &Client,
+    name: &Name,
+) -> cotter::Result<Option<ReadGuard>> {
     let lock = client.rwlock(name);
-    match patience.wait {
-        _ if patience.no_wait => lock.try_read().await,
+    match wait_options.wait {
+        _ if wait_options.no_wait => lock.try_read().await,
         Some(wait) => lock.try_read_for(wait).await,
         None => lock.read().await.map(Some),
     }
@@ -96,8 +100,8 @@ async fn share(patience: &Patience, client: &Client, name: &Name) -> cotter::Res
 
 async fn permits(args: &Run, client: &Client, name: &Name, limit: u32) -> cotter::Result<Option<Permit>> {
     let semaphore = client.semaphore(name, limit).take(args.take.unwrap_or(1));
-    match args.patience.wait {
-        _ if args.patience.no_wait => semaphore.try_acquire().await,
+    match args.wait_options.wait {
+        _ if args.wait_options.no_wait => semaphore.try_acquire().await,
         Some(wait) => semaphore.try_acquire_for(wait).await,
         None => semaphore.acquire().await.map(Some),
     }

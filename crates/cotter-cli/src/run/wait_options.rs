@@ -1,4 +1,4 @@
-//! How long to wait for a lock, and the exit code if it was in vain.
+//! The time limit for waiting for a lock, and the exit code when it is exceeded.
 
 use crate::duration::parse;
 use crate::exit::Exit;
@@ -6,7 +6,7 @@ use clap::Args;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Patience {
+pub(crate) struct WaitOptions {
     /// Give up immediately if the lock is held
     #[arg(short, long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,

@@ -2,10 +2,9 @@
 //!
 //! A separate thread writes them, so that a stopped terminal or a full pipe does not delay jobs.
 
-use crate::duration::{millis, words};
-use crate::jobs::short;
+use super::event_line::{is_problem, object, stamped, text};
 use crate::output::{Console, clean};
-use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
+use cotter_scheduler::{Event, EventKind, UnixTime};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -192,97 +191,4 @@ fn write(lines: &Receiver<Line>, console: &Console) {
             Line::Last(done) => drop(done.send(())),
         }
     }
-}
-
-/// Whether a run has failed, or a job cannot run. This is reported with `--quiet` too.
-fn is_problem(kind: &EventKind) -> bool {
-    match kind {
-        EventKind::Ended { outcome, .. } => {
-            !matches!(outcome, Ending::Ok | Ending::Stopped | Ending::Replaced)
-        }
-        EventKind::Crashed { .. } | EventKind::Broken { .. } => true,
-        _ => false,
-    }
-}
-
-/// The event for people, with durations as in other commands.
-fn text(event: &Event) -> String {
-    let job = event.job.as_deref().map(|job| format!("{job}: ")).unwrap_or_default();
-    match &event.kind {
-        EventKind::Ended { slot, outcome, took, .. } => {
-            format!("{job}ended for {} after {}: {outcome}", short(*slot), words(*took))
-        }
-        EventKind::Retrying { slot, attempt, after } => {
-            format!("{job}attempt {attempt} for {} follows in {}", short(*slot), words(*after))
-        }
-        EventKind::Stays { rest } => {
-            format!("{job}keeps its lock for another {} (at_least), then stops", words(*rest))
-        }
-        _ => event.to_string(),
-    }
-}
-
-fn stamped(mut object: Value) -> Value {
-    object["time"] = format!("{:.3}", UnixTime::now()).into();
-    object
-}
-
-fn object(event: &Event, code: Option<u8>) -> Value {
-    let mut object = stamped(fields(&event.kind));
-    object["job"] = event.job.as_deref().into();
-    if let Some(code) = code {
-        object["code"] = code.into();
-    }
-    object
-}
-
-fn fields(kind: &EventKind) -> Value {
-    match kind {
-        EventKind::Started { slot, attempt, token, late } => json!({
-            "event": "started",
-            "slot": slot.to_string(),
-            "attempt": attempt,
-            "token": token.to_string(),
-            "late_ms": millis(*late),
-        }),
-        EventKind::Ended { slot, attempt, token, outcome, took, .. } => json!({
-            "event": "ended",
-            "slot": slot.to_string(),
-            "attempt": attempt,
-            "token": token.to_string(),
-            "outcome": outcome.word(),
-            "reason": outcome.reason(),
-            "took_ms": millis(*took),
-        }),
-        EventKind::Retrying { slot, attempt, after } => json!({
-            "event": "retrying",
-            "slot": slot.to_string(),
-            "attempt": attempt,
-            "after_ms": millis(*after),
-        }),
-        EventKind::Skipped { n } => json!({ "event": "skipped", "slots": n }),
-        EventKind::Missed { n } => json!({ "event": "missed", "slots": n }),
-        EventKind::Merged { n } => json!({ "event": "merged", "slots": n }),
-        EventKind::Crashed { slot, token, again } => {
-            json!({ "event": "crashed", "slot": slot.to_string(), "token": token.to_string(), "again": again })
-        }
-        EventKind::StandsBy { why } => json!({ "event": "stands by", "message": why }),
-        EventKind::Again => json!({ "event": "again" }),
-        EventKind::Alarm => json!({ "event": "alarm", "message": kind.to_string() }),
-        EventKind::Busy => json!({ "event": "busy" }),
-        EventKind::StoreDown { error } => json!({ "event": "store down", "message": error }),
-        EventKind::StoreBack => json!({ "event": "store back" }),
-        EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
-        EventKind::Stays { rest } => json!({ "event": "stays", "rest_ms": millis(*rest) }),
-        EventKind::Paused { yes: true, by, reason } => {
-            json!({ "event": "paused", "by": by, "reason": given(reason) })
-        }
-        EventKind::Paused { yes: false, by, .. } => json!({ "event": "resumed", "by": by }),
-        other => json!({ "event": "other", "message": other.to_string() }),
-    }
-}
-
-/// A reason, if one was given.
-fn given(reason: &str) -> Option<&str> {
-    (!reason.is_empty()).then_some(reason)
 }

@@ -9,12 +9,13 @@
 //! | `commands` | one run: a command under the lock of its job |
 //! | `follow_up` | the commands that follow runs: `on_success` and `on_failure` |
 //! | `output` | the output of a command, line by line |
-//! | `event_log` | events as lines |
+//! | `event_log`, `event_line` | events as lines: writing them; one of them as text or JSON |
 //! | `metrics/` | figures for Prometheus, and the health of the store |
 //! | `systemd` | notifications to the service manager |
 
 mod commands;
 mod connect;
+mod event_line;
 mod event_log;
 pub(crate) mod file;
 mod follow_up;

@@ -6,7 +6,7 @@ use super::wait::wait;
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
-use crate::run::Patience;
+use crate::run::WaitOptions;
 use crate::run::held::Held;
 use crate::store::Chosen;
 use clap::Args;
@@ -46,7 +46,7 @@ pub(crate) struct Acquire {
     #[arg(short, long)]
     pub(super) shared: bool,
     #[command(flatten)]
-    pub(super) patience: Patience,
+    pub(super) wait_options: WaitOptions,
     /// A label for the holder, shown to others along with its host and process
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,

@@ -66,12 +66,12 @@ fn words(args: &Acquire, console: &Console) -> Vec<String> {
     let mut option = |name: &str, value: Option<String>| words.extend(value.map(|v| format!("--{name}={v}")));
     option("pid", args.pid.map(|pid| pid.to_string()));
     option("ttl", Some(millis(args.ttl())));
-    option("wait", args.patience.wait.map(millis));
-    option("busy-code", Some(args.patience.busy_code.to_string()));
+    option("wait", args.wait_options.wait.map(millis));
+    option("busy-code", Some(args.wait_options.busy_code.to_string()));
     option("label", args.label.clone());
     let flags = [
         (args.shared, "--shared"),
-        (args.patience.no_wait, "--no-wait"),
+        (args.wait_options.no_wait, "--no-wait"),
         (console.quiet, "--quiet"),
         (console.verbose, "--verbose"),
     ];

@@ -15,10 +15,10 @@ pub(super) async fn wait(
     console: &Console,
 ) -> Result<Result<Guard, Exit>, Failure> {
     let mut signals = Signals::listen()?;
-    let asking = lock(args.shared, &args.patience, client, name);
-    Ok(match acquire(asking, &args.patience, client, name, &mut signals, console).await? {
+    let asking = lock(args.shared, &args.wait_options, client, name);
+    Ok(match acquire(asking, &args.wait_options, client, name, &mut signals, console).await? {
         Acquired::Held(guard) => Ok(guard),
-        Acquired::Busy => Err(Exit::Busy(args.patience.busy_code)),
+        Acquired::Busy => Err(Exit::Busy(args.wait_options.busy_code)),
         Acquired::Interrupted(signal) => Err(Exit::Interrupted(signal)),
     })
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Longer than anything takes that works; what is awaited usually comes in milliseconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A directory with a store and a home in it. The home decides where the configuration is looked for.
 pub(crate) struct TestEnv {
@@ -159,7 +159,7 @@ impl Running {
     /// The next line of standard output.
     #[track_caller]
     pub(crate) fn line(&mut self) -> String {
-        match self.stdout.recv_timeout(PATIENCE) {
+        match self.stdout.recv_timeout(TIMEOUT) {
             Ok(line) => {
                 self.read.0.push_str(&line);
                 line.trim_end().to_owned()
@@ -182,7 +182,7 @@ impl Running {
     /// The next line of standard error.
     #[track_caller]
     pub(crate) fn error_line(&mut self) -> String {
-        let line = self.stderr.recv_timeout(PATIENCE).expect("a line on standard error");
+        let line = self.stderr.recv_timeout(TIMEOUT).expect("a line on standard error");
         self.read.1.push_str(&line);
         line.trim_end().to_owned()
     }
@@ -231,7 +231,7 @@ impl Running {
 
     #[track_caller]
     fn exited(&mut self) -> ExitStatus {
-        let late = Instant::now() + PATIENCE;
+        let late = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
@@ -282,7 +282,7 @@ pub(crate) fn is_alive(pid: Pid) -> bool {
 /// Waits until this is so.
 #[track_caller]
 pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let late = Instant::now() + PATIENCE;
+    let late = Instant::now() + TIMEOUT;
     while !so() {
         assert!(Instant::now() < late, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(2));
@@ -309,7 +309,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 fn rest(stream: &Receiver<String>) -> Vec<String> {
     let mut lines = Vec::new();
     loop {
-        match stream.recv_timeout(PATIENCE) {
+        match stream.recv_timeout(TIMEOUT) {
             Ok(line) => lines.push(line),
             Err(RecvTimeoutError::Disconnected) => return lines,
             Err(RecvTimeoutError::Timeout) => panic!("something still holds the stream open after {lines:?}"),

@@ -50,7 +50,7 @@ impl DueRun {
         Self { at, attempt: 1, crashes: 0, asked: false, request: None, arguments, one_shot: None }
     }
 
-    /// Another attempt of a run, after so many crashes.
+    /// Another attempt of a run, after this many crashes.
     fn again(run: &LastRun, crashes: u32, handled: u64) -> Self {
         Self {
             at: run.slot,

@@ -69,7 +69,7 @@ fn key(place: u64) -> String {
     format!("history-{place}")
 }
 
-/// The number of segments for so many runs, besides those in the state.
+/// The number of segments for this many runs, besides those in the state.
 fn ring(kept: usize) -> Option<u64> {
     (kept > 0).then(|| kept.div_ceil(SEGMENT_RUNS) as u64)
 }

@@ -2,15 +2,23 @@
 //!
 //! | note | of | written by | file |
 //! |---|---|---|---|
-//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state`, `run`, `written` |
+//! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state` |
 //! | `history-0` … | each job's lock | its holder, after several runs | `history` |
 //! | `output-0` … `output-15` | each job's lock | its holder, after a run that failed | `history` |
 //! | `group` | the group's name | operators, compare and set | `control` |
-//! | `control-00` … `control-ff` | the group's name | operators, compare and set | `control`, `shard` |
-//! | `one-shots-00` … `one-shots-3f` | the group's name | whoever adds or runs one, compare and set | `one_shots` |
-//! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare and set | `roster`, `shard` |
+//! | `control-00` … `control-ff` | the group's name | operators, compare and set | `control` |
+//! | `one-shots-00` … `one-shots-3f` | the group's name | operators and runners, compare and set | `one_shots` |
+//! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare and set | `roster` |
 //!
-//! `changes` tells runners which of several notes have changed. `legacy` reads the notes of the first version. `load` loads many notes at once, `instant` serializes instants.
+//! | file | concept |
+//! |---|---|
+//! | `state`, `run`, `written` | the state of a job; its current or last run; writing it as the holder of its lock |
+//! | `history` | the runs of a job that have ended, and the output of failed ones |
+//! | `control`, `one_shots` | what operators have asked for; runs that were added for once |
+//! | `roster` | the jobs that have ever been started |
+//! | `shard` | the notes over which names are spread |
+//! | `changes`, `load` | which of several notes have changed; loading many notes at once |
+//! | `instant`, `legacy` | serializing instants; reading the notes of the first version |
 
 mod changes;
 mod control;

@@ -202,7 +202,7 @@ impl<'a> Hold<'a> {
             return self.stay(rest).await;
         }
         let Some(guard) = Arc::into_inner(self.guard) else { return };
-        let back = if rest.is_zero() { guard.release() } else { guard.leave_for(rest) };
+        let back = if rest.is_zero() { guard.release() } else { guard.keep_for(rest) };
         // Without an answer the lease expires; waiters report the state of the store.
         let _ = back.await;
     }

@@ -13,6 +13,7 @@
 //! | `tokens` | unique, and rising in real time |
 //! | `turns` | order of arrival, idle and stuck waiters |
 //! | `loss` | losses that were told late |
+//! | `violation` | the kinds of violations |
 //! | `void` | runs in which too little happened |
 
 mod event;
@@ -41,7 +42,7 @@ use std::time::Duration;
 pub struct Limits {
     /// Two who arrive closer together than this may be served in either order.
     pub place_slack: Duration,
-    /// A waiter may be idle for so long while the lock is free.
+    /// The time for which a waiter may be idle while the lock is free.
     pub idle: Duration,
     /// A loss may be told so long after the deadline.
     pub loss_margin: Duration,

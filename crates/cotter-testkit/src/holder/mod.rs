@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `orders` | what a holder is told |
+//! | `orders` | the orders of a holder |
 //! | `task` | one task's attempts, recorded |
 
 mod orders;

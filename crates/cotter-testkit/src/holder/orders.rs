@@ -1,4 +1,4 @@
-//! What a holder is told.
+//! The orders of a holder.
 
 use crate::Usage;
 use crate::resource::Resource;

@@ -50,7 +50,7 @@ impl Percentiles {
         self.0.len()
     }
 
-    /// The smallest that so many percent do not exceed.
+    /// The smallest value that this percentage does not exceed.
     pub fn at(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1) - 1;
         Duration::from_nanos(self.0.get(rank).copied().unwrap_or(0))

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 /// What is done to the processes of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Injections {
-    /// One is killed so many microseconds after the last one was.
+    /// The time between two kills, in microseconds.
     pub kill_every: Option<Range<u64>>,
     /// This part of the kills is for one that has just read a guarded resource; the others are for anybody.
     pub kill_holders: f64,
-    /// One is stopped so many microseconds after the last one was.
+    /// The time between two stops, in microseconds.
     pub stop_every: Option<Range<u64>>,
-    /// For so many microseconds.
+    /// The length of a stop, in microseconds.
     pub stop_for_us: Range<u64>,
 }
 
@@ -33,17 +33,17 @@ pub struct Injections {
 pub struct Run {
     program: PathBuf,
     folder: PathBuf,
-    /// What each is told, but for its number and its log.
+    /// The orders of each process, except for its number and its log.
     pub orders: Orders,
     /// How many live at once.
     pub processes: usize,
     /// What is done to them.
     pub injections: Injections,
-    /// The run is over after so many acquisitions …
+    /// The run is over after this many acquisitions …
     pub acquisitions: usize,
-    /// … and so many kills …
+    /// … and this many kills …
     pub kills: usize,
-    /// … and so many faults, kills among them, however fast the machine …
+    /// … and this many faults, kills among them, however fast the machine …
     pub faults: usize,
     /// … or after this time, and then it is void.
     pub patience: Duration,

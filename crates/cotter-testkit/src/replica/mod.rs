@@ -33,7 +33,7 @@ pub const DELAY: &str = "delay";
 /// The job without slots.
 pub const ORDERS: &str = "orders";
 
-/// What one replica is told.
+/// The orders of one replica.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Orders {
     /// Which one it is.

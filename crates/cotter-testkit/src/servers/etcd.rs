@@ -1,12 +1,12 @@
 //! Real `etcd` servers: a cluster of one or more members.
 
-use super::{free_port, stop};
-use rustix::process::{Pid, Signal, kill_process};
+use super::free_port;
+use super::process::{Process, wait_for};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A running cluster; ends when it is dropped.
@@ -21,19 +21,19 @@ pub struct Etcd {
 
 #[derive(Debug)]
 struct Member {
-    child: Option<Child>,
+    process: Process,
     port: u16,
     peer_port: u16,
 }
 
 const BINARY: &str = "etcd";
 const TOOL: &str = "etcdctl";
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often other ports are tried.
 const TRIES: usize = 10;
 
 impl Etcd {
-    /// A cluster of so many members. Nothing is synced to the disk: a machine that crashes ends the tests too.
+    /// A cluster with this many members. Nothing is synced to the disk: a machine that crashes ends the tests too.
     ///
     /// # Panics
     /// When it does not start, or `etcd` is not in `PATH`.
@@ -60,7 +60,8 @@ impl Etcd {
     fn begin(members: usize, tls_port: Option<u16>, args: &[&str]) -> Self {
         let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
         for _ in 0..TRIES {
-            let member = |_| Member { child: None, port: free_port(), peer_port: free_port() };
+            let member =
+                |_| Member { process: Process::default(), port: free_port(), peer_port: free_port() };
             let dir = tempfile::tempdir().expect("a temporary folder");
             let members: Vec<_> = (0..members).map(member).collect();
             let mut cluster = Self { members, args: args.clone(), tls_port, dir };
@@ -81,7 +82,8 @@ impl Etcd {
         let Member { port, peer_port, .. } = self.members[number];
         let secure = self.tls_port.map(|port| format!(",https://127.0.0.1:{port}")).unwrap_or_default();
         let listens = url(port) + &secure;
-        let child = Command::new(BINARY)
+        let mut command = Command::new(BINARY);
+        command
             .args(["--name", &format!("m{number}"), "--logger", "zap", "--unsafe-no-fsync"])
             .args(["--data-dir", &self.folder(number).to_string_lossy()])
             .args(["--listen-client-urls", &listens, "--advertise-client-urls", &url(port)])
@@ -90,11 +92,8 @@ impl Etcd {
             .args(&self.args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let child =
-            child.unwrap_or_else(|e| panic!("{BINARY} does not start ({e}); scripts/servers installs it"));
-        self.members[number].child = Some(child);
+            .stderr(Stdio::null());
+        self.members[number].process.start(&mut command);
     }
 
     fn folder(&self, number: usize) -> PathBuf {
@@ -103,25 +102,20 @@ impl Etcd {
 
     /// Waits until the running members answer; false when one of them has ended instead.
     fn answers(&mut self) -> bool {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
-            let mut running = self.members.iter_mut().filter_map(|m| m.child.as_mut());
-            if running.any(|child| child.try_wait().is_ok_and(|status| status.is_some())) {
-                return false;
+        let answers = wait_for(START_TIMEOUT, || {
+            if self.members.iter_mut().any(|member| member.process.has_ended()) {
+                return Some(false);
             }
             let running: Vec<_> = self.running().collect();
             let open = |&number: &usize| TcpStream::connect(("127.0.0.1", self.members[number].port)).is_ok();
             let healthy = |&number: &usize| self.try_ctl(number, &["endpoint", "health"]).is_some();
-            if running.iter().all(open) && running.iter().all(healthy) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+            (running.iter().all(open) && running.iter().all(healthy)).then_some(true)
+        });
+        answers == Some(true)
     }
 
     fn running(&self) -> impl Iterator<Item = usize> {
-        self.members.iter().enumerate().filter(|(_, m)| m.child.is_some()).map(|(n, _)| n)
+        self.members.iter().enumerate().filter(|(_, m)| m.process.is_running()).map(|(n, _)| n)
     }
 
     /// The port of a member on 127.0.0.1.
@@ -153,10 +147,7 @@ impl Etcd {
 
     /// Kills a member, without any chance to write.
     pub fn kill(&mut self, member: usize) {
-        if let Some(mut child) = self.members[member].child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.members[member].process.kill();
     }
 
     /// Starts a member that was killed again, with its data, and waits until the cluster answers.
@@ -164,7 +155,6 @@ impl Etcd {
     /// # Panics
     /// When it does not.
     pub fn restart(&mut self, member: usize) {
-        self.kill(member);
         self.spawn(member);
         assert!(self.answers(), "the cluster does not answer");
     }
@@ -174,7 +164,7 @@ impl Etcd {
     /// # Panics
     /// When it does not run.
     pub fn stop(&self, member: usize) {
-        stop(self.members[member].child.as_ref().expect("it runs"));
+        self.members[member].process.stop();
     }
 
     /// Lets it go on.
@@ -182,8 +172,7 @@ impl Etcd {
     /// # Panics
     /// When it does not run.
     pub fn go_on(&self, member: usize) {
-        let child = self.members[member].child.as_ref().expect("it runs");
-        kill_process(Pid::from_child(child), Signal::CONT).expect("it is ours");
+        self.members[member].process.go_on();
     }
 
     /// The output of an `etcdctl` command at the first member that runs; repeated while a leader is chosen.
@@ -237,11 +226,5 @@ impl Etcd {
         let endpoint = format!("127.0.0.1:{}", self.members[member].port);
         command.env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", endpoint).args(words).stdin(Stdio::null());
         command
-    }
-}
-
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        (0..self.members.len()).for_each(|member| self.kill(member));
     }
 }

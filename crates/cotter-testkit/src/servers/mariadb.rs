@@ -32,7 +32,7 @@ pub struct Mariadb {
     dir: TempDir,
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often another port is tried.
 const TRIES: usize = 10;
 const FOLDER: Recipe = Recipe {
@@ -174,7 +174,7 @@ impl Mariadb {
     pub fn end_sessions_of(&self, user: &str) {
         self.sql(&format!("KILL USER {user}"));
         let left = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{user}'");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while self.sql(&left) != "0" {
             assert!(Instant::now() < end, "sessions of {user} stay");
             std::thread::sleep(Duration::from_millis(5));
@@ -211,7 +211,7 @@ impl Mariadb {
         command.args(SETTINGS).args(&self.settings);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
         self.child = Some(command.spawn()?);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         loop {
             if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
                 return Ok(false);

@@ -9,9 +9,10 @@
 //! | `mariadb` | a MariaDB server |
 //! | `database` | what the two have in common |
 //! | `cluster` | the folder of a database server, and the user that it runs as |
+//! | `process` | the process of a server |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
-//! | `skew` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
+//! | `skew`, `fork` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
 //! | `proxy` | the proxy |
 //! | `fault_rates` | its faults at random |
 //! | `kept` | a packet that it keeps back |
@@ -28,6 +29,7 @@ mod kept;
 mod mariadb;
 mod pooler;
 mod postgres;
+mod process;
 mod proxy;
 mod redis;
 mod skew;
@@ -50,10 +52,7 @@ pub use wire::Wire;
 pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::net::TcpListener;
-use std::process::Child;
-use std::time::{Duration, Instant};
 
 /// A port that was free just now.
 ///
@@ -62,16 +61,4 @@ use std::time::{Duration, Instant};
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener.local_addr().expect("an address").port()
-}
-
-/// Stops a process. Back when all of its threads stand still: on a busy machine some go on for a while.
-fn stop(child: &Child) {
-    let (pid, end) = (Pid::from_child(child), Instant::now() + Duration::from_secs(5));
-    kill_process(pid, Signal::STOP).expect("it is ours");
-    let stands =
-        || waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG).is_ok_and(|told| told.is_some());
-    // One that stood still before tells nothing.
-    while !stands() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }

@@ -15,7 +15,7 @@ pub struct Pooler {
     _dir: TempDir,
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Pooler {
     /// Starts it and waits until it listens.
@@ -40,7 +40,7 @@ impl Pooler {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         let child = command.spawn().expect("it starts");
         let mut pooler = Self { child, port, _dir: dir };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let ended = pooler.child.try_wait().expect("it is ours");
             assert!(ended.is_none() && Instant::now() < end, "pgbouncer does not listen: {ended:?}");

@@ -32,7 +32,7 @@ pub struct Postgres {
     dir: TempDir,
 }
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often another port is tried.
 const TRIES: usize = 10;
 const FOLDER: Recipe = Recipe {
@@ -184,7 +184,7 @@ impl Postgres {
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
         self.child = Some(command.spawn()?);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         loop {
             if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
                 return Ok(false);
@@ -205,7 +205,7 @@ impl Postgres {
         self.pause(false);
         if let Some(mut child) = self.child.take() {
             let _ = kill_process(Pid::from_child(&child), Signal::QUIT);
-            let end = Instant::now() + PATIENCE;
+            let end = Instant::now() + START_TIMEOUT;
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
                 std::thread::sleep(Duration::from_millis(2));
             }

@@ -31,7 +31,7 @@ pub struct Redis {
 }
 
 const BINARY: &str = "redis-server";
-const PATIENCE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often another port is tried.
 const TRIES: usize = 10;
 
@@ -122,7 +122,7 @@ impl Redis {
         }
         let socket = self.socket();
         let child = self.child.insert(command.spawn()?);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         loop {
             if child.try_wait()?.is_some() {
                 return Ok(false);
@@ -190,7 +190,7 @@ impl Redis {
         self.dir.path().join("socket")
     }
 
-    /// Its clock is so many seconds ahead from now on, or behind; only for a [`skewed`](RedisBuilder::skewed) server.
+    /// Sets its clock ahead by this many seconds from now on, or behind; only for a [`skewed`](RedisBuilder::skewed) server.
     ///
     /// # Panics
     /// When the file that the server reads cannot be written.
@@ -231,7 +231,7 @@ impl Redis {
     /// When they do not find each other.
     pub fn follow(&self, master: &Self) {
         self.command(&["REPLICAOF", "127.0.0.1", &master.port.to_string()]);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while !self.command(&["INFO", "replication"]).contains("master_link_status:up") {
             assert!(Instant::now() < end, "the replica does not follow");
             std::thread::sleep(Duration::from_millis(20));

@@ -31,7 +31,7 @@ fn library(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     if status.success() { Ok(library) } else { Err(io::Error::other(format!("cc: {status}"))) }
 }
 
-/// The clock is so many nanoseconds ahead from now on.
+/// Sets the clock ahead by this many nanoseconds from now on.
 pub(super) fn step(folder: &Path, nanos: i64) -> io::Result<()> {
     // In place: the server has mapped it.
     use std::os::unix::fs::FileExt;

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Wire(BufReader<TcpStream>);
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Wire {
     /// Connects to a server on this host.
@@ -18,7 +18,7 @@ impl Wire {
     pub fn open(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Self(BufReader::new(stream)))
     }
 

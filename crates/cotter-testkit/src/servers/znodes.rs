@@ -21,7 +21,7 @@ pub struct Znode {
     pub owner: i64,
 }
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const NO_NODE: i32 = -101;
 /// What the servers derive the passwords of sessions from.
 const SECRET: u64 = 0xB341_5C00;
@@ -39,7 +39,7 @@ impl Znodes {
     fn attach(port: u16, session: i64, password: &[u8], first: &[u8]) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         let mut this = Self { stream, port, last: 0 };
         let mut hello = vec![0; 12];
         hello.extend_from_slice(&60_000_i32.to_be_bytes());

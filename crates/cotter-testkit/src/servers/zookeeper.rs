@@ -1,15 +1,15 @@
 //! Real ZooKeeper servers: an ensemble of one or more members.
 
+use super::process::{Process, wait_for};
 use super::znodes::Znodes;
-use super::{Proxy, free_port, stop};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{Proxy, free_port};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A running ensemble; ends when it is dropped.
@@ -35,7 +35,7 @@ struct Settings {
 
 #[derive(Debug)]
 struct Member {
-    child: Option<Child>,
+    process: Process,
     port: u16,
     peer_ports: [u16; 2],
 }
@@ -56,7 +56,7 @@ const FLAGS: &[&str] = &[
     "-Dzookeeper.admin.enableServer=false",
     "-Dzookeeper.4lw.commands.whitelist=*",
 ];
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often other ports are tried.
 const TRIES: usize = 5;
 
@@ -69,7 +69,7 @@ impl Default for Settings {
 }
 
 impl ZooKeeper {
-    /// An ensemble of so many members. Sessions may be as short as two ticks of 100 ms.
+    /// An ensemble with this many members. Sessions may be as short as two ticks of 100 ms.
     ///
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
@@ -108,8 +108,11 @@ impl ZooKeeper {
     fn begin(members: usize, settings: Settings) -> Self {
         assert!(Path::new(JAR).exists(), "{JAR} is missing; scripts/servers installs it");
         for _ in 0..TRIES {
-            let member =
-                |_| Member { child: None, port: free_port(), peer_ports: [free_port(), free_port()] };
+            let member = |_| Member {
+                process: Process::default(),
+                port: free_port(),
+                peer_ports: [free_port(), free_port()],
+            };
             let dir = tempfile::tempdir().expect("a temporary folder");
             let members: Vec<_> = (0..members).map(member).collect();
             let linked = members.iter().filter(|_| settings.has_links);
@@ -128,7 +131,8 @@ impl ZooKeeper {
     fn spawn(&mut self, number: usize) {
         let config = self.write_config(number).expect("a configuration");
         let log = fs::File::create(self.folder(number).join("log")).expect("a log");
-        let child = Command::new(PROGRAM)
+        let mut command = Command::new(PROGRAM);
+        command
             .args(FLAGS)
             .args(&self.settings.flags)
             .args(["-cp", &[JAR, MORE_JARS].concat(), MAIN])
@@ -136,11 +140,8 @@ impl ZooKeeper {
             .current_dir(self.folder(number))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log"))
-            .stderr(log)
-            .spawn();
-        let child =
-            child.unwrap_or_else(|e| panic!("{PROGRAM} does not start ({e}); scripts/servers installs it"));
-        self.members[number].child = Some(child);
+            .stderr(log);
+        self.members[number].process.start(&mut command);
     }
 
     fn write_config(&self, number: usize) -> std::io::Result<PathBuf> {
@@ -175,22 +176,17 @@ impl ZooKeeper {
 
     /// Waits until the running members serve clients; false when one of them has ended instead.
     fn answers(&mut self) -> bool {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
-            let mut running = self.members.iter_mut().filter_map(|m| m.child.as_mut());
-            if running.any(|child| child.try_wait().is_ok_and(|status| status.is_some())) {
-                return false;
+        let serve = wait_for(START_TIMEOUT, || {
+            if self.members.iter_mut().any(|member| member.process.has_ended()) {
+                return Some(false);
             }
-            if self.running().all(|number| self.mode(number).is_some()) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+            self.running().all(|number| self.mode(number).is_some()).then_some(true)
+        });
+        serve == Some(true)
     }
 
     fn running(&self) -> impl Iterator<Item = usize> {
-        self.members.iter().enumerate().filter(|(_, m)| m.child.is_some()).map(|(n, _)| n)
+        self.members.iter().enumerate().filter(|(_, m)| m.process.is_running()).map(|(n, _)| n)
     }
 
     /// The port of a member on 127.0.0.1.
@@ -209,15 +205,8 @@ impl ZooKeeper {
     /// # Panics
     /// When none does.
     pub fn leader(&self) -> usize {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
-            let leads = |&number: &usize| self.mode(number).as_deref() == Some("leader");
-            if let Some(leader) = self.running().find(leads) {
-                return leader;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("no member leads");
+        let leads = |&number: &usize| self.mode(number).as_deref() == Some("leader");
+        wait_for(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
     }
 
     /// `leader`, `follower` or `standalone`; `None` for a member that serves nobody.
@@ -246,10 +235,7 @@ impl ZooKeeper {
 
     /// Kills a member, without any chance to write.
     pub fn kill(&mut self, member: usize) {
-        if let Some(mut child) = self.members[member].child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.members[member].process.kill();
     }
 
     /// Starts a member that was killed again, with its data, and waits until all serve clients.
@@ -257,7 +243,6 @@ impl ZooKeeper {
     /// # Panics
     /// When they do not.
     pub fn restart(&mut self, member: usize) {
-        self.kill(member);
         self.spawn(member);
         assert!(self.answers(), "the ensemble does not answer");
     }
@@ -267,7 +252,7 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not run.
     pub fn stop(&self, member: usize) {
-        stop(self.members[member].child.as_ref().expect("it runs"));
+        self.members[member].process.stop();
     }
 
     /// Lets it go on.
@@ -275,18 +260,11 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not run.
     pub fn go_on(&self, member: usize) {
-        let child = self.members[member].child.as_ref().expect("it runs");
-        kill_process(Pid::from_child(child), Signal::CONT).expect("it is ours");
+        self.members[member].process.go_on();
     }
 
     /// Cuts the follower off: its connection to the leader stays, and carries nothing any more.
     pub fn cut_off(&self) {
         self.links.iter().for_each(|link| link.freeze(true));
-    }
-}
-
-impl Drop for ZooKeeper {
-    fn drop(&mut self) {
-        (0..self.members.len()).for_each(|member| self.kill(member));
     }
 }

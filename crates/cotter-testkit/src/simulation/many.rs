@@ -41,7 +41,7 @@ pub struct Failure {
     pub violation: Violation,
 }
 
-/// Runs all of these seeds, so many at a time.
+/// Runs all of these seeds, several at a time.
 ///
 /// # Errors
 /// A run that went wrong, or in which too little went on. The others are not finished then.

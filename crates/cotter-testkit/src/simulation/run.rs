@@ -43,12 +43,12 @@ impl Outcome {
 const TTL: Duration = Duration::from_millis(300);
 const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
 const TASKS: usize = 2;
-/// A run goes on until so many locks were held, and until all of its trouble is over.
+/// A run goes on until this many locks were held, and until all of its trouble is over.
 pub(super) const CYCLES: usize = 200;
 /// A run that needs more than this has not worked.
 const LONGEST: Duration = Duration::from_secs(600);
 /// When nothing goes wrong any more, every lock is free within this time.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RECOVERY_TIME: Duration = Duration::from_secs(10);
 
 /// Runs what a seed decides.
 ///
@@ -114,7 +114,7 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
     let counts = world.counts();
     everything_is_free(&clients, &ledger).await;
     for client in clients {
-        if let Err(e) = client.close(PATIENCE).await {
+        if let Err(e) = client.close(RECOVERY_TIME).await {
             lock(&ledger).wrong(Kind::LeftBehind, format!("a client could not be closed: {e}"));
         }
     }
@@ -157,7 +157,7 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
 async fn everything_is_free(clients: &[Client], ledger: &Shared) {
     for (name, _) in NAMES {
         for (process, client) in clients.iter().enumerate() {
-            match client.mutex(name).try_lock_for(PATIENCE).await {
+            match client.mutex(name).try_lock_for(RECOVERY_TIME).await {
                 Ok(Some(guard)) => drop(guard.release().await),
                 other => {
                     let text = format!("p{process} does not get {name} when all is well again: {other:?}");

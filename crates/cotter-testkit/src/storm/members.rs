@@ -26,7 +26,7 @@ pub struct Members<C> {
 struct Plan {
     /// So many milliseconds after the last one went on.
     every: Range<u64>,
-    /// For so many milliseconds one is stopped.
+    /// The length of a stop, in milliseconds.
     stopped_for: Range<u64>,
     /// This part of what is done is done to the leader.
     leader: f64,

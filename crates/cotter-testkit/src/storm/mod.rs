@@ -2,7 +2,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `snapshot` | who holds and who waits, at one instant of the server |
+//! | `snapshot` | the holders and waiters of a server at one instant |
 //! | `watcher` | one snapshot after the other, and whether what happened in between was in order |
 //! | `queue` | the rules of order, for two snapshots of one name |
 //! | `members` | the members of a cluster of etcd or ZooKeeper, stopped and killed |

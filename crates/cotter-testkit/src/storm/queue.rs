@@ -17,7 +17,7 @@ pub(super) struct Queue {
 /// Snapshots that are further apart, in microseconds, may have a reconnect in between that neither of them shows.
 const CLOSE: u64 = 9_000;
 
-/// Who asks again after so many microseconds under one ticket is alive: what was kept back lands all at once.
+/// A waiter that sends another request after this many microseconds under one ticket is alive: what was kept back lands all at once.
 const ALIVE: u64 = 50_000;
 
 impl Queue {
@@ -39,7 +39,7 @@ impl Queue {
         found
     }
 
-    /// Whoever stands in the queue with another ticket than before, without having held in between, has lost its place.
+    /// A waiter that is in the queue with another ticket than before, without having held in between, has lost its place.
     /// That is in order only when it had been silent. A question that lands behind the release of its claim also takes a
     /// new ticket, but nobody asks again under that.
     fn lost_places(&self, name: &str, now: &Snapshot) -> Vec<Violation> {

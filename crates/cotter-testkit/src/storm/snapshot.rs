@@ -1,4 +1,4 @@
-//! Who holds and who waits, at one instant of the server.
+//! The holders and waiters of a server at one instant.
 
 use crate::servers::Wire;
 use std::io;

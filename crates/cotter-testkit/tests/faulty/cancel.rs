@@ -192,7 +192,7 @@ async fn what_is_done_with_a_guard_and_dropped_leaves_nothing() {
     let pause = Duration::from_millis(3);
     for _ in 0..3 {
         stage.with_guard("release", Guard::release).await;
-        stage.with_guard("leave_for", |g| g.leave_for(Duration::from_millis(20))).await;
+        stage.with_guard("keep_for", |g| g.keep_for(Duration::from_millis(20))).await;
         stage.with_guard("extend", async |g: Guard| g.extend(pause * 1000).await).await;
         stage.with_guard("put_note", async |g: Guard| g.put_note("note").await).await;
         stage.with_guard("scope", async |g: Guard| g.scope(tokio::time::sleep(pause)).await).await;

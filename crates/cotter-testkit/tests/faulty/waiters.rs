@@ -21,7 +21,7 @@ async fn a_waiter_notices_that_the_rest_of_a_lease_has_become_shorter() {
     let waiting = tokio::spawn(async move { other.mutex("x").try_lock_for(Duration::from_secs(2)).await });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let start = Instant::now();
-    assert_eq!(guard.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
+    assert_eq!(guard.keep_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
     let got = waiting.await.unwrap().unwrap();
     let text = format!("it was free after 50 ms, and the waiter slept for {:?}", start.elapsed());
     demand(got.is_some() && start.elapsed() < Duration::from_millis(500), Kind::IdleWaiter, text);

@@ -119,7 +119,7 @@ pub enum Release {
     },
 }
 
-/// What a release found of its claim.
+/// The state in which a release found its claim.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {

@@ -12,7 +12,7 @@ const ELECTED: &str = "elected";
 const ANNOUNCED: &str = "announced";
 const RESIGNED: &str = "resigned";
 
-/// What a leader has told its observers, written under its token.
+/// The announcement of a leader to its observers, written under its token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Announcement {
     /// It has been elected, and has announced nothing so far.

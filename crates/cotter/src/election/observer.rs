@@ -22,7 +22,7 @@ pub struct Leader {
     pub label: String,
 }
 
-/// What the store says about an election.
+/// The state of an election in the store.
 pub(super) struct View {
     pub(super) leader: Option<Leader>,
     /// The revision of the note, which is older than the rest of this.
@@ -94,7 +94,7 @@ pub(super) fn check(core: &Core) -> Result<()> {
 pub struct Observer {
     core: Arc<Core>,
     name: Result<Name>,
-    /// What was returned last; `None` before the first time.
+    /// The value that was returned last; `None` before the first time.
     seen: Option<Option<Leader>>,
     newest: FencingToken,
 }

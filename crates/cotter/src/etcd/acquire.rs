@@ -29,7 +29,7 @@ pub(super) enum Standing {
     Gone,
 }
 
-/// What a claim waits for.
+/// The event that a claim waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ahead {
     /// The end of the entry with this key.

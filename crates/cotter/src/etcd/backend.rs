@@ -32,7 +32,7 @@ pub(super) struct Etcd {
     info: Info,
 }
 
-/// What its requests share.
+/// The state that its requests share.
 pub(super) struct Inner {
     pub(super) link: Arc<Link>,
     pub(super) keys: Arc<Keys>,
@@ -108,7 +108,7 @@ impl Inner {
         self.keys.evicted(self.key_pool.of(id))
     }
 
-    /// What an entry says of its claim.
+    /// The description of a claim in its entry.
     pub(super) fn value(&self, claim: &Claim) -> String {
         claim.label.to_string()
     }

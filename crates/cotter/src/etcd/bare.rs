@@ -14,7 +14,7 @@ pub struct Bare {
 }
 
 impl Store {
-    /// Opens a connection for bare requests. Their lease lasts for so many seconds.
+    /// Opens a connection for bare requests. Their lease lasts for this many seconds.
     ///
     /// # Errors
     /// No member of the cluster answers.

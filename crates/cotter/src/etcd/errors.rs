@@ -5,7 +5,7 @@ use crate::{Error, ErrorKind};
 use std::time::Duration;
 use tonic::{Code, Status};
 
-/// What the server says where it has refused a request before, or instead of, carrying it out. After any other error the
+/// The messages with which the server refuses a request before, or instead of, carrying it out. After any other error the
 /// request may have been carried out, or may still be: also after one that says that the request timed out, because a
 /// proposal is not taken back.
 const REFUSALS: &[&str] = &[

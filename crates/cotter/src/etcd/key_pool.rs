@@ -50,7 +50,7 @@ impl KeyPool {
         is_new
     }
 
-    /// The key of a claim. One that has none, or has been removed, gets one that is nobody's.
+    /// The key of a claim. A claim without one, or whose key was removed, gets an unused one.
     pub(super) fn of(&self, id: ClaimId) -> ClaimId {
         lock(&self.0).of(id)
     }

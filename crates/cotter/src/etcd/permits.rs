@@ -110,10 +110,10 @@ impl Inner {
         let Some(at) = seen.place_of(&self.entry(claim)) else { return Ok(Standing::Gone) };
         let own = seen.entries[at].2;
         let modes: Vec<_> = seen.entries.iter().map(|(_, mode, _)| *mode).collect();
-        let ahead = match queue::place(&modes, at, seen.set) {
-            queue::Place::Holds => return Ok(Standing::Holds(own)),
-            queue::Place::Next => Ahead::Anybody,
-            queue::Place::Behind => Ahead::Waiter(seen.entries[at - 1].0.clone()),
+        let ahead = match queue::status(&modes, at, seen.set) {
+            queue::Status::Holds => return Ok(Standing::Holds(own)),
+            queue::Status::Next => Ahead::Anybody,
+            queue::Status::Behind => Ahead::Waiter(seen.entries[at - 1].0.clone()),
         };
         let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], seen.set)) else {
             return Err(unexpected("an entry of another kind in the queue of a semaphore"));

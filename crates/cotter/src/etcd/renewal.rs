@@ -5,14 +5,14 @@ use super::backend::Inner;
 use super::leases::{Proof, seconds};
 use super::messages::{Target, TxnRequest, TxnResponse};
 use super::requests::{MAX_OPERATIONS, TXN, equal, look, nested, put};
-use super::seats::Place;
+use super::seats::EntryLease;
 use crate::backend::{Extension, Grant};
 use crate::{LossCause, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A grant of a batch: its number in it, and its seat.
-type Seated<'a> = (usize, &'a Grant, Place);
+type Seated<'a> = (usize, &'a Grant, EntryLease);
 
 impl Inner {
     /// Extends grants to at least `ttl` from now: one keepalive for all that share a lease, one request for 100 entries.
@@ -21,7 +21,7 @@ impl Inner {
         // By the lease that they have, and the length of the one that they need.
         let mut classes: BTreeMap<(u64, u64), Vec<Seated<'_>>> = BTreeMap::new();
         for (number, grant) in grants.iter().enumerate() {
-            let place = self.seats.place(grant.claim.id).unwrap_or_else(|| Place::elsewhere(grant));
+            let place = self.seats.place(grant.claim.id).unwrap_or_else(|| EntryLease::elsewhere(grant));
             let class = (place.seconds, place.seconds.max(seconds(ttl)));
             classes.entry(class).or_default().push((number, grant, place));
         }
@@ -68,7 +68,7 @@ impl Inner {
     }
 
     /// Attaches an entry to another lease. Its place and its token stay.
-    fn put_on(&self, grant: &Grant, place: Place, proof: Proof) -> super::messages::Operation {
+    fn put_on(&self, grant: &Grant, place: EntryLease, proof: Proof) -> super::messages::Operation {
         let key = self.entry(&grant.claim);
         let is_ours = equal(key.clone(), Target::Created(place.revision));
         let stays = equal(self.mark(grant.claim.id), Target::Version(0));
@@ -76,7 +76,7 @@ impl Inner {
     }
 }
 
-impl Place {
+impl EntryLease {
     /// That of a grant which another connection was given: it is attached to a lease of this one.
     fn elsewhere(grant: &Grant) -> Self {
         let revision = i64::try_from(grant.number / u64::from(TURNS)).unwrap_or(i64::MAX);

@@ -18,7 +18,7 @@ pub(super) fn put(key: Vec<u8>, value: &[u8], lease: i64) -> Operation {
     operation(Request::Put(PutRequest { key, value: value.to_vec(), lease, ..PutRequest::default() }))
 }
 
-/// Writes a key that is there as it is, so that whoever follows it is told.
+/// Writes an existing key unchanged, so that its watchers receive an event.
 pub(super) fn touch(key: Vec<u8>) -> Operation {
     let put = PutRequest { key, ignore_value: true, ignore_lease: true, ..PutRequest::default() };
     operation(Request::Put(put))

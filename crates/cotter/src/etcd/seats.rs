@@ -18,9 +18,9 @@ pub(super) struct Seat {
     pub(super) _watched: Watched,
 }
 
-/// What is known of a seat without its watch.
+/// The lease and revision of an entry that holds a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EntryLease {
     pub(super) lease: i64,
     pub(super) seconds: u64,
     pub(super) revision: i64,
@@ -35,9 +35,13 @@ impl Seats {
         lock(&self.0).entry(id).or_insert_with(take).session.clone()
     }
 
-    pub(super) fn place(&self, id: ClaimId) -> Option<Place> {
+    pub(super) fn place(&self, id: ClaimId) -> Option<EntryLease> {
         let seats = lock(&self.0);
-        seats.get(&id).map(|seat| Place { lease: seat.lease, seconds: seat.seconds, revision: seat.revision })
+        seats.get(&id).map(|seat| EntryLease {
+            lease: seat.lease,
+            seconds: seat.seconds,
+            revision: seat.revision,
+        })
     }
 
     /// Records that the entry is attached to another lease now.

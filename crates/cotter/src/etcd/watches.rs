@@ -45,7 +45,7 @@ struct Watch {
     is_ordered: bool,
 }
 
-/// Who is told.
+/// The receiver of events.
 #[derive(Clone)]
 enum Tell {
     /// Whoever waits for the end of a key. Told when the server watches it, when it is deleted, and whenever that may have
@@ -65,10 +65,10 @@ pub(super) struct Watched {
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1)).with_jitter(0.25);
 const DELETE: i32 = 1;
-/// The watch of a holder is asked for so long after the grant: most locks are released before, and those that are not miss
+/// The time between a grant and the request to watch its entry: most locks are released before, and those that are not miss
 /// nothing, because the server tells what has happened since the grant.
 const SETTLING: Duration = Duration::from_millis(25);
-/// A holder whose entry is gone is told within this time, whether the reason is known or not.
+/// A holder whose entry is gone learns of it within this time, whether the reason is known or not.
 const REASON_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Watches {

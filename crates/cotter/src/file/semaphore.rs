@@ -1,6 +1,6 @@
 //! Taking permits, and their limit.
 //!
-//! Whoever takes permits, or changes their limit, has the exclusive lock on the lock file meanwhile: the gate. It is not kept.
+//! A process that takes permits, or changes their limit, holds the exclusive lock on the lock file in the meantime: the gate.
 //! The limit is in the lock file, and counts while permits are taken.
 
 use super::acquire::{MAX_RESTARTS, replaced};

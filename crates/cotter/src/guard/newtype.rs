@@ -25,12 +25,12 @@ macro_rules! guard_newtype {
                 self.0.release()
             }
 
-            #[doc = concat!("Releases ", $thing, ", but only after `rest`; see [`Guard::leave_for`](crate::Guard::leave_for).")]
+            #[doc = concat!("Releases ", $thing, ", but only after `rest`; see [`Guard::keep_for`](crate::Guard::keep_for).")]
             ///
             /// # Errors
-            /// As [`Guard::leave_for`](crate::Guard::leave_for).
-            pub fn leave_for(self, rest: std::time::Duration) -> $crate::Op<$crate::Released> {
-                self.0.leave_for(rest)
+            /// As [`Guard::keep_for`](crate::Guard::keep_for).
+            pub fn keep_for(self, rest: std::time::Duration) -> $crate::Op<$crate::Released> {
+                self.0.keep_for(rest)
             }
         }
 

@@ -71,7 +71,7 @@ impl Guard {
     ///
     /// # Errors
     /// As [`release`](Self::release).
-    pub fn leave_for(self, rest: Duration) -> Op<Released> {
+    pub fn keep_for(self, rest: Duration) -> Op<Released> {
         let engine = self.engine();
         if self.hold().core.backend.info().capabilities.keep_for {
             return Op::new(&engine, self.part(Some(rest)));

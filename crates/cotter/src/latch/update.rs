@@ -7,7 +7,7 @@ use crate::engine::timing::LATCH_POLL;
 use crate::engine::{Core, Patience};
 use crate::{Error, ErrorKind, Moment, Name, Note, Result};
 
-/// What becomes of a latch.
+/// The change of a latch.
 pub(super) enum Change<T> {
     /// It stays as it is.
     Keep(T),

@@ -15,22 +15,22 @@ pub(super) struct Address {
     user: String,
     pub(super) password: Option<String>,
     database: String,
-    /// What `sslmode=` says.
+    /// The value of `sslmode=`.
     pub(super) tls: Option<bool>,
 }
 
 /// The servers of a store, of which one takes writes, and how to log in there.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ConnectParams {
     pub(super) servers: Vec<Opts>,
 }
 
 const PORT: u16 = 3306;
 /// A silent peer is asked after this time whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// What a row may have at most: it would have to name tens of thousands of holders.
+/// The maximum size of a row, which has room for tens of thousands of holders.
 const MAX_PACKET: usize = 16 << 20;
-/// So many statements are kept prepared by a connection.
+/// The number of prepared statements that a connection keeps.
 const STATEMENTS: usize = 32;
 
 impl Address {
@@ -56,7 +56,11 @@ impl Address {
     }
 
     /// The servers and the credentials. Nothing is sent.
-    pub(super) fn place(&self, certificates: Certificates, options: &Options) -> Result<Place> {
+    pub(super) fn connect_params(
+        &self,
+        certificates: Certificates,
+        options: &Options,
+    ) -> Result<ConnectParams> {
         let is_local = self.socket.is_some() || self.hosts.iter().all(|(host, _)| is_local(host));
         let tls = self.tls.unwrap_or(!is_local) && self.socket.is_none();
         if !tls && !certificates.is_empty() {
@@ -79,7 +83,7 @@ impl Address {
             .ssl_opts(tls);
         let server =
             |(host, port): &(String, u16)| login.clone().ip_or_hostname(host.clone()).tcp_port(*port).into();
-        Ok(Place { servers: self.hosts.iter().map(server).collect() })
+        Ok(ConnectParams { servers: self.hosts.iter().map(server).collect() })
     }
 
     /// The address in readable form, without credentials.

@@ -1,4 +1,4 @@
-//! The bell of one waiter, and the session that stands in the queue for it.
+//! The bell of one waiter, and the session that waits in the queue for it.
 
 use super::bells::Bells;
 use crate::Name;
@@ -15,18 +15,18 @@ use tokio::time::{sleep, timeout};
 #[derive(Debug)]
 pub(super) struct Bell {
     state: Arc<AtomicU8>,
-    /// Passes the bell on and stands in the queue again after a pause.
+    /// Passes the bell on and joins the queue again after a pause.
     orders: mpsc::UnboundedSender<Duration>,
 }
 
-/// The session stands in the queue, or is being opened.
+/// The session waits in the queue, or is being opened.
 const WAITS: u8 = 0;
 /// The bell is ours.
 const RINGS: u8 = 1;
 /// There is no session any more.
 const GONE: u8 = 2;
 
-/// What a session does for a bell.
+/// The work of a session for a bell.
 #[derive(Debug)]
 pub(super) struct Work {
     name: Name,
@@ -35,15 +35,15 @@ pub(super) struct Work {
     orders: mpsc::UnboundedReceiver<Duration>,
 }
 
-/// One call waits for so long, in seconds. The server keeps the order of arrival within it.
+/// The time limit of one call, in seconds. The server keeps the order of arrival within it.
 const STANDS: u32 = 3600;
 /// A session without work is closed after this time.
 const IDLE: Duration = Duration::from_secs(10);
 /// The pause between two attempts to end a call, which may not have arrived yet, and how many there are.
 const KILL_PAUSE: Duration = Duration::from_millis(50);
 const KILLS: u32 = 20;
-/// The time for anything that does not wait.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time limit for a statement that does not wait for a lock.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The digest is short enough for every server, and equal for names that are equal as bytes only.
 const GET: &str = "SELECT GET_LOCK(CONCAT('cotter:', SHA1(CONCAT(DATABASE(), '/', ?, '/', ?))), ?)";
@@ -67,14 +67,14 @@ impl Bell {
         self.state.load(Ordering::Acquire) == GONE
     }
 
-    /// Lets the next waiter have it, and stands in the queue again after a pause.
+    /// Passes it to the next waiter, and joins the queue again after a pause.
     pub(super) fn pass_on(&self, pause: Duration) {
         self.state.store(WAITS, Ordering::Release);
         let _ = self.orders.send(pause);
     }
 }
 
-/// A session, which stands in one queue after the other.
+/// A session, which waits in one queue after the other.
 struct Ringer {
     bells: Arc<Bells>,
     conn: Conn,
@@ -103,7 +103,7 @@ pub(super) async fn tend(bells: Arc<Bells>, mut work: Work) {
                 _ => break,
             }
         }
-        let _ = timeout(PATIENCE, ringer.conn.disconnect()).await;
+        let _ = timeout(REQUEST_TIMEOUT, ringer.conn.disconnect()).await;
     } else {
         bells.failed();
     }
@@ -146,7 +146,7 @@ impl Ringer {
                 pause = work.orders.recv().await;
             }
             let released = self.conn.exec_drop(RELEASE, (self.bells.servers.prefix(), name.as_str()));
-            if is_ours && !matches!(timeout(PATIENCE, released).await, Ok(Ok(()))) {
+            if is_ours && !matches!(timeout(REQUEST_TIMEOUT, released).await, Ok(Ok(()))) {
                 return End::Broken;
             }
             let Some(pause) = pause else { return End::Free };
@@ -171,7 +171,7 @@ impl Ringer {
         // The call may not have arrived yet when it is ended: that is repeated until it answers.
         for _ in 0..KILLS {
             let killed = self.bells.kill(id);
-            let _ = timeout(PATIENCE, killed).await;
+            let _ = timeout(REQUEST_TIMEOUT, killed).await;
             if let Ok(answer) = timeout(KILL_PAUSE, &mut call).await {
                 return answer.ok().map(|got| (got == Some(Some(1)), true));
             }

@@ -1,4 +1,4 @@
-//! The bells of waiters: who waits for a name also stands in the server's queue for a lock of that name's digest (`GET_LOCK`), on
+//! The bells of waiters: a waiter also joins the server's queue for a lock of the name's digest (`GET_LOCK`), on
 //! a session of its own. Whoever got the lock after a wait keeps the bell as long, and lets go of it behind the release: the server
 //! wakes the next waiter then. A bell is a hint. The row says who holds, and who is next.
 

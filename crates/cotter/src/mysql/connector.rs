@@ -1,7 +1,7 @@
 //! Opening connections.
 
 use super::SCHEME;
-use super::address::Place;
+use super::address::ConnectParams;
 use super::checks;
 use super::errors::unreachable;
 use super::live::Live;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 /// The servers of a store, and what is the same for all connections to them.
 pub(super) struct Servers {
-    pub(super) place: Place,
+    pub(super) params: ConnectParams,
     pub(super) tables: Tables,
     options: Options,
 }
@@ -68,8 +68,8 @@ impl Connector {
 }
 
 impl Servers {
-    pub(super) fn new(place: Place, options: &Options) -> Self {
-        Self { place, tables: Tables::new(options), options: options.clone() }
+    pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
+        Self { params, tables: Tables::new(options), options: options.clone() }
     }
 
     /// The beginning of the names of tables.
@@ -91,7 +91,7 @@ impl Servers {
     pub(super) async fn first_good(&self, has_tables: bool) -> Result<Conn> {
         let limit = self.options.connect_timeout + self.options.timeout;
         let mut last = None;
-        for server in &self.place.servers {
+        for server in &self.params.servers {
             // A connection that is given up half-way is never used: it is closed.
             let tried = timeout(limit, self.try_one(server, has_tables)).await;
             match tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME))) {

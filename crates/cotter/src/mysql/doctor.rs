@@ -34,7 +34,7 @@ pub(super) async fn server_time(link: &Link) -> Result<Now> {
     .await
 }
 
-/// What voids or limits a guarantee, whatever the mode.
+/// Diagnoses the server, for all modes.
 pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     let before = link.clock().wall();
     let theirs = state::wall(server_time(link).await?);
@@ -81,7 +81,7 @@ pub(super) async fn variables(link: &Link, statement: &'static str) -> Result<Ha
     .await
 }
 
-/// What is lost when the machine of the server stops.
+/// Diagnoses the losses when the server's machine crashes.
 fn durability(settings: &HashMap<String, String>) -> Finding {
     let of = |name: &str| settings.get(name).map_or("", String::as_str);
     let (flush, binlog) = (of("innodb_flush_log_at_trx_commit"), of("sync_binlog"));

@@ -10,7 +10,7 @@ const WRITING: u8 = 1;
 /// The caller has gone: no further statement is sent.
 const ABANDONED: u8 = 2;
 
-/// What a job and its caller know of each other. Whoever comes first decides: a job whose caller goes before its first write
+/// The state that a job and its caller share. The first one decides: a job whose caller goes before its first write
 /// changes nothing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fate(Arc<AtomicU8>);

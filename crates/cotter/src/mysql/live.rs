@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 
-/// What runs on a connection: one or more statements, to their end.
+/// The work for a connection: one or more statements, which run to their end.
 type Job = Box<dyn for<'s> FnOnce(&'s mut Session) -> Running<'s, ()> + Send>;
 
 /// A job that runs.

@@ -20,7 +20,7 @@
 //! | `direct`, `recent` | names with no other user: steps without reading first; what is known of their rows |
 //! | `backend`, `renewal` | the contract; extending grants |
 //! | `waiting` | waiting in the queue of a name |
-//! | `bells`, `bell` | what wakes waiters; the session that stands in the server's queue for one of them |
+//! | `bells`, `bell` | waking waiters; the session that waits in the server's queue for one of them |
 //! | `notes` | notes |
 //! | `sessions` | locks that live with a session |
 //! | `lock_in` | locking a name inside the caller's own transaction |
@@ -59,7 +59,7 @@ use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
 use crate::sql::Mode;
-use address::Place;
+use address::ConnectParams;
 use async_trait::async_trait;
 use connector::{Connector, Pool, Servers};
 use options::Options;
@@ -137,12 +137,12 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
-        let (place, options) = options::parse(url.as_ref())?;
-        Ok(Self::new(place, options))
+        let (params, options) = options::parse(url.as_ref())?;
+        Ok(Self::new(params, options))
     }
 
-    fn new(place: Place, options: Options) -> Self {
-        let servers = Arc::new(Servers::new(place, &options));
+    fn new(params: ConnectParams, options: Options) -> Self {
+        let servers = Arc::new(Servers::new(params, &options));
         let (in_flight, kept, releases) = (InFlight::default(), bells::Kept::default(), AtomicU32::new(0));
         let (recent, rests) = (Recent::default(), Rests::default());
         Self(Arc::new(Shared { servers, options, in_flight, kept, recent, releases, rests }))
@@ -151,7 +151,7 @@ impl Store {
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.0.options.clone();
         change(&mut options);
-        Self::new(self.0.servers.place.clone(), options)
+        Self::new(self.0.servers.params.clone(), options)
     }
 }
 

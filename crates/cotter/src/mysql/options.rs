@@ -1,6 +1,6 @@
 //! The options of a store, and their defaults.
 
-use super::address::{Address, Place};
+use super::address::{Address, ConnectParams};
 use crate::Result;
 use crate::net::{Certificates, pairs, read_password, split, verifies};
 
@@ -8,7 +8,7 @@ use crate::net::{Certificates, pairs, read_password, split, verifies};
 pub(super) use crate::sql::Options;
 
 /// Parses a URL, and reads the files that it names.
-pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
+pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     let (scheme, rest, query) = split(url)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
@@ -25,7 +25,7 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     }
     options.check()?;
     options.instance = address.instance();
-    Ok((address.place(certificates, &options)?, options))
+    Ok((address.connect_params(certificates, &options)?, options))
 }
 
 const NAMES: &str = "mode, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";

@@ -13,10 +13,10 @@ use std::sync::Mutex;
 
 /// So many free names are remembered.
 const FREE: usize = 4096;
-/// From so many claims on, those whose leases have ended are looked for.
+/// The number of claims from which on those whose leases have ended are searched for.
 const SWEEP: usize = 1024;
 
-/// What was left in the rows of names, and in those of claims.
+/// The last known rows of names, and of claims.
 #[derive(Debug, Default)]
 pub(super) struct Recent(Mutex<Rows>);
 
@@ -24,12 +24,12 @@ pub(super) struct Recent(Mutex<Rows>);
 struct Rows {
     /// The last tokens of names that were left free.
     free: HashMap<Name, u64>,
-    /// What claims hold alone.
+    /// The locks that claims hold alone.
     held: ByClaim<Alone>,
     sweep_at: usize,
 }
 
-/// What a claim holds, alone and with nobody behind it, without the claim itself.
+/// A lock with one holder and an empty queue, without the claim itself.
 #[derive(Debug, Clone, Copy)]
 struct Alone {
     number: u64,
@@ -65,7 +65,7 @@ impl Recent {
         rows.held.insert(held.claim.id, Alone { number, turns, since, ends });
     }
 
-    /// What a claim has held when it was looked at last. It is forgotten.
+    /// Removes and returns the lock that a claim held when it was last read.
     pub(super) fn take_held(&self, claim: &Claim) -> Option<Held> {
         let Alone { number, turns, since, ends } = lock(&self.0).held.remove(&claim.id)?;
         Some(Held { claim: claim.clone(), number, turns, since, ends, evicted: false })

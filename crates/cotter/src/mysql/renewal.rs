@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The number of grants that one request extends: a statement that reads their rows, and one that replaces them.
 const BATCH: usize = 64;
 
-/// What was answered for a claim of the batch.
+/// The answer for a claim of the batch.
 type Answer = (ClaimId, Result<Extension>);
 
 impl Lease {

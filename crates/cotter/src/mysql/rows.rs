@@ -12,7 +12,7 @@ use mysql_async::prelude::FromValue;
 use mysql_async::{Params, Value};
 use std::collections::HashMap;
 
-/// What `change` answers: what was worked out, the server's time, and a moment before the request for that.
+/// The result of `change`: the new value, the server's time, and a moment before the request for that time.
 #[derive(Debug, Clone)]
 pub(super) struct Changed<T> {
     pub(super) done: T,
@@ -96,7 +96,7 @@ pub(super) async fn replace_many(
     Ok(written.rows == count as u64)
 }
 
-/// Places for so many values.
+/// Placeholders for this many values.
 pub(super) fn holes(count: usize) -> String {
     vec!["?"; count].join(", ")
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the task of a connection and its users share.
+/// The state that the task of a connection shares with its users.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     /// How many statements were answered.
@@ -32,7 +32,7 @@ pub(super) struct Session {
 pub(super) struct Written {
     /// How many rows it has changed. A row that was inserted or replaced counts once or twice.
     pub(super) rows: u64,
-    /// What the statement has given to `LAST_INSERT_ID`.
+    /// The value that the statement has passed to `LAST_INSERT_ID`.
     pub(super) id: u64,
 }
 
@@ -103,7 +103,7 @@ impl Session {
         self.note(answer, false)
     }
 
-    /// Takes another session of this user out of the queue that it stands in. That session goes on. Its number may belong to
+    /// Takes another session of this user out of the queue in which it waits. That session goes on. Its number may belong to
     /// somebody else by now, after a restart or on another server: only what stands in such a queue is ended.
     pub(super) async fn end_standing(&mut self, session: u32) -> Result<()> {
         let stands = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ? AND info LIKE '%GET_LOCK(CONCAT(''cotter:''%'";

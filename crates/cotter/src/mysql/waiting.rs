@@ -25,7 +25,7 @@ const MAX_FAILURE_TIME: Duration = Duration::from_secs(15);
 const STEP: Duration = Duration::from_millis(25);
 /// The first waiter has the bell while somebody holds who has not waited for it, and asks after these pauses.
 const FIRST: Backoff = Backoff::new(Duration::from_millis(1), STEP).with_jitter(0.25);
-/// Whoever has the bell too early passes it on, and stands in the queue again after these pauses.
+/// The pauses after which a waiter that has passed the bell on joins its queue again.
 const PASS_ON: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(100)).with_jitter(0.25);
 
 /// A claim that waits in the queue. If it is dropped before the grant, `release` removes it from the queue.

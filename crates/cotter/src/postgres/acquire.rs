@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-/// What a request does if the lock is held.
+/// The action of a request if the lock is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum IfBusy<'a> {
     /// Nothing.
@@ -23,12 +23,12 @@ pub(super) enum IfBusy<'a> {
 pub(super) enum Answer {
     Granted(Grant),
     Busy,
-    Queued(Place),
+    Queued(QueuePosition),
 }
 
 /// A place in the queue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct QueuePosition {
     /// The time until the first lease of a holder ends.
     pub(super) left: Duration,
     /// The number of waiters before this one.
@@ -123,7 +123,7 @@ fn parse(claim: &Claim, row: &Row, sent: Moment) -> Result<Answer> {
         "b" => Ok(Answer::Busy),
         "q" => {
             let position = u32::try_from(value::<i32>(row, 4)?).unwrap_or(u32::MAX);
-            Ok(Answer::Queued(Place { left: duration(value(row, 3)?), position }))
+            Ok(Answer::Queued(QueuePosition { left: duration(value(row, 3)?), position }))
         }
         "u" => {
             let limit = value::<Option<i32>>(row, 4)?.and_then(|of| u32::try_from(of).ok());

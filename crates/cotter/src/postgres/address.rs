@@ -16,13 +16,13 @@ pub(super) struct Address {
     user: String,
     pub(super) password: Option<String>,
     database: String,
-    /// What `sslmode=` says.
+    /// The value of `sslmode=`.
     pub(super) tls: Option<bool>,
 }
 
 /// The servers of a store, of which one takes writes, and how to log in there.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct ConnectParams {
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) login: Config,
     pub(super) tls: Option<Arc<ClientConfig>>,
@@ -65,7 +65,11 @@ impl Address {
     }
 
     /// The endpoints and the credentials. Nothing is sent.
-    pub(super) fn place(&self, certificates: &Certificates, options: &Options) -> Result<Place> {
+    pub(super) fn connect_params(
+        &self,
+        certificates: &Certificates,
+        options: &Options,
+    ) -> Result<ConnectParams> {
         let endpoint = |(host, port): &(String, u16)| match host.starts_with('/') {
             true => Endpoint::Unix(socket(host, *port)),
             false => Endpoint::Tcp(host.clone(), *port),
@@ -82,7 +86,7 @@ impl Address {
         if let Some(password) = &self.password {
             login.password(password);
         }
-        Ok(Place { endpoints: self.hosts.iter().map(endpoint).collect(), login, tls })
+        Ok(ConnectParams { endpoints: self.hosts.iter().map(endpoint).collect(), login, tls })
     }
 
     /// The address in readable form, without credentials.

@@ -1,7 +1,7 @@
 //! Opening connections.
 
 use super::SCHEME;
-use super::address::{Endpoint, Place};
+use super::address::{ConnectParams, Endpoint};
 use super::errors::{explain, missing, unreachable};
 use super::listening::Listening;
 use super::live::{Bound, Driving, Live};
@@ -23,7 +23,7 @@ use tokio_postgres::{CancelToken, Client, Connection, NoTls};
 /// Opens connections to the server that takes writes, with the same settings.
 #[derive(Clone)]
 pub(super) struct Connector {
-    pub(super) place: Place,
+    pub(super) params: ConnectParams,
     options: Arc<Options>,
 }
 
@@ -73,8 +73,8 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
-    pub(super) fn new(place: Place, options: &Options) -> Self {
-        Self { place, options: Arc::new(options.clone()) }
+    pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
+        Self { params, options: Arc::new(options.clone()) }
     }
 
     /// Opens a connection to create tables with.
@@ -91,7 +91,7 @@ impl Connector {
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
         let limit = self.options.common.connect_timeout + self.options.common.timeout;
         let mut last = None;
-        for endpoint in &self.place.endpoints {
+        for endpoint in &self.params.endpoints {
             let tried = timeout(limit, self.try_one(endpoint, has_tables)).await;
             match tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME))) {
                 Ok(live) => return Ok(live),
@@ -116,11 +116,11 @@ impl Connector {
     }
 
     async fn connect(&self, endpoint: &Endpoint) -> Result<(Client, Driver)> {
-        let stream = timeout(self.options.common.connect_timeout, socket::open(&self.place, endpoint)).await;
+        let stream = timeout(self.options.common.connect_timeout, socket::open(&self.params, endpoint)).await;
         let limit = self.options.common.connect_timeout;
         let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let stream = stream.map_err(unreachable)?;
-        self.place.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false))
+        self.params.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false))
     }
 
     /// Refuses a server that cannot be worked with, and says what to do about it.
@@ -156,7 +156,7 @@ impl Connector {
     /// Opens a connection that listens on a channel of the first server that allows it: replicas do not.
     pub(super) async fn listen(&self, channel: &str) -> Result<Listening> {
         let mut last = None;
-        for endpoint in &self.place.endpoints {
+        for endpoint in &self.params.endpoints {
             let listening =
                 timeout(self.options.common.connect_timeout + self.options.common.timeout, async {
                     let (client, driver) = self.connect(endpoint).await?;

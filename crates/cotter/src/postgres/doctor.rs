@@ -23,7 +23,7 @@ pub(super) async fn server_time(link: &Link) -> Result<(SystemTime, Moment)> {
     Ok((time(value(&row, 0)?), sent))
 }
 
-/// What voids or limits a guarantee, whatever the mode.
+/// Diagnoses the server, for all modes.
 pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     let before = link.clock().wall();
     let (theirs, _) = server_time(link).await?;
@@ -64,7 +64,7 @@ fn version(version: &str) -> Finding {
     }
 }
 
-/// What is lost when the machine of the server stops.
+/// Diagnoses the losses when the server's machine crashes.
 fn durability(row: &Row) -> Result<Finding> {
     let (fsync, commit): (String, String) = (value(row, 1)?, value(row, 2)?);
     if fsync == "on" && commit != "off" {

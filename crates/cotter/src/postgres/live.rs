@@ -162,7 +162,7 @@ impl Live {
     }
 }
 
-/// Whether a statement failed because it is not prepared in the session, or not any more: something stands in between after all.
+/// Whether a statement failed because it is not prepared in the session, or not any more: there is a pooler after all.
 fn is_about_preparing(e: &tokio_postgres::Error) -> bool {
     e.code().is_some_and(|code| matches!(code.code(), "26000" | "42P05" | "0A000"))
 }

@@ -50,7 +50,7 @@ use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
 use crate::sql::Mode;
-use address::Place;
+use address::ConnectParams;
 use async_trait::async_trait;
 use connector::{Connector, Pool};
 use options::Options;
@@ -125,12 +125,12 @@ impl Store {
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid part of the URL. It never contains the password.
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
-        let (place, options) = options::parse(url.as_ref())?;
-        Ok(Self::new(place, options))
+        let (params, options) = options::parse(url.as_ref())?;
+        Ok(Self::new(params, options))
     }
 
-    fn new(place: Place, options: Options) -> Self {
-        let (connector, statements) = (Connector::new(place, &options), Statements::new(&options));
+    fn new(params: ConnectParams, options: Options) -> Self {
+        let (connector, statements) = (Connector::new(params, &options), Statements::new(&options));
         let (in_flight, waiters, rests) = (InFlight::default(), Arc::default(), Rests::default());
         Self(Arc::new(Shared { connector, options, statements, in_flight, waiters, rests }))
     }
@@ -138,7 +138,7 @@ impl Store {
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.0.options.clone();
         change(&mut options);
-        Self::new(self.0.connector.place.clone(), options)
+        Self::new(self.0.connector.params.clone(), options)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options of a store, and their defaults.
 
-use super::address::{Address, Place};
+use super::address::{Address, ConnectParams};
 use crate::Result;
 use crate::net::{Certificates, pairs, read_password, split, verifies};
 use crate::sql::{self, Mode, identifier};
@@ -51,7 +51,7 @@ impl Options {
 }
 
 /// Parses a URL, and reads the files that it names.
-pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
+pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     let (scheme, rest, query) = split(url)?;
     let mut address = Address::parse(scheme, rest)?;
     let mut certificates = Certificates::default();
@@ -68,7 +68,7 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     }
     options.common.check()?;
     options.common.instance = address.instance();
-    Ok((address.place(&certificates, &options)?, options))
+    Ok((address.connect_params(&certificates, &options)?, options))
 }
 
 const NAMES: &str = "mode, schema, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";

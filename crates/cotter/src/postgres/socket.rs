@@ -1,7 +1,7 @@
 //! The socket to a server, with or without TLS. It is opened here and handed to the driver, whose errors would not say what was
 //! wrong with TLS.
 
-use super::address::{Endpoint, Place};
+use super::address::{ConnectParams, Endpoint};
 use crate::net::{Stream, connect};
 use crate::sys;
 use rustls::ClientConfig;
@@ -15,8 +15,8 @@ use tokio_rustls::TlsConnector;
 const ASK_FOR_TLS: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// Opens a socket.
-pub(super) async fn open(place: &Place, endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
-    match (endpoint, &place.tls) {
+pub(super) async fn open(params: &ConnectParams, endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
+    match (endpoint, &params.tls) {
         (Endpoint::Unix(path), _) => Ok(Box::new(sys::unix_socket(path).await?)),
         (Endpoint::Tcp(host, port), None) => Ok(Box::new(connect(host, *port).await?)),
         (Endpoint::Tcp(host, port), Some(tls)) => encrypted(host, *port, tls).await,

@@ -1,6 +1,6 @@
 //! Waiting in the queue of a name.
 
-use super::acquire::{Answer, IfBusy, Place};
+use super::acquire::{Answer, IfBusy, QueuePosition};
 use super::backend::Lease;
 use super::errors::unexpected;
 use super::waiters::Registration;
@@ -34,7 +34,7 @@ fn period(claim: &Claim) -> Duration {
     (claim.ttl / 3).clamp(MIN_PERIOD, MAX_PERIOD)
 }
 
-/// The time without requests after which a waiter loses its place. The row of a waiter that was killed stays for so long.
+/// The time without requests after which a waiter loses its place. The row of a waiter that was killed stays for that time.
 fn max_silence(claim: &Claim) -> Duration {
     (period(claim) * 3).max(Duration::from_secs(2))
 }
@@ -56,7 +56,7 @@ impl<'a> QueueEntry<'a> {
         Self { lease, claim, registration, _count: count, queued: None, period: MAX_PERIOD }
     }
 
-    fn queued(&mut self, Place { left, position }: Place, sent: Moment, heard: bool) {
+    fn queued(&mut self, QueuePosition { left, position }: QueuePosition, sent: Moment, heard: bool) {
         self.queued = Some(sent);
         self.period = period(self.claim);
         if position < WATCHERS {

@@ -26,9 +26,9 @@ pub(crate) fn holders(line: &[Mode], limit: Option<u32>) -> usize {
 
 /// Where an entry of a line of permits stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Status {
     Holds,
-    /// Whoever leaves may let it in.
+    /// The next release may let it in.
     Next,
     /// Another waiter is before it, which says when it is served. Until then, nobody who leaves lets this one in.
     Behind,
@@ -37,11 +37,11 @@ pub(crate) enum Place {
 /// Returns where the entry with this number stands. `limit` is the number of permits, if it is not the one that the first
 /// entry names: where it was set, those who hold more than it allows look like waiters, but will never be served. So everybody
 /// is next then.
-pub(crate) fn place(line: &[Mode], at: usize, limit: Option<u32>) -> Place {
+pub(crate) fn status(line: &[Mode], at: usize, limit: Option<u32>) -> Status {
     match holders(line, limit) {
-        holders if at < holders => Place::Holds,
-        holders if at == holders || limit.is_some() => Place::Next,
-        _ => Place::Behind,
+        holders if at < holders => Status::Holds,
+        holders if at == holders || limit.is_some() => Status::Next,
+        _ => Status::Behind,
     }
 }
 
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn the_first_waiter_is_next_and_the_others_are_behind_it() {
         let line = [permits(2), permits(2), permits(1)];
-        let places = |limit| (0..3).map(|at| place(&line, at, limit)).collect::<Vec<_>>();
-        assert_eq!(places(None), [Place::Holds, Place::Next, Place::Behind]);
-        assert_eq!(places(Some(4)), [Place::Holds, Place::Holds, Place::Next]);
-        assert_eq!(places(Some(1)), [Place::Next; 3]);
+        let statuses = |limit| (0..3).map(|at| status(&line, at, limit)).collect::<Vec<_>>();
+        assert_eq!(statuses(None), [Status::Holds, Status::Next, Status::Behind]);
+        assert_eq!(statuses(Some(4)), [Status::Holds, Status::Holds, Status::Next]);
+        assert_eq!(statuses(Some(1)), [Status::Next; 3]);
     }
 
     proptest! {
@@ -131,10 +131,10 @@ mod tests {
             rest.remove(gone);
             for at in 0..rest.len() {
                 let before = at + usize::from(at >= gone);
-                if place(&rest, at, None) == Place::Holds && place(&line, before, None) == Place::Behind {
+                if status(&rest, at, None) == Status::Holds && status(&line, before, None) == Status::Behind {
                     // The one before it has left, or holds now and did not before.
-                    let told = before - 1 == gone || place(&line, before - 1, None) != Place::Holds;
-                    prop_assert!(told && (before - 1 == gone || place(&rest, at - 1, None) == Place::Holds));
+                    let told = before - 1 == gone || status(&line, before - 1, None) != Status::Holds;
+                    prop_assert!(told && (before - 1 == gone || status(&rest, at - 1, None) == Status::Holds));
                 }
             }
         }

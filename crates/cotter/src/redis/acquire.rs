@@ -12,7 +12,7 @@ use super::waiting::{max_silence, poll_period};
 use crate::backend::{Acquired, Claim, Mode};
 use crate::{Error, Moment, Result};
 
-/// What a request does if the lock is held.
+/// The action of a request if the lock is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum IfBusy<'a> {
     /// Nothing.
@@ -32,7 +32,7 @@ impl<'a> IfBusy<'a> {
     }
 }
 
-/// What a claim wants, as the scripts take it.
+/// The mode of a claim, in the form that the scripts take.
 pub(super) struct Wanted {
     id: [u8; 32],
     ttl: [u8; 14],
@@ -118,7 +118,7 @@ impl Native {
     }
 }
 
-/// What a claim wants of a shared name, and its label, as the scripts take it. `None` if it wants the name for itself.
+/// The mode of a claim that shares a name, and its label, in the form that the scripts take. `None` for an exclusive claim.
 fn share(claim: &Claim) -> Option<String> {
     match claim.mode {
         Mode::Exclusive => None,

@@ -29,7 +29,7 @@ const TEMPORARY: &[&str] = &[
 /// Permanent refusals, until the configuration is changed.
 const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 
-/// What servers from 7 on say instead of NOPERM where a script runs a command that the user must not.
+/// The error of servers from 7 on, instead of NOPERM, if a script runs a command that the user may not run.
 const DENIED_IN_SCRIPT: &str = "The user executing the script can't";
 
 /// The key holds a value of another program.

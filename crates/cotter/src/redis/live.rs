@@ -19,7 +19,7 @@ pub(super) struct Live {
     pub(super) number: u64,
     /// The server is too old for script flags.
     pub(super) legacy: bool,
-    /// What identifies the run of the server, once it was asked.
+    /// The id of the run of the server, once it was requested.
     pub(super) run: OnceCell<String>,
     socket: Arc<SocketState>,
     /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.

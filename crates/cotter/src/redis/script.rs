@@ -129,7 +129,7 @@ impl Script {
         }
     }
 
-    /// Runs the script so many times without waiting for its answers.
+    /// Runs the script this many times without waiting for its answers.
     pub(super) async fn send(&self, on: &Live, keys: &[&str], args: &[&[u8]], times: u16) {
         let text = self.text(on.legacy);
         for i in 0..times {

@@ -6,7 +6,7 @@ use crate::backend::{Holder, Mode};
 use redis::Value;
 use std::time::{Duration, SystemTime};
 
-/// Those who share a name.
+/// The sharers of a name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sharers {
     /// The number of all of them.

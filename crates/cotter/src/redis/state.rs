@@ -85,7 +85,7 @@ pub(super) fn unfinished(answer: &str) -> Option<(u16, &str)> {
     Some((number(digits, 0, 3)?, digits.get(3..)?))
 }
 
-/// What a name is in use as, if an acquire request was refused because of that.
+/// The use of a name because of which an acquire request was refused.
 pub(super) fn use_of_name(answer: &str) -> Option<Mode> {
     let limit = answer.strip_prefix('m')?;
     Some(limit.parse().map_or(Mode::Exclusive, |of| Mode::Permits { take: 1, of }))

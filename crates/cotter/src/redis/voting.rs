@@ -1,4 +1,4 @@
-//! What every request to a member of a quorum carries.
+//! The fields of every request to a member of a quorum.
 
 use super::Shared;
 use super::errors::{Sent, explain, unexpected};
@@ -10,7 +10,7 @@ use super::state::{digits, micros, text};
 use crate::Result;
 use redis::Value;
 
-/// What is the same in all requests to a member.
+/// The fields that are the same in all requests to a member.
 #[derive(Debug)]
 pub(super) struct Voting {
     /// The key in which the server keeps which run of it has voted, see `lua/voting.lua`.
@@ -69,7 +69,7 @@ pub(super) async fn vote_for(
     script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))
 }
 
-/// What identifies the run of the server. It is asked once for each connection, because a connection ends with the run: it
+/// The id of the run of the server. It is requested once for each connection, because a connection ends with the run: it
 /// would cost the server as much as the rest of a vote.
 pub(super) async fn run(live: &Live) -> Result<&str> {
     let ask = async {

@@ -1,4 +1,4 @@
-//! What a store has not been given yet.
+//! The error for missing tables and functions.
 
 use crate::Error;
 use crate::error::config;

@@ -1,11 +1,11 @@
-//! What the stores in databases share.
+//! The components that the stores in databases share.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `identifier` | names of schemas and tables |
 //! | `mode` | the options `mode`, `table` and `column` |
 //! | `options` | the options that all stores with a database server have |
-//! | `missing` | the error for tables that are not there |
+//! | `missing` | the error for missing tables |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
 //! | `shedlock` | ShedLock's table |

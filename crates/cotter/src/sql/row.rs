@@ -12,7 +12,7 @@ pub(crate) const TRIES: usize = 10_000;
 /// Names that were not used for this long are forgotten.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(3600);
 
-/// Every so many releases, unused names are looked for.
+/// The number of releases between two searches for unused names.
 pub(crate) const FORGET_PERIOD: u32 = 256;
 
 /// The row of a name, as it was read.
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     pub(crate) found: Option<(i64, String)>,
 }
 
-/// What a step has worked out.
+/// The result of a step.
 #[derive(Debug)]
 pub(crate) struct Step<T> {
     pub(crate) done: T,

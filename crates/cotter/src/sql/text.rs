@@ -71,7 +71,7 @@ struct WaiterText {
     ask: AskText,
 }
 
-/// What a row says of a waiter besides its claim.
+/// The fields of a waiter in a row, besides its claim.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct AskText {
     pub(crate) asks_until: u64,
@@ -99,7 +99,7 @@ pub(crate) fn alone(claim: &Claim, turns: u16) -> Option<String> {
     Some(text)
 }
 
-/// What stands there before the token, the number of tokens, the beginning and the end of the lease, and at the end.
+/// The texts before the token, the number of tokens, the beginning and the end of the lease, and the text at the end.
 #[cfg(feature = "mysql")]
 pub(crate) const ALONE: [&str; 5] = ["\"token\":", ",\"tokens\":", ",\"since\":", ",\"ends\":", "}]}"];
 

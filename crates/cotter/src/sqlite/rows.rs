@@ -8,7 +8,7 @@ use crate::{Clock, Name, Result};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
 
-/// What a step needs besides a connection.
+/// The clocks that a step needs besides a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Times {
     pub(super) clock: Arc<dyn Clock>,

@@ -1,4 +1,4 @@
-//! What differs between operating systems.
+//! The parts that differ between operating systems.
 //!
 //! Each file of `linux/` has a twin of the same name in `portable/` with the same interface, made from what every
 //! system has. The Linux files are quicker and tell more; the rest of the crate does not notice which of the two it

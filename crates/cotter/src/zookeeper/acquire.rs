@@ -6,7 +6,7 @@ use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
 use super::permits::standing_for_permits;
-use super::places::{Node, Place};
+use super::places::{Node, OwnNode};
 use super::replies::{Children, Created, Data};
 use super::session::ServerSession;
 use crate::backend::{Claim, Grant, Mode};
@@ -63,7 +63,7 @@ impl Inner {
     }
 
     /// The same claim was sent before.
-    async fn enter_again(&self, claim: &Claim, place: &Place) -> Result<Standing> {
+    async fn enter_again(&self, claim: &Claim, place: &OwnNode) -> Result<Standing> {
         let node = match &place.node {
             Some(node) => Some(node.clone()),
             None => self.find(claim, &place.session).await?,
@@ -188,7 +188,7 @@ impl Inner {
         self.standing(claim, node.clone(), self.keys.entries(nodes), asked, &live).await
     }
 
-    /// What the line says of a node that is in it.
+    /// The standing of a node in the queue.
     async fn standing(
         &self,
         claim: &Claim,

@@ -9,7 +9,7 @@ use super::link::Link;
 use super::messages::{Acl, Op};
 use super::names::Keys;
 use super::options::Options;
-use super::places::{Node, Places};
+use super::places::{Node, OwnNodes};
 use super::waiting::Waiting;
 use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Extension, Grant, Host, Info, Leave, Mode, Notes, Release,
@@ -27,11 +27,11 @@ pub(super) struct ZooKeeper {
     info: Info,
 }
 
-/// What its requests share.
+/// The state that its requests share.
 pub(super) struct Inner {
     pub(super) link: Link,
     pub(super) keys: Keys,
-    pub(super) places: Places,
+    pub(super) places: OwnNodes,
     pub(super) acl: Acl,
 }
 
@@ -53,7 +53,7 @@ impl ZooKeeper {
             ..Capabilities::default()
         };
         info.variant = options.variant();
-        let inner = Inner { link, keys: Keys::new(options), places: Places::default(), acl: options.acl };
+        let inner = Inner { link, keys: Keys::new(options), places: OwnNodes::default(), acl: options.acl };
         Ok(Self { inner: Arc::new(inner), info })
     }
 

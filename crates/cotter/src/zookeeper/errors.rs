@@ -16,7 +16,7 @@ const QUOTA_EXCEEDED: i32 = -125;
 const THROTTLED: i32 = -127;
 const RECONFIGURING: i32 = -14;
 const NO_QUORUM: i32 = -13;
-/// What the server says when it does not know itself whether the request was carried out.
+/// The codes of errors after which the request may have been carried out.
 const IN_DOUBT: std::ops::RangeInclusive<i32> = -9..=-1;
 
 /// Why a request has no answer, or one that says no.

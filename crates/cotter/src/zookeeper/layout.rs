@@ -34,7 +34,7 @@ pub(super) struct Entry {
     order: Order,
 }
 
-/// What decides who was there first.
+/// The property that determines the order of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Order {
     /// The number that the server has appended. Numbers start over after the largest one, so only their distance counts.
@@ -150,18 +150,18 @@ impl Entry {
     }
 }
 
-/// What is behind the last one of these words; everything if there is none.
+/// The text after the last of these words; all of it if there is none.
 fn behind(node: &str, words: &[&str]) -> String {
     let found = words.iter().find_map(|word| node.rsplit_once(word));
     found.map_or(node, |(_, behind)| behind).to_owned()
 }
 
-/// What is behind the claim in the name of a node.
+/// The part of a node's name after the claim.
 fn behind_claim(node: &str) -> Option<&str> {
     node.strip_prefix(PROTECTED)?.split_at_checked(CLAIM)?.1.strip_prefix('-')
 }
 
-/// What is in front of the number that the server has appended, and that number.
+/// The part of a node's name before the number that the server has appended, and that number.
 fn split_number(rest: &str) -> Option<(&str, i32)> {
     let (front, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -27,14 +27,14 @@ pub(super) struct Live {
 #[derive(Debug, Default)]
 struct State {
     last: i32,
-    /// What is to be sent next.
+    /// The messages to send, in order.
     out: Vec<u8>,
-    /// Who waits for the next answers, in order.
+    /// The requests without an answer, in order.
     pending: VecDeque<(i32, Asker)>,
     has_ended: bool,
 }
 
-/// Who is told the answer.
+/// The receiver of an answer.
 #[derive(Debug)]
 enum Asker {
     /// Whoever waits for it: the message, without what is before its body.
@@ -46,7 +46,7 @@ enum Asker {
 /// A message, and where its body begins.
 type Answer = (Vec<u8>, usize);
 
-/// What a connection tells by itself.
+/// An event that a connection reports without a request.
 pub(super) trait Listener: Send + Sync + 'static {
     /// A watch has something to tell.
     fn on_event(&self, live: &Live, event: Event);
@@ -87,7 +87,7 @@ impl Live {
         }
     }
 
-    /// Reads the node of a seat, and watches it. The listener is told the answer.
+    /// Reads the node of a seat, and watches it. The listener receives the answer.
     pub(super) fn look_at_seat(&self, id: ClaimId, path: &str) {
         self.send(&Op::watch(path), Asker::Seat(id));
     }

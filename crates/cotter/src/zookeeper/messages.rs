@@ -48,7 +48,7 @@ pub(super) enum Op {
     Close,
 }
 
-/// What becomes of a node.
+/// The lifetime of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Persistent,
@@ -60,7 +60,7 @@ pub(super) enum Kind {
     Container,
 }
 
-/// Who may do what to a node.
+/// The access list of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Acl {
     /// Everybody may do everything.
@@ -236,7 +236,7 @@ impl Head {
     }
 }
 
-/// What a watch tells.
+/// The event of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) what: What,

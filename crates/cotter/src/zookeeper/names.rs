@@ -45,7 +45,7 @@ impl Keys {
         }
     }
 
-    /// What becomes of an empty folder. kazoo makes one only once, and expects it to stay.
+    /// The lifetime of an empty folder. kazoo makes one only once, and expects it to stay.
     pub(super) fn folder(&self) -> Kind {
         if self.layout == Layout::Kazoo { Kind::Persistent } else { Kind::Container }
     }
@@ -90,7 +90,7 @@ impl Keys {
     }
 }
 
-/// What an operator has done to a place: the last line of its data.
+/// An operator's mark on a node: the last line of its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Nothing.

@@ -70,7 +70,7 @@ pub(super) fn parse(url: &str) -> Result<(Ensemble, Options)> {
 }
 
 impl Options {
-    /// What errors call a store of this layout.
+    /// The name of a store with this layout in errors.
     pub(super) const fn variant(&self) -> &'static str {
         match self.layout {
             Layout::Own => "zookeeper",

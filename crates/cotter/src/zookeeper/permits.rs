@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Moment, Name, Result, queue};
 /// How often the marks are set anew, because the line has changed.
 const TRIES: usize = 50;
 
-/// What the line says of a claim for permits that is in it. `limit` is the number of permits, where it was set.
+/// The standing of a claim for permits in the queue. `limit` is the number of permits, where it was set.
 pub(super) fn standing_for_permits(
     claim: &Claim,
     own: Node,
@@ -29,10 +29,10 @@ pub(super) fn standing_for_permits(
     line: String,
 ) -> Result<Standing> {
     let modes: Vec<_> = entries.iter().map(|entry| entry.mode).collect();
-    let ahead = match queue::place(&modes, at, limit) {
-        queue::Place::Holds => return Ok(Standing::Holds(own, asked)),
-        queue::Place::Next => Ahead::Anybody(line),
-        queue::Place::Behind => Ahead::Node(format!("{line}/{}", entries[at - 1].node)),
+    let ahead = match queue::status(&modes, at, limit) {
+        queue::Status::Holds => return Ok(Standing::Holds(own, asked)),
+        queue::Status::Next => Ahead::Anybody(line),
+        queue::Status::Behind => Ahead::Node(format!("{line}/{}", entries[at - 1].node)),
     };
     if let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], limit))
         && take > limit

@@ -1,4 +1,4 @@
-//! Where the claims of this process stand in their queues, as far as it is known.
+//! The nodes of this process's claims in their queues, as far as they are known.
 
 use super::session::ServerSession;
 use crate::backend::ClaimId;
@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 /// The claims for which a node was asked.
 #[derive(Default)]
-pub(super) struct Places(Mutex<ByClaim<Place>>);
+pub(super) struct OwnNodes(Mutex<ByClaim<OwnNode>>);
 
 /// A claim for which a node was asked.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct OwnNode {
     /// The node lives and dies with it.
     pub(super) session: Arc<ServerSession>,
     /// `None` as long as the request has no answer.
@@ -34,10 +34,10 @@ impl Node {
     }
 }
 
-impl Places {
+impl OwnNodes {
     /// Records that a node is about to be asked for.
     pub(super) fn asked(&self, id: ClaimId, session: &Arc<ServerSession>) {
-        lock(&self.0).insert(id, Place { session: session.clone(), node: None });
+        lock(&self.0).insert(id, OwnNode { session: session.clone(), node: None });
     }
 
     /// Records which node it is.
@@ -47,7 +47,7 @@ impl Places {
         }
     }
 
-    pub(super) fn get(&self, id: ClaimId) -> Option<Place> {
+    pub(super) fn get(&self, id: ClaimId) -> Option<OwnNode> {
         lock(&self.0).get(&id).cloned()
     }
 

@@ -15,7 +15,7 @@ impl Reply for () {
     }
 }
 
-/// What the server knows of a node.
+/// The metadata of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     /// The transaction that created it.

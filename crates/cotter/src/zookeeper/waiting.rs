@@ -25,7 +25,7 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     session: Arc<ServerSession>,
     own: Node,
-    /// Who is in front of it, as long as that is known from entering the line.
+    /// The waiter ahead of it, as long as that is known from joining the queue.
     ahead: Option<Ahead>,
     woken: Arc<Notify>,
     /// The node that it waits for.
@@ -39,7 +39,7 @@ pub(super) struct Waiting<'a> {
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// How often the node before its own may vanish before it is watched.
 const TRIES: usize = 100;
-/// A watch is told whatever happens, so this is only a precaution.
+/// A watch reports every change, so this is only a precaution.
 const CALM_PERIOD: Duration = Duration::from_secs(20);
 
 impl<'a> Waiting<'a> {

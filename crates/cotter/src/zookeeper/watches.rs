@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// Who is told of changes, by the path of the node. The server tells once; whoever wants to be told again reads again, with
-/// a watch.
+/// The listeners for changes, by the path of the node. A watch fires once: to be notified again, a listener reads the node again
+/// with a watch.
 #[derive(Debug, Default)]
 pub(super) struct Watches(Mutex<State>);
 
@@ -16,7 +16,7 @@ struct State {
     open: HashMap<String, Vec<(u64, Arc<Notify>)>>,
 }
 
-/// A node whose changes are told until this is dropped.
+/// A node whose changes are reported until this is dropped.
 #[derive(Debug)]
 pub(super) struct Watched {
     watches: Arc<Watches>,

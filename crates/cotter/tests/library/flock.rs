@@ -56,7 +56,7 @@ async fn a_deleted_file_is_noticed_by_the_release() {
     assert_eq!(signal.await.cause, LossCause::Gone);
     let guard = client.mutex("a").lock().await.unwrap();
     std::fs::remove_file(place.path().join("lock")).unwrap();
-    assert_eq!(guard.leave_for(Duration::from_secs(60)).await.unwrap(), Released::AlreadyLost);
+    assert_eq!(guard.keep_for(Duration::from_secs(60)).await.unwrap(), Released::AlreadyLost);
 }
 
 #[tokio::test]

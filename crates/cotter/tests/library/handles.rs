@@ -56,7 +56,7 @@ fn readers_and_writers_end_like_other_guards() {
     let lock = one.rwlock("a");
     lock.read().wait().unwrap().finish().wait().unwrap();
     assert_eq!(lock.read().wait().unwrap().release().wait().unwrap(), Released::Yes);
-    assert_eq!(lock.write().wait().unwrap().leave_for(S).wait().unwrap(), Released::Yes);
+    assert_eq!(lock.write().wait().unwrap().keep_for(S).wait().unwrap(), Released::Yes);
     assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
     clock.advance(S);
     let writer = other.rwlock("a").lease(Lease::fixed(S)).write().wait().unwrap();

@@ -15,6 +15,7 @@
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
+//! | `crowd` | many claims that wait for one lock |
 //! | `peer` | another lock client in a process of its own |
 //! | `shedlock` | the real ShedLock, on any database |
 //! | `stopped` | a process that is stopped for longer than its session |
@@ -37,6 +38,8 @@ mod authority;
 mod clocks;
 #[cfg(feature = "conformance")]
 mod conformance;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod crowd;
 mod election;
 #[cfg(feature = "etcd")]
 mod etcd;

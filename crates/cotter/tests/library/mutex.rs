@@ -204,11 +204,11 @@ fn re_entry_after_loss_says_so_until_the_guard_is_gone() {
 }
 
 #[test]
-fn leave_for_keeps_the_name_locked() {
+fn a_released_name_stays_locked_for_a_while() {
     let (clock, one, other) = world();
     let guard = one.mutex("a").lock().wait().unwrap();
     let token = guard.token();
-    assert_eq!(guard.leave_for(S * 60).wait().unwrap(), Released::Yes);
+    assert_eq!(guard.keep_for(S * 60).wait().unwrap(), Released::Yes);
     clock.advance(S * 59);
     assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
     clock.advance(S);
@@ -274,7 +274,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     next.finish().wait().unwrap();
     let guard = one.mutex("a").lock().wait().unwrap();
     drop(other.evict_with("a", NOW).wait().unwrap());
-    assert_eq!(guard.leave_for(S).wait().unwrap(), Released::AlreadyLost);
+    assert_eq!(guard.keep_for(S).wait().unwrap(), Released::AlreadyLost);
     drop(other.mutex("a").try_lock().wait().unwrap().expect("nothing was left behind"));
 }
 

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Stops the holder of a lock for a while. When this is dropped, that is over.
 pub(crate) struct Stopper(Option<JoinHandle<()>>);
@@ -16,7 +16,7 @@ impl Stopper {
     /// is stopped.
     pub(crate) fn start(length: Duration, holder: impl Fn() -> Option<String> + Send + 'static) -> Self {
         Self(Some(std::thread::spawn(move || {
-            let late = Instant::now() + PATIENCE;
+            let late = Instant::now() + TIMEOUT;
             let label = loop {
                 match holder() {
                     Some(label) => break label,
@@ -44,7 +44,7 @@ impl Drop for Stopper {
 
 /// Waits until this process has been stopped. Then the guard is invalid, before anything was sent or received.
 pub(crate) fn is_known_at_once(guard: &Guard, length: Duration) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let before = Instant::now();
         std::thread::sleep(Duration::from_millis(1));

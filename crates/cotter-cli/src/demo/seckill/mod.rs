@@ -42,7 +42,7 @@ use tokio::process::Command;
 /// A flash sale: many buyers, few items, and a stock that is read, decremented and written back
 ///
 /// The stock is a plain file, independent of the lock and of the store. Buyers are tasks in several processes; each tries
-/// once and is told what it bought, or that the item is sold out. All answers go to an append-only log, and at the end, an
+/// once and learns what it bought, or that the item is sold out. All answers go to an append-only log, and at the end, an
 /// audit reads that log: exactly the stock was sold, in order, with increasing tokens (if the lock has tokens), and every
 /// other buyer was told "sold out".
 ///

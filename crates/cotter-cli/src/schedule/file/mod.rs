@@ -6,6 +6,7 @@
 //! | `value` | parsing of values |
 //! | `job` | a job, with its `[defaults]` |
 //! | `doubts` | what is allowed and probably a mistake |
+//! | `example` | the example in `docs/jobs.md` |
 
 mod doubts;
 mod job;

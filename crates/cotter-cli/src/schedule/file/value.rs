@@ -67,7 +67,7 @@ pub(super) fn some(value: &DeValue<'_>) -> Result<u32, String> {
     }
 }
 
-/// The trigger, without slots on these days and at these times. An expression is told from a day by its blanks.
+/// The trigger, without slots on these days and at these times. An expression differs from a day in that it contains blanks.
 pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, String> {
     let how = "write [\"2031-12-25\", \"2031-12-24/2032-01-01\", \"* * 22-5 * * ?\"]";
     let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };

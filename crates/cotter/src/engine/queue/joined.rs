@@ -1,4 +1,4 @@
-//! What an attempt without a grant leaves in the store: a claim that joined the queue is kept until the engine continues
+//! The traces of an attempt without a grant in the store: a claim that joined the queue is kept until the engine continues
 //! with it, everything else is undone.
 
 use crate::Result;

@@ -25,7 +25,7 @@ impl Steps for Advisory {
         Self
     }
 
-    fn place(_: &Options) -> String {
+    fn lock_set(_: &Options) -> String {
         "advisory".into()
     }
 

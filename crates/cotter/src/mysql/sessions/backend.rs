@@ -1,4 +1,4 @@
-//! What the modes share, and the steps in which they differ.
+//! The state that the modes share, and the steps in which they differ.
 
 use super::connection::Connection;
 use super::ending::{self, SessionId};
@@ -23,13 +23,13 @@ pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
 
     fn new(options: &Options) -> Self;
 
-    /// What tells the names of this mode, or of this table, from the same names of another.
-    fn place(options: &Options) -> String;
+    /// The set of locks that the names belong to: each mode, and each table, has its own.
+    fn lock_set(options: &Options) -> String;
 
     /// Refuses what cannot be locked, before the first claim.
     fn check(&self, link: &Link) -> impl Future<Output = Result<()>> + Send;
 
-    /// Asks for the lock, in one statement that waits in the server for so long. It may be cancelled.
+    /// Asks for the lock, in one statement that waits in the server for up to `wait`. It may be cancelled.
     fn lock(
         &self,
         inner: &Inner<Self>,
@@ -64,7 +64,7 @@ pub(super) fn seconds(wait: Wait) -> u32 {
 /// A lock that a session holds.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// What was seen at once, unless the statement has waited: then its sending proves nothing.
+    /// The values that the same statement has read, unless it has waited: in that case its sending proves nothing.
     pub(super) seen: Option<Seen>,
 }
 
@@ -82,7 +82,7 @@ impl<S: Steps> Inner<S> {
         let options = &shared.options;
         let (steps, parts) = (S::new(options), Parts::new(pool, options.session_timeout, host));
         steps.check(&parts.link).await?;
-        let statements = Statements::new(options, &S::place(options));
+        let statements = Statements::new(options, &S::lock_set(options));
         Ok(Self { steps, parts, shared: shared.clone(), statements })
     }
 }

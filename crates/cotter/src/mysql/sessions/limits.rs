@@ -13,7 +13,7 @@ use std::time::Duration;
 const ASK: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN ('wait_timeout', 'idle_transaction_timeout', \
     'idle_write_transaction_timeout', 'idle_readonly_transaction_timeout', 'max_statement_time', 'max_execution_time')";
 
-/// What each of them has to be.
+/// The required value of each of them.
 fn wanted(name: &str, silence: u64) -> u64 {
     match name {
         "wait_timeout" | "idle_transaction_timeout" => silence,

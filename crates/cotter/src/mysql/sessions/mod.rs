@@ -6,7 +6,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `backend` | what both share, and the steps in which they differ |
+//! | `backend` | the state that both share, and the steps in which they differ |
 //! | `advisory` | `GET_LOCK` |
 //! | `row` | `SELECT … FOR UPDATE` in a transaction that stays open |
 //! | `own_table` | a table of the user's own: whether its rows can be locked |
@@ -14,7 +14,7 @@
 //! | `connection` | a session that can hold one lock |
 //! | `limits` | the time after which the server ends a silent session |
 //! | `ending` | ending a session, and its statement, from another one |
-//! | `records`, `statements` | who holds what: notes, listing, evicting; the statements |
+//! | `records`, `statements` | the rows beside the locks: notes, listing, evicting; the statements |
 //! | `diagnosis` | diagnosing a server |
 
 mod advisory;

@@ -8,7 +8,7 @@ use crate::mysql::rows::{text, value};
 use crate::sql::{Table, sessions};
 use crate::{Error, ErrorKind, Result};
 
-/// What kind of table it is, whether it has the column, and whether an index begins with that. Only what this user may see is told.
+/// The kind of table, whether it has the column, and whether an index begins with it, as far as this user may see them.
 const CHECK: &str = "SELECT t.table_type, COALESCE(t.engine, ''), \
     EXISTS (SELECT 1 FROM information_schema.columns AS c \
       WHERE c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = ?), \

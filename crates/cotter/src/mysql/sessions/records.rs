@@ -1,4 +1,4 @@
-//! Who holds what: the rows beside the locks.
+//! The rows beside the locks: notes, listing, evicting.
 
 use super::backend::{Inner, Steps};
 use super::ending::{self, SessionId};

@@ -127,7 +127,7 @@ impl Steps for Row {
         Self { table: options.table.clone(), select, insert }
     }
 
-    fn place(options: &Options) -> String {
+    fn lock_set(options: &Options) -> String {
         Table::lock_set(options.table.as_ref())
     }
 

@@ -82,7 +82,7 @@ impl Statements {
         }
     }
 
-    /// What the lock of a name is called, for statements in which nothing can be bound.
+    /// The name of the server's lock, for statements in which nothing can be bound.
     pub(super) fn lock_of(&self, name: &str) -> String {
         format!("{}CAST({} AS BINARY))))", self.digest, hex(name))
     }

@@ -18,7 +18,7 @@ use crate::sql::{TRIES, contended};
 use crate::{Moment, Result};
 use mysql_async::{Params, Row, Value};
 
-/// What a session has read while it held the lock.
+/// The values that a session has read while it held the lock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     /// When it was asked.
@@ -38,7 +38,7 @@ struct Block {
 }
 
 impl Seen {
-    /// What is in the second and third column.
+    /// Reads the second and third column.
     pub(super) fn new(row: &Row, as_of: Moment) -> Result<Self> {
         let last: Option<i64> = value(row, 2)?;
         let last = last.map(|last| u64::try_from(last).map_err(|_| unexpected("a negative token")));

@@ -60,7 +60,7 @@ impl ShedLock {
         asked.await.map_err(|e| e.with_name(&claim.name))
     }
 
-    /// Who holds a name now.
+    /// Returns the text of the current holder of a name.
     pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
         let owned = name.clone();
         let look = self.run(move |session, statements| {

@@ -79,7 +79,7 @@ impl Statements {
         }
     }
 
-    /// Extends so many claims, and gives the clock to `LAST_INSERT_ID` if there is one to extend. It takes the time, the names, and
+    /// Extends this many claims, and gives the clock to `LAST_INSERT_ID` if there is one to extend. It takes the time, the names, and
     /// what marks the claims; a row with one of the marks is that claim's.
     pub(super) fn extend(&self, count: usize) -> String {
         let (t, holes) = (&self.table, vec!["?"; count].join(", "));
@@ -90,7 +90,7 @@ impl Statements {
         )
     }
 
-    /// Who holds so many names, when it ends, and whether that is in the future.
+    /// The holders of this many names, the ends of their leases, and whether these are in the future.
     pub(super) fn holders(&self, count: usize) -> String {
         let (t, holes) = (&self.table, vec!["?"; count].join(", "));
         format!(

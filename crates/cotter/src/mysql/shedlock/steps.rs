@@ -26,7 +26,7 @@ pub(super) fn duration(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
-/// What a text begins with.
+/// The beginning of a text.
 fn beginning(mark: &str) -> String {
     format!("{mark} %")
 }
@@ -70,7 +70,7 @@ pub(super) async fn acquire(session: &mut Session, statements: &Statements, clai
     })
 }
 
-/// Who holds a name, and for how long.
+/// Returns the holder of a name, and for how long it holds it.
 pub(super) async fn look(
     session: &mut Session,
     statements: &Statements,

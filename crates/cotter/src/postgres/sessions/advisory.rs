@@ -39,7 +39,7 @@ impl Advisory {
     }
 }
 
-/// What the statements about a claim are given.
+/// The values that are bound to the statements about a claim.
 struct Values<'a> {
     name: &'a str,
     id: String,
@@ -92,7 +92,7 @@ impl Steps for Advisory {
         }
     }
 
-    fn place(&self) -> &str {
+    fn lock_set(&self) -> &str {
         PLACE
     }
 

@@ -1,4 +1,4 @@
-//! What the modes share, and the steps in which they differ.
+//! The state that the modes share, and the steps in which they differ.
 
 use super::connection::{Connection, SessionId};
 use super::records;
@@ -21,13 +21,13 @@ pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
 
     fn new(options: &Options) -> Self;
 
-    /// What tells the names of this mode, or of this table, from the same names of another.
-    fn place(&self) -> &str;
+    /// The set of locks that the names belong to: each mode, and each table, has its own.
+    fn lock_set(&self) -> &str;
 
     /// Refuses what cannot be locked, before the first claim.
     fn check(&self, link: &Link) -> impl Future<Output = Result<()>> + Send;
 
-    /// Asks for the lock, in one statement that waits in the server for so long. It may be cancelled.
+    /// Asks for the lock, in one statement that waits in the server for up to `wait`. It may be cancelled.
     fn lock(
         &self,
         inner: &Inner<Self>,

@@ -27,7 +27,7 @@ pub(crate) struct SessionId {
 }
 
 /// Set once in each session. The server looks whether the client of a session that waits is still there, and asks its host.
-/// Nothing that a session commits has to survive a crash: what that forgets, the server's clock stands in for.
+/// Nothing that a session commits has to survive a crash: after one, the server's clock replaces lost counters.
 const SETTINGS: &str = "select pg_backend_pid(), current_setting('server_version_num')::integer, \
     (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()), \
     set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false), \
@@ -70,7 +70,7 @@ impl Connection {
     pub(super) async fn cancel(&self, connector: &Connector) -> bool {
         let (endpoint, token) = self.live.cancel_token();
         let cancelling = async {
-            let mut stream = socket::open(&connector.place, endpoint).await.ok()?;
+            let mut stream = socket::open(&connector.params, endpoint).await.ok()?;
             token.cancel_query_raw(&mut stream, NoTls).await.ok()?;
             // The server closes the connection when it has told the session.
             stream.read(&mut [0]).await.ok()

@@ -11,7 +11,7 @@ use crate::sql::sessions::session_count;
 const SESSIONS: &str = "select (select count(*) from pg_stat_activity where backend_type = 'client backend'), \
     current_setting('max_connections')::bigint, (select coalesce(max(extract(epoch from clock_timestamp() - xact_start)), 0)::bigint \
       from pg_stat_activity where state = 'idle in transaction')";
-/// A transaction that is open for so many seconds keeps rows from being cleaned up.
+/// After this many seconds an open transaction is reported: it keeps VACUUM from removing rows.
 const LONG: i64 = 3600;
 
 impl<S: Steps> Inner<S> {

@@ -3,11 +3,11 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `backend` | what both share, and the steps in which they differ |
+//! | `backend` | the state that both share, and the steps in which they differ |
 //! | `row` | `SELECT … FOR UPDATE` in a transaction that stays open |
 //! | `advisory` | `pg_advisory_lock` |
 //! | `connection` | a session that can hold one lock |
-//! | `records` | who holds what: notes, listing, evicting |
+//! | `records` | the rows beside the locks: notes, listing, evicting |
 //! | `diagnosis` | diagnosing a server |
 
 mod advisory;

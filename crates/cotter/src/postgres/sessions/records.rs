@@ -1,4 +1,4 @@
-//! Who holds what: the rows beside the locks.
+//! The rows beside the locks: notes, listing, evicting.
 
 use super::backend::{Inner, Steps};
 use crate::backend::{
@@ -63,8 +63,8 @@ impl<S: Steps> Inner<S> {
     /// Says for each claim whether it was evicted.
     pub(super) async fn are_evicted(&self, claims: &[&Claim]) -> Result<Vec<bool>> {
         let names: Vec<&str> = claims.iter().map(|claim| &*claim.name).collect();
-        let place = self.steps.place();
-        let bound: [Bound<'_>; 2] = [(&place, Type::TEXT), (&names, Type::TEXT_ARRAY)];
+        let lock_set = self.steps.lock_set();
+        let bound: [Bound<'_>; 2] = [(&lock_set, Type::TEXT), (&names, Type::TEXT_ARRAY)];
         let rows = self.parts.link.live().await?.rows(&self.records.evicted, &bound).await?;
         let pairs = rows.iter().map(|row| Ok((value(row, 0)?, value(row, 1)?)));
         let evicted: std::collections::HashMap<String, String> = pairs.collect::<Result<_>>()?;
@@ -77,9 +77,9 @@ impl<S: Steps> Inner<S> {
         if used >= turns {
             return;
         }
-        let (place, id, used) = (self.steps.place(), hex(claim.id), i64::from(used));
+        let (lock_set, id, used) = (self.steps.lock_set(), hex(claim.id), i64::from(used));
         let bound: [Bound<'_>; 4] =
-            [(&place, Type::TEXT), (&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT8)];
+            [(&lock_set, Type::TEXT), (&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT8)];
         if let Ok(live) = self.parts.pool.of(claim.id).live().await {
             let _ = live.rows(&self.records.give_back, &bound).await;
         }
@@ -87,7 +87,7 @@ impl<S: Steps> Inner<S> {
 
     /// The name under which the notes of a lock are stored.
     fn note_name(&self, name: &Name) -> String {
-        Table::note_name(self.options.common.table.as_ref(), self.steps.place(), name)
+        Table::note_name(self.options.common.table.as_ref(), self.steps.lock_set(), name)
     }
 }
 
@@ -99,11 +99,11 @@ impl<S: Steps> Notes for Inner<S> {
     }
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
-        let (place, name, id) = (self.steps.place(), &grant.claim.name, hex(grant.claim.id));
+        let (lock_set, name, id) = (self.steps.lock_set(), &grant.claim.name, hex(grant.claim.id));
         let (note, by, sequence) =
             (self.note_name(name), notes::number(at.token), notes::number(at.sequence));
         let bound: [Bound<'_>; 8] = [
-            (&place, Type::TEXT),
+            (&lock_set, Type::TEXT),
             (&&**name, Type::TEXT),
             (&id, Type::TEXT),
             (&note, Type::TEXT),
@@ -131,16 +131,16 @@ impl<S: Steps> Notes for Inner<S> {
 #[async_trait]
 impl<S: Steps> Admin for Inner<S> {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (live, place) = (self.parts.link.live().await?, self.steps.place());
-        let (rows, next) = page(&live, &self.records.list, Some(place), filter, from).await?;
+        let (live, lock_set) = (self.parts.link.live().await?, self.steps.lock_set());
+        let (rows, next) = page(&live, &self.records.list, Some(lock_set), filter, from).await?;
         let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
         records.retain(|record| filter.admits(&record.name));
         Ok(Page::new(records, next))
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let (place, by) = (self.steps.place(), order.token.map(|t| t.as_i64()));
-        let bound: [Bound<'_>; 3] = [(&place, Type::TEXT), (&&**name, Type::TEXT), (&by, Type::INT8)];
+        let (lock_set, by) = (self.steps.lock_set(), order.token.map(|t| t.as_i64()));
+        let bound: [Bound<'_>; 3] = [(&lock_set, Type::TEXT), (&&**name, Type::TEXT), (&by, Type::INT8)];
         let live = self.parts.link.live().await?;
         let row =
             live.rows(&self.records.evict, &bound).await.and_then(one).map_err(|e| e.with_name(name))?;

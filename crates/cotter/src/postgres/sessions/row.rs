@@ -20,7 +20,7 @@ use tokio_postgres::types::Type;
 #[derive(Debug)]
 pub(super) struct Row {
     table: Option<Table>,
-    place: String,
+    lock_set: String,
     lock: String,
     insert: String,
     tokens: String,
@@ -100,22 +100,23 @@ impl Steps for Row {
 
     fn new(options: &Options) -> Self {
         let c = options.qualified();
-        let (table, place) = (options.common.table.clone(), Table::lock_set(options.common.table.as_ref()));
+        let (table, lock_set) =
+            (options.common.table.clone(), Table::lock_set(options.common.table.as_ref()));
         let arguments = arguments(table.as_ref());
         Self {
             lock: format!("select set_config('lock_timeout', $3, true), {c}_row_v1({arguments}, $1, $2)"),
             insert: format!("insert into {c}_row (name) values ($1) on conflict do nothing"),
             tokens: format!(
                 "select set_config('synchronous_commit', 'off', true), \
-                 {c}_hold_v1('{place}', $1, $2::uuid, $3, $4, null, $5, $6)"
+                 {c}_hold_v1('{lock_set}', $1, $2::uuid, $3, $4, null, $5, $6)"
             ),
             table,
-            place,
+            lock_set,
         }
     }
 
-    fn place(&self) -> &str {
-        &self.place
+    fn lock_set(&self) -> &str {
+        &self.lock_set
     }
 
     async fn check(&self, link: &Link) -> Result<()> {

@@ -53,7 +53,7 @@ impl ShedLock {
         granted.map_err(|e| e.with_name(&claim.name))
     }
 
-    /// Who holds a name now.
+    /// Returns the text of the current holder of a name.
     pub(super) async fn look(&self, name: &Name) -> Result<Option<String>> {
         let rows = self.link.live().await?.rows(&self.statements.look, &[(&&**name, Type::TEXT)]).await;
         rows.map_err(|e| e.with_name(name))?.first().map(|row| value(row, 0)).transpose()

@@ -23,7 +23,7 @@ pub(crate) struct Sessions<S> {
 /// Sessions end by themselves, so there is no lease.
 const MIN_TTL: Duration = Duration::from_millis(1);
 
-/// What such a store can do. `ordered`: waiters are served in order of arrival.
+/// The description of such a store. `ordered`: waiters are served in order of arrival.
 pub(crate) fn info(scheme: &'static str, variant: &'static str, instance: &str, ordered: bool) -> Info {
     let mut info = Info::new(scheme, instance);
     info.variant = variant;
@@ -53,7 +53,7 @@ impl<S: Store> Sessions<S> {
         &self.store.parts().seats
     }
 
-    /// What a release finds of a claim that holds nothing here.
+    /// The result of the release of a claim that holds nothing here.
     async fn absent(&self, claim: &Claim) -> Result<Release> {
         let evicted = self.store.evicted(&[claim]).await.map_err(|e| e.with_name(&claim.name))?;
         Ok(if evicted.first() == Some(&true) { Release::Evicted } else { Release::NotHeld })

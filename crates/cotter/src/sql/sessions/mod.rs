@@ -1,4 +1,4 @@
-//! Locks that live with a session of a database: what the stores share.
+//! Locks that live with a session of a database: the components that the stores share.
 //!
 //! Each claim has a session of its own, because two claims of one session would not exclude each other. It waits in the server, in
 //! one statement, and then keeps the lock for as long as it lives. The server ends a session whose client is silent for

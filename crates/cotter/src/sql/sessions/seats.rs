@@ -19,7 +19,7 @@ pub(super) struct Seat<I> {
     left: watch::Sender<Option<u16>>,
 }
 
-/// What has become of a claim.
+/// The state of a claim.
 #[derive(Debug, Clone)]
 pub(super) enum State<I> {
     Asking,

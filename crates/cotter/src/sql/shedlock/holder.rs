@@ -1,4 +1,4 @@
-//! What `locked_by` says: who holds a name.
+//! The text of a holder in `locked_by`.
 
 use crate::backend::Claim;
 

@@ -2,9 +2,9 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `holder` | what `locked_by` says |
+//! | `holder` | the text of a holder in `locked_by` |
 //! | `requests` | the parts of the contract that do not depend on the database |
-//! | `rules` | what the table and the protocol allow |
+//! | `rules` | the limits of the table and the protocol |
 
 mod holder;
 mod requests;

@@ -1,4 +1,4 @@
-//! What the table and the protocol allow.
+//! The limits of the table and the protocol.
 
 use super::holder;
 use crate::backend::{Capabilities, Claim, Holder, Info, Mode, Record};

@@ -1,4 +1,4 @@
-//! What every system tells about another process: whether it is there.
+//! Whether another process exists: the one thing that every system reports.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};

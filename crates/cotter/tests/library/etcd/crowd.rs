@@ -1,15 +1,13 @@
 //! Many who wait, and many who hold.
 
 use super::{keys, leases};
+use crate::crowd::{Crowd, WAITING};
 use cotter::Mode;
-use cotter::backend::{Claim, Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(60);
-const WAITING: usize = 500;
 /// Held by one process.
 const HELD: usize = 10_000;
 
@@ -28,41 +26,20 @@ async fn permits_that_become_free_wake_those_who_get_them() {
     a_release_wakes(permits(2), permits(1), 2).await;
 }
 
-fn claim_as(mode: Mode) -> Claim {
-    let mut claim = claim("crowd", TTL);
-    claim.mode = mode;
-    claim
-}
-
 async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     let server = Etcd::start(1);
     let url = server.url("timeout=20s");
-    let (one, other) = (backend(&url).await, backend(&url).await);
-    let held = claim_as(held);
-    take(&one, &held).await;
-    let mut waiting = Vec::new();
-    for _ in 0..WAITING {
-        let (other, next) = (other.clone(), claim_as(wanted));
-        waiting.push(tokio::spawn(async move {
-            other.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
-        }));
-    }
+    let clients = [backend(&url).await, backend(&url).await];
+    let crowd = Crowd::gather(clients, (held, wanted), TTL).await;
     eventually("all are in the queue", || keys(&server, "cotter/lock/crowd/").len() == WAITING + 1).await;
     // Each looks once more when the server has confirmed its watch.
     let before = when_quiet(&server).await;
-    one.release(&held, Leave::used(1)).await.unwrap();
-    let done = || waiting.iter().filter(|wait| wait.is_finished()).count();
-    let start = Instant::now();
-    while done() < served && start.elapsed() < Duration::from_secs(5) {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    demand(done() >= served, Kind::StuckWaiter, "who could enter was not told");
+    crowd.release(served).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let asked = server.received(None) - before;
     // The release; for each of them one look, the end of one watch and the begin of another, and the word to the next.
     assert!(asked < 12 * served, "{asked} messages");
-    assert_eq!(done(), served);
-    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    assert_eq!(crowd.served(), served);
 }
 
 /// How many messages the server has received, when no more come.

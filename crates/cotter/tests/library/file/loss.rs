@@ -44,7 +44,7 @@ async fn deleted_just_before_the_release() {
     }
     let guard = client.mutex("a").lock().await.unwrap();
     fs::remove_file(place.lock()).unwrap();
-    assert_eq!(guard.leave_for(SOON).await.unwrap(), Released::AlreadyLost);
+    assert_eq!(guard.keep_for(SOON).await.unwrap(), Released::AlreadyLost);
     let readers = [client.rwlock("a").read().await.unwrap(), client.rwlock("a").read().await.unwrap()];
     fs::remove_file(place.lock()).unwrap();
     for reader in readers {

@@ -143,7 +143,7 @@ async fn whatever_stands_at_the_key_is_not_ours() {
             server.command(&["FLUSHALL"]);
             let guard = client.mutex("a").lock().await.unwrap();
             steal();
-            let left = guard.leave_for(TTL).await.unwrap();
+            let left = guard.keep_for(TTL).await.unwrap();
             assert_eq!(left, Released::AlreadyLost, "{options} {theft:?}");
         }
     }

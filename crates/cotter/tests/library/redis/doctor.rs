@@ -173,7 +173,7 @@ async fn the_native_rule_is_enough_for_a_client() {
     let guard = guard.unwrap_or_else(|e| panic!("violation[refused]: the rule lacks a command: {e}"));
     assert_eq!(other.list(Filter::prefix("")).next().await.unwrap().unwrap().name.as_str(), "a");
     assert!(other.holder("a").await.unwrap().is_some());
-    assert_eq!(guard.leave_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
+    assert_eq!(guard.keep_for(Duration::from_millis(50)).await.unwrap(), Released::Yes);
     one.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }
 

@@ -131,7 +131,7 @@ async fn kept_after_a_release(peer: &mut Peer, ours: &Client) {
     assert!(peer.does("unlock kept"));
     let guard = ours.mutex("kept").lock().await.unwrap();
     assert!(start.elapsed() > Duration::from_millis(400), "lockAtLeastFor: {:?}", start.elapsed());
-    assert_eq!(guard.leave_for(Duration::from_millis(600)).await.unwrap(), Released::Yes);
+    assert_eq!(guard.keep_for(Duration::from_millis(600)).await.unwrap(), Released::Yes);
     assert!(!peer.does("lock kept 20000 0"), "cotter keeps it");
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert!(peer.does("lock kept 20000 0"));

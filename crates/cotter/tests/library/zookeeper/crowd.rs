@@ -1,15 +1,15 @@
 //! Many who wait, and many who hold.
 
 use super::{places, received, shared};
+use crate::crowd::{Crowd, WAITING};
 use cotter::Mode;
-use cotter::backend::{Claim, Leave, Until};
+use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
-const MANY: usize = 500;
 /// Held by one process.
 const HELD: usize = 10_000;
 
@@ -52,47 +52,26 @@ async fn permits_that_become_free_wake_those_who_get_them() {
     a_release_wakes(permits(2), permits(1), 2).await;
 }
 
-fn claim_as(mode: Mode) -> Claim {
-    let mut claim = claim("crowd", TTL);
-    claim.mode = mode;
-    claim
-}
-
 async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     let server = ZooKeeper::start(1);
-    let (one, other) = (backend(&server.url("session=60s")).await, backend(&server.url("session=60s")).await);
-    let held = claim_as(held);
-    take(&one, &held).await;
-    let mut waiting = Vec::new();
-    for _ in 0..MANY {
-        let next = claim_as(wanted);
-        let other = other.clone();
-        waiting.push(tokio::spawn(async move {
-            other.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
-        }));
-    }
-    eventually("all are in the queue", || places(&server, "crowd").len() == MANY + 1).await;
+    let url = server.url("session=60s");
+    let clients = [backend(&url).await, backend(&url).await];
+    let crowd = Crowd::gather(clients, (held, wanted), TTL).await;
+    eventually("all are in the queue", || places(&server, "crowd").len() == WAITING + 1).await;
     // Watches of a folder are not counted, and the first who waits for permits has that one.
-    let watches = if wanted == Mode::Exclusive { MANY + 1 } else { MANY };
+    let watches = if wanted == Mode::Exclusive { WAITING + 1 } else { WAITING };
     eventually("all watch", || {
         server.tell(0, "wchs").is_some_and(|told| told.contains(&format!("Total watches:{watches}")))
     })
     .await;
     let before = received(&server);
-    one.release(&held, Leave::used(1)).await.unwrap();
-    let done = || waiting.iter().filter(|wait| wait.is_finished()).count();
-    let start = Instant::now();
-    while done() < served && start.elapsed() < Duration::from_secs(5) {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    demand(done() >= served, Kind::StuckWaiter, "who could enter was not told");
+    crowd.release(served).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     let asked = received(&server) - before;
     // The release; for each of them one look, one watch, and the word to the next; and the signs of life of two sessions, one
     // for each five seconds.
     assert!(asked < 20 * served, "{asked} requests");
-    assert_eq!(done(), served);
-    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+    assert_eq!(crowd.served(), served);
 }
 
 /// A session is kept alive once for all that it holds.

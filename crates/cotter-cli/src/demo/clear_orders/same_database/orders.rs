@@ -70,7 +70,7 @@ impl Orders {
         self.connection.numbers(&statement).await
     }
 
-    /// Creates the tables, with so many overdue orders for each way. Each of them has one item.
+    /// Creates the tables, with this many overdue orders for each way. Each of them has one item.
     pub(super) async fn create(&mut self, count: u32) -> Result<(), Failure> {
         for table in [
             "CREATE TABLE {orders} (id INTEGER PRIMARY KEY, way INTEGER NOT NULL, closed INTEGER NOT NULL)",

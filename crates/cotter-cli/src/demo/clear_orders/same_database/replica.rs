@@ -16,7 +16,7 @@ const LEASE: Duration = Duration::from_secs(1);
 /// The time for which the first holder stands still, after it has read and before it writes.
 const STILL: Duration = Duration::from_millis(2_500);
 /// How long a replica waits for the lock.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One replica.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(in crate::demo) async fn play(args: &Holder, store: &Chosen, console: &Conso
     let mutex = client.mutex(format!("demo/clear-orders/{}", args.tables));
     let guard = tokio::select! {
         _ = &mut ended => return Ok(Exit::Done),
-        guard = mutex.try_lock_for(PATIENCE) => guard?,
+        guard = mutex.try_lock_for(LOCK_TIMEOUT) => guard?,
     };
     let Some(guard) = guard else { return Ok(Exit::Busy(Exit::BUSY)) };
     let token = guard.token().as_i64();
@@ -44,7 +44,7 @@ pub(in crate::demo) async fn play(args: &Holder, store: &Chosen, console: &Conso
     if is_first {
         sleep(STILL).await;
     } else {
-        guard.extend(PATIENCE).await?;
+        guard.extend(LOCK_TIMEOUT).await?;
     }
     for order in open {
         orders.close(order, args.replica, token).await?;

@@ -1,0 +1,67 @@
+//! A held lock, and many claims of another client that wait for it.
+
+use cotter::Mode;
+use cotter::backend::{Backend, Claim, Grant, Leave, Until};
+use cotter_testkit::bare::{claim, take};
+use cotter_testkit::history::{Kind, demand};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
+
+/// The name of the lock.
+pub(crate) const NAME: &str = "crowd";
+/// The number of claims that wait.
+pub(crate) const WAITING: usize = 500;
+/// The time limit for a waiter to be served.
+const SERVED_WITHIN: Duration = Duration::from_secs(5);
+
+pub(crate) struct Crowd {
+    holder: Arc<dyn Backend>,
+    held: Claim,
+    waiting: Vec<JoinHandle<Grant>>,
+}
+
+impl Crowd {
+    /// The first client takes the lock in one mode, and then many claims of the second one ask for it in another.
+    pub(crate) async fn gather(
+        [holder, waiter]: [Arc<dyn Backend>; 2],
+        (held, wanted): (Mode, Mode),
+        ttl: Duration,
+    ) -> Self {
+        let claim_as = |mode| {
+            let mut claim = claim(NAME, ttl);
+            claim.mode = mode;
+            claim
+        };
+        let held = claim_as(held);
+        take(&holder, &held).await;
+        let wait = |_| {
+            let (waiter, next) = (waiter.clone(), claim_as(wanted));
+            tokio::spawn(async move {
+                waiter.acquire(&next, Until::Forever).await.unwrap().granted().expect("its turn")
+            })
+        };
+        Self { holder, held, waiting: (0..WAITING).map(wait).collect() }
+    }
+
+    /// The number of claims that have been served.
+    pub(crate) fn served(&self) -> usize {
+        self.waiting.iter().filter(|wait| wait.is_finished()).count()
+    }
+
+    /// Releases the lock, and waits until this many claims are served.
+    pub(crate) async fn release(&self, wanted: usize) {
+        self.holder.release(&self.held, Leave::used(1)).await.unwrap();
+        let start = Instant::now();
+        while self.served() < wanted && start.elapsed() < SERVED_WITHIN {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        demand(self.served() >= wanted, Kind::StuckWaiter, "who could enter was not told");
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.waiting.iter().for_each(JoinHandle::abort);
+    }
+}

@@ -1,0 +1,157 @@
+//! The sources of the packages, and what each file imports.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A package of this workspace.
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    /// It has at least this many folders with a head.
+    pub(super) folders: usize,
+    head: &'static str,
+}
+
+impl Package {
+    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 25, head: "lib.rs" };
+    pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 5, head: "lib.rs" };
+    pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
+    pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
+
+    pub(super) fn root(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(self.name).join("src")
+    }
+
+    /// The names at the root of the package, and the module that each comes from.
+    pub(super) fn root_names(&self) -> Vec<(String, String)> {
+        let head = Source::read(self.root().join(self.head), &self.root());
+        let mut names = Vec::new();
+        for line in head.code.replace('\n', " ").split(';') {
+            let Some(from) = line.split("use ").nth(1) else { continue };
+            let Some((module, rest)) = from.split_once("::") else { continue };
+            let items = rest.strip_prefix('{').map_or_else(|| vec![word(rest)], top_level);
+            names.extend(items.into_iter().map(|item| (item, module.to_owned())));
+        }
+        names
+    }
+}
+
+pub(super) const PACKAGES: [Package; 4] =
+    [Package::LIBRARY, Package::SCHEDULER, Package::CLI, Package::TESTKIT];
+
+/// A file, without its tests and comments.
+pub(super) struct Source {
+    /// From `src/` on.
+    pub(super) path: String,
+    pub(super) code: String,
+}
+
+/// Collects the Rust files below a folder.
+pub(super) fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+pub(super) fn sources(package: &Package) -> Vec<Source> {
+    let (root, mut found) = (package.root(), Vec::new());
+    files(&root, &mut found);
+    let is_test = |path: &Path| {
+        path.components().any(|part| ["tests", "tests.rs"].iter().any(|t| part.as_os_str() == *t))
+    };
+    found.retain(|path| !is_test(path.strip_prefix(&root).unwrap()));
+    found.into_iter().map(|path| Source::read(path, &root)).collect()
+}
+
+impl Source {
+    fn read(path: PathBuf, root: &Path) -> Self {
+        let text = fs::read_to_string(&path).unwrap();
+        Self::new(path.strip_prefix(root).unwrap().to_str().unwrap(), &text)
+    }
+
+    fn new(path: &str, text: &str) -> Self {
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let code = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        Self { path: path.to_owned(), code }
+    }
+
+    /// The module below the root that the file belongs to.
+    pub(super) fn module(&self) -> &str {
+        self.path.split(['/', '.']).next().unwrap()
+    }
+
+    /// The number of modules from the root to the one in this file.
+    fn depth(&self) -> usize {
+        let is_head = ["mod.rs", "lib.rs", "main.rs"].iter().any(|head| self.path.ends_with(head));
+        self.path.split('/').count() - usize::from(is_head)
+    }
+
+    /// Every name at the root of the package that the file uses: those that follow `crate::`, as many `super::` as lead to the
+    /// root, or the name of the package itself.
+    pub(super) fn imports(&self, package: &Package) -> BTreeSet<String> {
+        let up = "super::".repeat(self.depth());
+        let own = format!("{}::", package.name.replace('-', "_"));
+        let mut found = names_after(&self.code, "crate::");
+        if !up.is_empty() {
+            found.extend(names_after(&self.code, &up));
+        }
+        if self.depth() > 0 {
+            found.extend(names_after(&self.code, &own));
+        }
+        found
+    }
+}
+
+/// The names that directly follow a path, alone and in groups of imports.
+fn names_after(code: &str, path: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices(path) {
+        // The end of a longer path, or of a longer word.
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
+        }
+        let rest = &code[at + path.len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => found.extend(top_level(group)),
+            None => _ = found.insert(word(rest)),
+        }
+    }
+    found
+}
+
+fn word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// The first word of each item of a group, up to its closing brace.
+fn top_level(group: &str) -> Vec<String> {
+    let (mut depth, mut item, mut items) = (0, String::new(), Vec::new());
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => items.push(std::mem::take(&mut item)),
+            _ if depth == 0 => item.push(c),
+            _ => {}
+        }
+    }
+    items.push(item);
+    items.iter().map(|i| word(i.trim())).filter(|w| !w.is_empty()).collect()
+}
+
+#[test]
+fn every_way_to_import_from_the_root_is_seen() {
+    let code = "use super::super::{client, engine::{self, Core}};\nuse super::state;\nuse crate::{Guard, net::Link};\n\
+        fn f() { cotter::builder::g(); pub(crate) fn h() {} super::super::super::no(); my_cotter::no(); }\n// crate::comment";
+    let found = |path| Source::new(path, code).imports(&Package::LIBRARY);
+    assert_eq!(Vec::from_iter(found("redis/wake.rs")), ["Guard", "builder", "client", "engine", "net"]);
+    // `super` leads from the head of a folder to the root at once, and never from a deeper file.
+    assert_eq!(Vec::from_iter(found("redis/mod.rs")), ["Guard", "builder", "net", "state", "super"]);
+    assert_eq!(Vec::from_iter(found("redis/older/mod.rs")), ["Guard", "builder", "client", "engine", "net"]);
+}

@@ -1,0 +1,85 @@
+//! Where tasks and pauses are made.
+
+use super::source::{Package, sources};
+use std::collections::BTreeSet;
+
+/// Where tasks and pauses are made outside of the engine, which has its own clock and its own runtime.
+const TIMED: &[&str] = &[
+    // A client and its guards start work on the engine.
+    "builder.rs",
+    "client.rs",
+    "guard/release.rs",
+    "signal.rs",
+    // The polling loop, and the place where backends put tasks.
+    "backend/host.rs",
+    "backend/poll.rs",
+    "clock/",
+    "net/link.rs",
+    "net/tcp.rs",
+    // The thread that owns the connection to a database.
+    "sqlite/connection.rs",
+    "sys/",
+    "conformance/",
+    // The kernel's queue, and looking again at what is held.
+    "file/acquire.rs",
+    "file/count_gate.rs",
+    "file/semaphore.rs",
+    "file/flock/backend.rs",
+    "file/kernel_queue.rs",
+    "file/recheck.rs",
+    // The connection to a cluster, and the stream of its watches.
+    "etcd/connection.rs",
+    "etcd/connector.rs",
+    "etcd/live.rs",
+    "etcd/watches.rs",
+    // Members of a quorum: how long to wait for them, and looking for those that are silent.
+    "quorum/proposer.rs",
+    "quorum/seats.rs",
+    "quorum/waiting.rs",
+    "url/redlock.rs",
+    // The connection to a server, and its subscription.
+    "redis/connector.rs",
+    "redis/live.rs",
+    "redis/wake.rs",
+    "redis/watched.rs",
+    // The connection to an ensemble, and the session that goes on over several of them.
+    "zookeeper/connector.rs",
+    "zookeeper/link.rs",
+    "zookeeper/live.rs",
+    "zookeeper/session.rs",
+    "mysql/bell.rs",
+    "mysql/bells.rs",
+    "mysql/connector.rs",
+    "mysql/live.rs",
+    "mysql/session.rs",
+    // The sessions that hold locks, and the tasks that keep them alive.
+    "mysql/sessions/",
+    "postgres/connector.rs",
+    "postgres/listening.rs",
+    "postgres/live.rs",
+    "postgres/sessions/",
+    "sql/sessions/",
+    "postgres/wake.rs",
+];
+
+#[test]
+fn tasks_and_pauses_are_made_in_known_places_only() {
+    let calls = ["sleep(", "sleep_until(", "spawn(", "spawn_blocking(", "interval(", "timeout("];
+    // These only say how long: `link.timeout()`, and an option of a session.
+    let ours = |line: &str| line.replace(".timeout()", "").replace(".wait_timeout(", "");
+    let makes = |code: &str| {
+        calls.iter().any(|c| code.lines().any(|line| ours(line).contains(c) && !line.contains("fn ")))
+    };
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    for source in sources(&Package::LIBRARY).into_iter().filter(|s| s.module() != "engine" && makes(&s.code))
+    {
+        match TIMED.iter().find(|place| source.path.starts_with(**place)) {
+            Some(place) => _ = used.insert(*place),
+            None => wrong.push(source.path),
+        }
+    }
+    assert!(wrong.is_empty(), "use poll::until, Host::spawn or the engine instead: {wrong:?}");
+    let unused: Vec<_> = TIMED.iter().filter(|place| !used.contains(*place)).collect();
+    // Without a feature its files are read all the same.
+    assert!(unused.is_empty(), "strike these from the list: {unused:?}");
+}
