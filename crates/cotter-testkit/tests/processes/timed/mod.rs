@@ -2,5 +2,6 @@
 
 mod crowd;
 mod file;
+mod quorum;
 #[cfg(not(cotter_portable))]
 mod sqlite;
