@@ -50,6 +50,30 @@ fn the_doctor_tells_versions_and_members() {
     assert!(missing.contains("does not answer"), "{missing}");
 }
 
+/// Somebody has put it there by hand: nothing of cotter's ends it, so whoever waits for the name must be told.
+#[test]
+#[ignore = "needs etcd"]
+fn a_key_without_a_lease_is_named_and_evicted() {
+    let (server, env) = (Etcd::start(1), TestEnv::new());
+    let url = server.url("");
+    let at = |args: &[&str]| env.run([&["--url", &url], args].concat());
+    let claim = format!("w{:032x}", 7);
+    for last in ["by-hand", &claim] {
+        let key = format!("cotter/lock/orders/{last}");
+        server.ctl(&["put", &key, "text"]);
+        for run in [&["run", "-n", "orders", "true"], &["run", "--wait=300ms", "orders", "true"][..]] {
+            at(run).code(75).one_line(&["orders", "held by a key without a lease", &key]);
+        }
+        let shown = at(&["show", "orders"]).code(0).stdout;
+        assert!(shown.contains(&format!("a key without a lease: {key}")), "{shown}");
+        let found = at(&["doctor"]).stdout;
+        assert!(found.contains(&key) && found.contains("cotter evict"), "{found}");
+        at(&["evict", "orders"]).code(0);
+        at(&["run", "-n", "orders", "true"]).code(0).silent();
+        assert!(!at(&["doctor"]).stdout.contains("without a lease"));
+    }
+}
+
 #[test]
 #[ignore = "needs etcd"]
 fn the_next_candidate_leads_after_a_kill() {

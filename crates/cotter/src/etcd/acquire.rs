@@ -93,24 +93,27 @@ impl Inner {
         let mut compare = vec![equal(doubt.clone(), Target::Version(self.leases.doubts(lease)))];
         match claim.mode {
             _ if !if_empty => compare.push(equal(key.clone(), Target::Created(0))),
-            Mode::Shared => compare
-                .extend([self.keys.writers(&claim.name), self.keys.permits(&claim.name)].map(|l| empty(&l))),
+            Mode::Shared => compare.extend(self.keys.no_readers(&claim.name).iter().map(empty)),
             _ => compare.push(empty(&line)),
         }
         let entry = put(key.clone(), self.value(claim).as_bytes(), lease);
-        let mut success = vec![entry, last(&line, 2, 0)];
-        if claim.mode == Mode::Shared {
-            success.push(last(&self.blockers(claim), 2, 0));
+        let mut success = vec![entry];
+        // Otherwise the condition has said what is before it.
+        if !if_empty {
+            success.push(last(&line, 2, 0));
+        }
+        if !if_empty && claim.mode == Mode::Shared {
+            success.extend(self.blockers(claim).iter().map(|line| last(line, 2, 0)));
         }
         let txn = TxnRequest { compare, success, failure: vec![look(key), look(doubt), first(&line)] };
         self.ask_in_doubt(claim, lease, txn).await
     }
 
     /// The entries that may keep a claim behind them from holding.
-    fn blockers(&self, claim: &Claim) -> Line {
+    pub(super) fn blockers(&self, claim: &Claim) -> Vec<Line> {
         match claim.mode {
-            Mode::Shared => self.keys.writers(&claim.name),
-            _ => self.keys.line(&claim.name),
+            Mode::Shared => self.keys.no_readers(&claim.name).into(),
+            _ => vec![self.keys.line(&claim.name)],
         }
     }
 
@@ -149,7 +152,10 @@ impl Inner {
             }
             let entry = Entry { revision: answer.revision(), lease: proof.lease };
             let behind = |kv: &KeyValue| Standing::Behind(entry, Ahead::Entry(kv.key.clone()));
-            let blocker = if claim.mode == Mode::Shared { other(2) } else { other(1) };
+            let blocker = match claim.mode {
+                Mode::Shared => answer.latest(2),
+                _ => other(1),
+            };
             return Ok(Some(blocker.map_or(Standing::Holds(entry), behind)));
         }
         if let [own] = answer.found(0) {
@@ -169,22 +175,6 @@ impl Inner {
                 Ok(Some(Standing::Refused))
             }
         }
-    }
-
-    /// Looks at the entry before one that was created at a known revision, and whether that one is still there.
-    pub(super) async fn look_before(&self, claim: &Claim, own: Entry) -> Result<Standing> {
-        if claim.mode.is_permits() {
-            return self.look_for_permits(claim).await;
-        }
-        let key = self.entry(claim);
-        let txn = TxnRequest::of(vec![look(key), last(&self.blockers(claim), 1, own.revision - 1)]);
-        let answer: TxnResponse = self.link.ask(TXN, txn).await?;
-        Ok(match (answer.found(0), answer.found(1)) {
-            ([now], _) if now.create_revision != own.revision => Standing::Gone,
-            ([now], []) => Standing::Holds(now.into()),
-            ([now], [before, ..]) => Standing::Behind(now.into(), Ahead::Entry(before.key.clone())),
-            _ => Standing::Gone,
-        })
     }
 
     /// The grant of a claim whose entry is the first one.

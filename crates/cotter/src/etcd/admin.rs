@@ -7,6 +7,7 @@ use super::messages::{
     KeyValue, LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest, RangeResponse, Target,
     TxnRequest, TxnResponse,
 };
+use super::options::Dialect;
 use super::requests::{TXN, delete, equal, put};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
 use crate::{Eviction, Name, Result, queue};
@@ -53,7 +54,9 @@ impl Admin for Etcd {
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
-        Ok(doctor::diagnose(&self.inner.link).await)
+        let mut findings = doctor::diagnose(&self.inner.link).await;
+        findings.extend(self.inner.without_lease().await?);
+        Ok(findings)
     }
 }
 
@@ -107,14 +110,26 @@ impl Inner {
         Ok(lasting)
     }
 
+    /// Entries that end with no lease, if there are any: cotter writes none. Those of other clients' names cannot be told from
+    /// keys that have nothing to do with locks.
+    async fn without_lease(&self) -> Result<Option<Finding>> {
+        if self.keys.dialect() != Dialect::Own {
+            return Ok(None);
+        }
+        let entries = self.walk(&Filter::held(), None).await?.0;
+        let mut without = entries.iter().filter(|entry| entry.kv.lease == 0);
+        Ok(without.next().map(|first| doctor::without_lease(&first.kv.key, without.count())))
+    }
+
     /// Marks an entry as evicted, for as long as its lease lives; `now` also deletes it.
     async fn evict(&self, entry: &Listed, now: bool) -> Result<bool> {
         let KeyValue { key, create_revision, lease, .. } = &entry.kv;
         let mut success = Vec::new();
-        if let Some(id) = self.keys.claim(key) {
+        // A mark says that the entry ends with its lease.
+        if let Some(id) = self.keys.claim(key).filter(|_| *lease != 0) {
             success.push(put(self.keys.evicted(id), entry.tokens().start.to_string().as_bytes(), *lease));
         }
-        // Another client reads no marks.
+        // Another client reads no marks, and nobody holds with an entry that has no lease.
         if now || success.is_empty() {
             success.push(delete(key.clone()));
         }
@@ -153,7 +168,10 @@ impl Inner {
     }
 
     fn holder(&self, entry: &Listed, set: Option<u32>, lasting: &HashMap<i64, Duration>) -> Holder {
-        let label = String::from_utf8_lossy(&entry.kv.value).into_owned();
+        let label = match entry.kv.lease {
+            0 => format!("a key without a lease: {}", String::from_utf8_lossy(&entry.kv.key)),
+            _ => String::from_utf8_lossy(&entry.kv.value).into_owned(),
+        };
         let mode = match self.keys.mode(&entry.kv.key) {
             Mode::Permits { take, of } => Mode::Permits { take, of: set.unwrap_or(of) },
             other => other,

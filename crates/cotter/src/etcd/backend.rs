@@ -11,6 +11,7 @@ use super::leases::Leases;
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
 use super::names::Keys;
 use super::options::{Dialect, Options};
+use super::queued::Queued;
 use super::requests::{TXN, delete, look, put};
 use super::seats::Seats;
 use super::waiting::Waiting;
@@ -41,6 +42,7 @@ pub(super) struct Inner {
     pub(super) seats: Seats,
     pub(super) doubts: Doubts,
     pub(super) key_pool: KeyPool,
+    pub(super) queued: Queued,
     /// Requests that enter a queue. The requests of one connection are not ordered, so a release first lets them land.
     pub(super) calls: Flights<Standing>,
 }
@@ -76,6 +78,7 @@ impl Etcd {
             seats: Seats::default(),
             doubts: Doubts::default(),
             key_pool: KeyPool::default(),
+            queued: Queued::default(),
             calls: Flights::default(),
             keys,
             link,
@@ -116,6 +119,7 @@ impl Inner {
     /// Removes the entry of a claim.
     pub(super) async fn remove(&self, claim: &Claim) -> Result<Release> {
         let _ = self.calls.land(claim.id).await;
+        self.queued.take(claim.id);
         let (key, is_settled) = (self.key_pool.leave(claim.id), self.doubts.of(claim.id).is_none());
         let (entry, mark) = (self.keys.entry(claim, key), self.keys.evicted(key));
         let mut freed = false;
@@ -163,6 +167,10 @@ impl Backend for Etcd {
         let named = |e: Error| e.with_name(&claim.name);
         self.info.supports(claim.mode).map_err(named)?;
         let inner = &self.inner;
+        let queued = inner.queued.take(claim.id).filter(|_| !matches!(until, Until::Now | Until::InLine));
+        if let Some((own, ahead)) = queued {
+            return self.wait(claim, until, Waiting::behind(inner, claim, own, ahead)).await.map_err(named);
+        }
         let entering = inner.clone().enter(claim.clone(), until == Until::Now);
         let entered = inner.calls.call(claim.id, entering).await;
         if entered.as_ref().is_err_and(|e| e.kind() == ErrorKind::LimitMismatch) {
@@ -172,7 +180,10 @@ impl Backend for Etcd {
             Standing::Holds(entry) => inner.grant(claim, entry).await.map(Acquired::Granted),
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
-            Standing::Behind(..) if until == Until::InLine => Ok(Acquired::Queued),
+            Standing::Behind(own, ahead) if until == Until::InLine => {
+                inner.queued.keep(claim.id, own, ahead);
+                Ok(Acquired::Queued)
+            }
             Standing::Behind(own, ahead) => {
                 self.wait(claim, until, Waiting::behind(inner, claim, own, ahead)).await
             }
@@ -211,6 +222,7 @@ impl Backend for Etcd {
 
     async fn close(&self) {
         self.inner.seats.clear();
+        self.inner.queued.clear();
         self.inner.key_pool.clear();
         self.inner.leases.end().await;
         self.inner.link.close();

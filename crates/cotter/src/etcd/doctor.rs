@@ -23,6 +23,17 @@ pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
     findings
 }
 
+/// An entry without a lease, and so many more.
+pub(super) fn without_lease(key: &[u8], more: usize) -> Finding {
+    let key = String::from_utf8_lossy(key);
+    let others = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+    let why = format!(
+        "the key {key}{others} has no lease: cotter did not write it, and whoever wants the name waits until it is deleted, \
+         by cotter evict or etcdctl del"
+    );
+    Finding::new(Severity::Problem, "keys without a lease", why)
+}
+
 fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
     match statuses.len() {
         1 => Finding::new(

@@ -77,6 +77,13 @@ impl Leases {
         proving.land().await
     }
 
+    /// The end of the lease of this length as it was last proved.
+    pub(super) fn proved_end(&self, seconds: u64) -> Moment {
+        let classes = lock(&self.classes);
+        let proof = classes.get(&seconds).and_then(|class| class.proof);
+        proof.map_or(Moment::ZERO, |proof| proof.as_of + proof.ttl)
+    }
+
     /// Forgets a lease that has ended.
     pub(super) fn forget(&self, seconds: u64, lease: i64) {
         let mut classes = lock(&self.classes);

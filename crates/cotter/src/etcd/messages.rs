@@ -41,6 +41,9 @@ pub(super) struct RangeRequest {
     pub(super) sort_order: i32,
     #[prost(int32, tag = "6")]
     pub(super) sort_target: i32,
+    /// The member answers from what it knows, without the leader.
+    #[prost(bool, tag = "7")]
+    pub(super) serializable: bool,
     #[prost(bool, tag = "8")]
     pub(super) keys_only: bool,
     #[prost(int64, tag = "13")]
@@ -284,6 +287,8 @@ pub(super) struct WatchCancel {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct WatchResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) header: Option<Header>,
     #[prost(int64, tag = "2")]
     pub(super) watch_id: i64,
     #[prost(bool, tag = "3")]

@@ -10,10 +10,12 @@
 //! | `messages`, `requests` | the messages of etcd's API; building and reading them |
 //! | `errors` | translating errors of the server and the driver |
 //! | `names`, `key_pool` | the keys of a name; those that later claims take over |
-//! | `leases`, `watches` | the leases of this process; watching keys |
+//! | `leases` | the leases of this process |
+//! | `watches`, `orders`, `waiter` | watching keys; what the stream is asked for; what a waiter was told |
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
-//! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `acquire`, `look`, `waiting`, `renewal` | entering the queue; looking at it; waiting in it; extending grants |
+//! | `queued` | the places of claims that are not waited for yet |
 //! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
@@ -32,14 +34,18 @@ mod errors;
 mod key_pool;
 mod leases;
 mod live;
+mod look;
 mod messages;
 mod names;
 mod notes;
 mod options;
+mod orders;
 mod permits;
+mod queued;
 mod renewal;
 mod requests;
 mod seats;
+mod waiter;
 mod waiting;
 mod watches;
 

@@ -45,6 +45,10 @@ impl Keys {
         Self { prefix: options.prefix.clone(), dialect: options.dialect }
     }
 
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     pub(super) fn line(&self, name: &Name) -> Line {
         let folder = match self.dialect {
             Dialect::Own => format!("{}/lock/{}/", self.prefix, encode(name)),
@@ -53,14 +57,10 @@ impl Keys {
         Line::below(folder.into_bytes())
     }
 
-    /// Those entries of a line that exclude a reader which comes behind them.
-    pub(super) fn writers(&self, name: &Name) -> Line {
-        self.line(name).of(WRITER)
-    }
-
-    /// Those entries of a line that are of permits.
-    pub(super) fn permits(&self, name: &Name) -> Line {
-        self.line(name).of(PERMITS)
+    /// Those entries of a line that exclude a reader which comes behind them: all that are not of readers.
+    pub(super) fn no_readers(&self, name: &Name) -> [Line; 2] {
+        let (line, readers) = (self.line(name), self.line(name).of(READER));
+        [Line { start: line.start, end: readers.start }, Line { start: readers.end, end: line.end }]
     }
 
     /// The key of a claim's entry, which ends with the id of this claim or another one.

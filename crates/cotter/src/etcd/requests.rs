@@ -2,7 +2,7 @@
 
 use super::messages::{
     ASCENDING, BY_CREATION, Compare, DESCENDING, DeleteRequest, EQUAL, KeyValue, LESS, Operation, Outcome,
-    PutRequest, RangeRequest, Request, Response, Target, TxnRequest, TxnResponse,
+    PutRequest, RangeRequest, Request, Response, Target, TxnRequest, TxnResponse, WatchResponse,
 };
 use super::names::Line;
 
@@ -58,7 +58,16 @@ fn some(line: &Line, sort_order: i32, limit: i64, max_create_revision: i64) -> O
         sort_target: BY_CREATION,
         keys_only: true,
         max_create_revision,
+        ..RangeRequest::default()
     }))
+}
+
+/// The same question to the member alone: it does not ask the leader, and may be behind it.
+pub(super) fn here(mut question: Operation) -> Operation {
+    if let Some(Request::Range(range)) = &mut question.request {
+        range.serializable = true;
+    }
+    question
 }
 
 /// Asks for all entries of a line.
@@ -104,6 +113,13 @@ impl TxnRequest {
     }
 }
 
+impl WatchResponse {
+    /// The newest revision that the answer tells of; 0 if it does not say.
+    pub(super) fn revision(&self) -> i64 {
+        self.header.as_ref().map_or(0, |header| header.revision)
+    }
+}
+
 impl TxnResponse {
     /// The revision of the store after the transaction: that of all its changes, if it made any.
     pub(super) fn revision(&self) -> i64 {
@@ -116,6 +132,12 @@ impl TxnResponse {
             Some(Outcome { response: Some(Response::Range(range)) }) => &range.kvs,
             _ => &[],
         }
+    }
+
+    /// The key that was created last, of those that the operations from this number on have found.
+    pub(super) fn latest(&self, from: usize) -> Option<&KeyValue> {
+        let found = (from..self.responses.len()).filter_map(|number| self.found(number).first());
+        found.max_by_key(|kv| kv.create_revision)
     }
 
     /// The number of keys that the operation with this number has deleted.

@@ -7,6 +7,7 @@ use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
 use super::errors::place_is_gone;
 use super::leases::seconds;
+use super::waiter::Waiter;
 use super::watches::Watched;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
@@ -14,16 +15,17 @@ use crate::{Error, Moment, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// A claim whose entry is in the queue. If it is dropped before the grant, `release` removes the entry.
 pub(super) struct Waiting<'a> {
     inner: &'a Arc<Inner>,
     claim: &'a Claim,
     own: Entry,
-    woken: Arc<Notify>,
+    woken: Arc<Waiter>,
     /// Whose end it waits for, and the watches for that.
     ahead: (Ahead, Vec<Watched>),
+    /// Whether it has only been told where it stands. What happens until the watch is confirmed is seen then.
+    is_new: bool,
     /// The end of the lease as it was last proved.
     lasts: Moment,
     period: Duration,
@@ -36,8 +38,9 @@ impl<'a> Waiting<'a> {
     pub(super) fn behind(inner: &'a Arc<Inner>, claim: &'a Claim, own: Entry, ahead: Ahead) -> Self {
         let woken = Arc::default();
         let ahead = watch(inner, claim, ahead, &woken);
+        let lasts = inner.leases.proved_end(seconds(claim.ttl));
         let mut waiting =
-            Self { inner, claim, own, woken, ahead, lasts: Moment::ZERO, period: Duration::ZERO };
+            Self { inner, claim, own, woken, ahead, is_new: true, lasts, period: Duration::ZERO };
         waiting.period = waiting.calm_period();
         waiting
     }
@@ -51,6 +54,11 @@ impl<'a> Waiting<'a> {
         // The place dies with its lease.
         let proof = self.inner.leases.proved(seconds(self.claim.ttl)).await?;
         self.lasts = proof.as_of + proof.ttl;
+        if let Some(told) = self.woken.take_told()
+            && let Some(standing) = self.inner.look_here(self.claim, self.own, told).await?
+        {
+            return Ok(standing);
+        }
         self.inner.look_before(self.claim, self.own).await
     }
 
@@ -66,17 +74,17 @@ impl<'a> Waiting<'a> {
 
 /// Watches from now on. As soon as the server does, it wakes: the entry may have been deleted before. A watch of the past
 /// would not need that, but is served with delay as soon as anything else was written.
-fn watch(inner: &Inner, claim: &Claim, ahead: Ahead, woken: &Arc<Notify>) -> (Ahead, Vec<Watched>) {
+fn watch(inner: &Inner, claim: &Claim, ahead: Ahead, woken: &Arc<Waiter>) -> (Ahead, Vec<Watched>) {
     let watched = match &ahead {
         Ahead::Entry(key) => vec![inner.watches.wait_for(key.clone(), Vec::new(), woken)],
         // Whoever can never be served any more is refused as soon as the limit is set, wherever it stands.
         Ahead::Waiter(key) => {
-            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken);
-            vec![inner.watches.follow(key.clone(), woken), limit]
+            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken.woken());
+            vec![inner.watches.follow(key.clone(), woken.woken()), limit]
         }
         Ahead::Anybody => {
             let line = inner.keys.line(&claim.name);
-            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken);
+            let limit = inner.watches.follow(inner.keys.limit(&claim.name), woken.woken());
             vec![inner.watches.wait_for(line.start(), line.end(), woken), limit]
         }
     };
@@ -87,6 +95,9 @@ impl Attempt for Waiting<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
+        if std::mem::take(&mut self.is_new) {
+            return Ok(None);
+        }
         let standing = match self.look().await {
             Ok(standing) => standing,
             Err(e) => return self.failed(e),
@@ -112,7 +123,7 @@ impl Attempt for Waiting<'_> {
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.woken.clone().notified_owned())
+        Box::pin(self.woken.woken().clone().notified_owned())
     }
 
     fn period(&self) -> Duration {

@@ -1,17 +1,14 @@
 //! Watching keys, all over one stream of the connection.
 
 use super::connection::Link;
-use super::messages::{
-    NO_PUT, TxnRequest, TxnResponse, WatchCancel, WatchCreate, WatchOrder, WatchRequest, WatchResponse,
-};
+use super::messages::{TxnRequest, TxnResponse, WatchResponse};
+use super::orders::{Orders, State, Tell, Watch};
 use super::requests::{TXN, look};
+use super::waiter::Waiter;
 use crate::LossCause;
 use crate::backend::{Backoff, Session};
 use crate::sync::lock;
-use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tonic::Streaming;
@@ -20,41 +17,6 @@ use tonic::Streaming;
 pub(super) struct Watches {
     link: Arc<Link>,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    last: i64,
-    open: HashMap<i64, Watch>,
-    /// To the stream, while there is one.
-    orders: Option<mpsc::UnboundedSender<WatchRequest>>,
-    is_running: bool,
-    /// The watches of holders that are asked for in a moment, if they are still wanted then.
-    later: Vec<i64>,
-    is_settling: bool,
-}
-
-struct Watch {
-    key: Vec<u8>,
-    /// The first key behind a range; empty for one key.
-    range_end: Vec<u8>,
-    /// The first revision that is of interest; 0 for what comes from now on.
-    from: i64,
-    tell: Tell,
-    /// Whether the server was asked for it.
-    is_ordered: bool,
-}
-
-/// The receiver of events.
-#[derive(Clone)]
-enum Tell {
-    /// Whoever waits for the end of a key. Told when the server watches it, when it is deleted, and whenever that may have
-    /// been missed.
-    Waiter(Arc<Notify>),
-    /// Whoever wants to know of each change of a key. Told when it is written too.
-    Follower(Arc<Notify>),
-    /// The session of a grant, which is lost when its entry is deleted, and the key that says that it was evicted.
-    Holder(Session, Vec<u8>),
 }
 
 /// A key that is watched until this is dropped.
@@ -76,13 +38,13 @@ impl Watches {
         Self { link, state: Mutex::default() }
     }
 
-    /// Notifies `waiter` once the server watches the keys up to `range_end` (or the one, if that is empty), and when one has
+    /// Wakes `waiter` once the server watches the keys up to `range_end` (or the one, if that is empty), and when one has
     /// been deleted after that.
     pub(super) fn wait_for(
         self: &Arc<Self>,
         key: Vec<u8>,
         range_end: Vec<u8>,
-        waiter: &Arc<Notify>,
+        waiter: &Arc<Waiter>,
     ) -> Watched {
         self.add(Watch { key, range_end, from: 0, tell: Tell::Waiter(waiter.clone()), is_ordered: false })
     }
@@ -138,11 +100,12 @@ impl Watches {
         Watched { watches: self.clone(), id }
     }
 
-    /// Asks for the watches of holders that still hold in a moment.
+    /// Ends the watches that are over, and asks for those of holders that still hold in a moment.
     async fn settle(self: Arc<Self>) {
         tokio::time::sleep(SETTLING).await;
         let mut state = lock(&self.state);
         state.is_settling = false;
+        state.end_those_over();
         std::mem::take(&mut state.later).into_iter().for_each(|id| state.order(id));
     }
 
@@ -175,6 +138,7 @@ impl Watches {
         let mut state = lock(&self.state);
         state.orders = Some(sender);
         state.later.clear();
+        state.over.clear();
         let all: Vec<_> = state.open.keys().copied().collect();
         all.into_iter().for_each(|id| state.order(id));
         Orders(orders)
@@ -194,7 +158,7 @@ impl Watches {
         let Some(watch) = state.open.get_mut(&answer.watch_id) else { return true };
         let is_deleted = answer.events.iter().any(|event| event.kind == DELETE);
         match (&watch.tell, answer.canceled) {
-            (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.notify_one(),
+            (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.tell(answer.revision()),
             (Tell::Follower(follower), false) if answer.created || !answer.events.is_empty() => {
                 follower.notify_one()
             }
@@ -219,8 +183,10 @@ impl Watches {
         let mut state = lock(&self.state);
         state.orders = None;
         for watch in state.open.values() {
-            if let Tell::Waiter(waiter) | Tell::Follower(waiter) = &watch.tell {
-                waiter.notify_one();
+            match &watch.tell {
+                Tell::Waiter(waiter) => waiter.interrupted(),
+                Tell::Follower(follower) => follower.notify_one(),
+                Tell::Holder(..) => {}
             }
         }
         state.is_running = !state.open.is_empty();
@@ -236,49 +202,15 @@ async fn lose(link: Arc<Link>, session: Session, evicted: Vec<u8>) {
     session.lose(if is_evicted { LossCause::Evicted } else { LossCause::Gone });
 }
 
-impl State {
-    /// Asks for a watch, if it is still wanted.
-    fn order(&mut self, id: i64) {
-        if let Some(watch) = self.open.get_mut(&id) {
-            watch.is_ordered = true;
-            let order = watch.order(id);
-            self.send(order);
-        }
-    }
-
-    fn send(&self, order: WatchRequest) {
-        if let Some(orders) = &self.orders {
-            let _ = orders.send(order);
-        }
-    }
-}
-
-impl Watch {
-    fn order(&self, watch_id: i64) -> WatchRequest {
-        let (key, range_end, start_revision) = (self.key.clone(), self.range_end.clone(), self.from);
-        let filters = if let Tell::Follower(_) = &self.tell { Vec::new() } else { vec![NO_PUT] };
-        let create = WatchCreate { key, range_end, start_revision, filters, watch_id };
-        WatchRequest { order: Some(WatchOrder::Create(create)) }
-    }
-}
-
 impl Drop for Watched {
     fn drop(&mut self) {
         let mut state = lock(&self.watches.state);
         if state.open.remove(&self.id).is_some_and(|watch| watch.is_ordered) {
-            let cancel = WatchCancel { watch_id: self.id };
-            state.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
+            state.over.push(self.id);
+            // Whoever has just been served asks for other watches in a moment.
+            if !state.is_settling {
+                state.end_those_over();
+            }
         }
-    }
-}
-
-/// The requests of a stream.
-struct Orders(mpsc::UnboundedReceiver<WatchRequest>);
-
-impl futures_core::Stream for Orders {
-    type Item = WatchRequest;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<WatchRequest>> {
-        self.0.poll_recv(cx)
     }
 }

@@ -125,6 +125,11 @@ impl Backend for ZooKeeper {
         let named = |e: Error| e.with_name(&claim.name);
         self.info.supports(claim.mode).map_err(named)?;
         let inner = &self.inner;
+        let queued =
+            inner.places.take_queued(claim.id).filter(|_| !matches!(until, Until::Now | Until::InLine));
+        if let Some((own, ahead)) = queued {
+            return self.wait(claim, until, own, ahead).await.map_err(named);
+        }
         let entered = inner.enter(claim, until == Until::Now).await;
         if entered.as_ref().is_err_and(|e| e.kind() == ErrorKind::LimitMismatch) {
             inner.remove(claim).await.map_err(|e| named(e.with_outcome_unknown()))?;
@@ -133,7 +138,10 @@ impl Backend for ZooKeeper {
             Standing::Holds(node, asked) => inner.grant_now(claim, &node, asked).map(Acquired::Granted),
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
-            Standing::Behind(..) if until == Until::InLine => Ok(Acquired::Queued),
+            Standing::Behind(_, ahead) if until == Until::InLine => {
+                inner.places.queued(claim.id, ahead);
+                Ok(Acquired::Queued)
+            }
             Standing::Behind(own, ahead) => self.wait(claim, until, own, ahead).await,
         };
         answer.map_err(named)

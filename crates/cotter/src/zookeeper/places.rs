@@ -1,5 +1,6 @@
 //! The nodes of this process's claims in their queues, as far as they are known.
 
+use super::acquire::Ahead;
 use super::session::ServerSession;
 use crate::backend::ClaimId;
 use crate::backend::by_claim::ByClaim;
@@ -17,6 +18,8 @@ pub(super) struct OwnNode {
     pub(super) session: Arc<ServerSession>,
     /// `None` as long as the request has no answer.
     pub(super) node: Option<Node>,
+    /// Whose end it waits for, as long as nobody has begun to wait for the claim.
+    pub(super) ahead: Option<Ahead>,
 }
 
 /// The node of a claim.
@@ -37,7 +40,7 @@ impl Node {
 impl OwnNodes {
     /// Records that a node is about to be asked for.
     pub(super) fn asked(&self, id: ClaimId, session: &Arc<ServerSession>) {
-        lock(&self.0).insert(id, OwnNode { session: session.clone(), node: None });
+        lock(&self.0).insert(id, OwnNode { session: session.clone(), node: None, ahead: None });
     }
 
     /// Records which node it is.
@@ -45,6 +48,21 @@ impl OwnNodes {
         if let Some(place) = lock(&self.0).get_mut(&id) {
             place.node = Some(node.clone());
         }
+    }
+
+    /// Records whose end the claim waits for: whoever waits begins with that, and sees what has happened meanwhile when it
+    /// is watched.
+    pub(super) fn queued(&self, id: ClaimId, ahead: Ahead) {
+        if let Some(place) = lock(&self.0).get_mut(&id) {
+            place.ahead = Some(ahead);
+        }
+    }
+
+    /// Where a claim stands for which nobody has waited yet. Counts once.
+    pub(super) fn take_queued(&self, id: ClaimId) -> Option<(Node, Ahead)> {
+        let mut places = lock(&self.0);
+        let place = places.get_mut(&id)?;
+        place.node.clone().zip(place.ahead.take())
     }
 
     pub(super) fn get(&self, id: ClaimId) -> Option<OwnNode> {

@@ -15,7 +15,7 @@ impl Inner {
         let mut asked = Vec::with_capacity(grants.len());
         for grant in grants {
             asked.push(match self.places.get(grant.claim.id) {
-                Some(OwnNode { session, node: Some(node) }) => match session.live().await {
+                Some(OwnNode { session, node: Some(node), .. }) => match session.live().await {
                     Ok(live) => Ok((live.ask::<Data>(&Op::watch(&node.path)), session)),
                     Err(_) => Err(LossCause::SessionLost),
                 },

@@ -3,13 +3,37 @@
 use super::{keys, leases};
 use crate::crowd::{Crowd, WAITING};
 use cotter::Mode;
-use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter_testkit::bare::{backend, claim, client, eventually, take};
 use cotter_testkit::servers::Etcd;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(60);
 /// Held by one process.
 const HELD: usize = 10_000;
+
+/// One that gives up wakes the one behind it, which is not the first by that.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn who_is_woken_looks_again() {
+    let server = Etcd::start(1);
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
+    let claims: Vec<_> = (0..3).map(|_| claim("woken", TTL)).collect();
+    take(&one, &claims[0]).await;
+    let mut waiting = Vec::new();
+    for (n, next) in claims.iter().enumerate().skip(1) {
+        let (other, next) = (other.clone(), next.clone());
+        waiting.push(tokio::spawn(async move { other.acquire(&next, Until::Forever).await }));
+        eventually("it is in the queue", || keys(&server, "cotter/lock/woken/").len() == n + 1).await;
+    }
+    when_quiet(&server).await;
+    waiting[0].abort();
+    other.release(&claims[1], Leave::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
+    one.release(&claims[0], Leave::used(1)).await.unwrap();
+    let last = tokio::time::timeout(Duration::from_secs(5), waiting.remove(1)).await;
+    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
+}
 
 /// One release wakes one of them: the requests that follow it do not grow with their number.
 #[tokio::test(flavor = "multi_thread")]
@@ -40,6 +64,27 @@ async fn a_release_wakes(held: Mode, wanted: Mode, served: usize) {
     // The release; for each of them one look, the end of one watch and the begin of another, and the word to the next.
     assert!(asked < 12 * served, "{asked} messages");
     assert_eq!(crowd.served(), served);
+}
+
+/// Whoever has to wait has put its entry with the first attempt, and looks at the line once before its turn comes and once then.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_place_in_line_is_asked_for_once() {
+    let server = Etcd::start(1);
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    other.mutex("warm").lock().await.unwrap().finish().await.unwrap();
+    let guard = one.mutex("a").lock().await.unwrap();
+    let before = server.received(Some("Txn"));
+    let waiting = tokio::spawn(async move { other.mutex("a").lock().await.unwrap() });
+    eventually("it is in the queue", || keys(&server, "cotter/lock/a/").len() == 2).await;
+    when_quiet(&server).await;
+    guard.finish().await.unwrap();
+    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    // The put, the look behind it, the release, and the look after that; and whether whoever has released was evicted, if it
+    // hears of the deletion before it has the answer.
+    let asked = server.received(Some("Txn")) - before;
+    assert!(asked <= 5, "{asked} transactions");
+    guard.finish().await.unwrap();
 }
 
 /// How many messages the server has received, when no more come.

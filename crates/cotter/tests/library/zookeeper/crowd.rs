@@ -4,7 +4,7 @@ use super::{places, received, shared};
 use crate::crowd::{Crowd, WAITING};
 use cotter::Mode;
 use cotter::backend::{Leave, Until};
-use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter_testkit::bare::{backend, claim, client, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
 use std::time::Duration;
@@ -35,6 +35,28 @@ async fn who_is_woken_looks_again() {
     one.release(&claims[0], Leave::used(1)).await.unwrap();
     let last = tokio::time::timeout(Duration::from_secs(5), waiting.remove(1)).await;
     last.expect("woken").unwrap().unwrap().granted().expect("its turn");
+}
+
+/// Whoever has to wait has created its node with the first attempt, and watches what stands before it without another look.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_place_in_line_is_asked_for_once() {
+    let server = ZooKeeper::start(1);
+    let url = server.url("session=60s");
+    let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+    other.mutex("once").lock().await.unwrap().finish().await.unwrap();
+    let guard = one.mutex("once").lock().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let before = received(&server);
+    let waiting = tokio::spawn(async move { other.mutex("once").lock().await.unwrap() });
+    // Each question of this test would count, too.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    guard.finish().await.unwrap();
+    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    // The node, the line, the watch, the release, and the line; and the question of this test.
+    let asked = received(&server) - before;
+    assert!(asked <= 5 + 1, "{asked} requests");
+    guard.finish().await.unwrap();
 }
 
 /// One release wakes one of them: the requests that follow it do not grow with their number.

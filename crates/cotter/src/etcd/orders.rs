@@ -1,0 +1,93 @@
+//! What a stream of watches is asked for.
+
+use super::messages::{NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest};
+use super::waiter::Waiter;
+use crate::backend::Session;
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::{Notify, mpsc};
+
+/// The watches of one connection, and what is to be said about them.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) last: i64,
+    pub(super) open: HashMap<i64, Watch>,
+    /// To the stream, while there is one.
+    pub(super) orders: Option<mpsc::UnboundedSender<WatchRequest>>,
+    pub(super) is_running: bool,
+    /// The watches of holders that are asked for in a moment, if they are still wanted then.
+    pub(super) later: Vec<i64>,
+    /// Those that nobody wants any more, of which the server is told in a moment, or with the next order.
+    pub(super) over: Vec<i64>,
+    pub(super) is_settling: bool,
+}
+
+/// What is watched, and for whom.
+pub(super) struct Watch {
+    pub(super) key: Vec<u8>,
+    /// The first key behind a range; empty for one key.
+    pub(super) range_end: Vec<u8>,
+    /// The first revision that is of interest; 0 for what comes from now on.
+    pub(super) from: i64,
+    pub(super) tell: Tell,
+    /// Whether the server was asked for it.
+    pub(super) is_ordered: bool,
+}
+
+/// Who is told.
+#[derive(Clone)]
+pub(super) enum Tell {
+    /// Told when the server watches the key, when it is deleted, and whenever that may have been missed.
+    Waiter(Arc<Waiter>),
+    /// Whoever wants to know of each change of a key. Told when it is written too.
+    Follower(Arc<Notify>),
+    /// The session of a grant, which is lost when its entry is deleted, and the key that says that it was evicted.
+    Holder(Session, Vec<u8>),
+}
+
+impl State {
+    /// Asks for a watch, if it is still wanted.
+    pub(super) fn order(&mut self, id: i64) {
+        self.end_those_over();
+        if let Some(watch) = self.open.get_mut(&id) {
+            watch.is_ordered = true;
+            let order = watch.order(id);
+            self.send(order);
+        }
+    }
+
+    pub(super) fn end_those_over(&mut self) {
+        for watch_id in std::mem::take(&mut self.over) {
+            let cancel = WatchCancel { watch_id };
+            self.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
+        }
+    }
+
+    pub(super) fn send(&self, order: WatchRequest) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+    }
+}
+
+impl Watch {
+    pub(super) fn order(&self, watch_id: i64) -> WatchRequest {
+        let (key, range_end, start_revision) = (self.key.clone(), self.range_end.clone(), self.from);
+        let filters = if let Tell::Follower(_) = &self.tell { Vec::new() } else { vec![NO_PUT] };
+        let create = WatchCreate { key, range_end, start_revision, filters, watch_id };
+        WatchRequest { order: Some(WatchOrder::Create(create)) }
+    }
+}
+
+/// The requests of a stream.
+pub(super) struct Orders(pub(super) mpsc::UnboundedReceiver<WatchRequest>);
+
+impl futures_core::Stream for Orders {
+    type Item = WatchRequest;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<WatchRequest>> {
+        self.0.poll_recv(cx)
+    }
+}
