@@ -28,7 +28,7 @@ pub(super) struct Options {
 const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
 
 impl Options {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             instance: String::new(),
             prefix: "cotter".into(),
@@ -67,6 +67,18 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     options.check()?;
     options.instance = address.instance();
     Ok((address.place(certificates, &options)?, options))
+}
+
+/// Changes options as the query of a URL does, but for those that are about the connection.
+pub(super) fn change(query: &str, options: &mut Options) -> Result<()> {
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        if matches!(key, "socket" | "sslmode" | "ca" | "cert" | "key" | "password_file" | "client_name") {
+            return Err(config(format!("{key}= is part of the address, which is set already")));
+        }
+        options.set(key, value)?;
+    }
+    options.check()
 }
 
 impl Options {

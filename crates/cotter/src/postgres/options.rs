@@ -29,7 +29,7 @@ pub(super) struct Options {
 const MIN_SESSION_TIMEOUT: Duration = Duration::from_millis(400);
 
 impl Options {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             instance: String::new(),
             schema: "public".into(),
@@ -90,6 +90,27 @@ pub(super) fn parse(url: &str) -> Result<(Place, Options)> {
     options.check()?;
     options.instance = address.instance();
     Ok((address.place(&certificates, &options)?, options))
+}
+
+/// Changes options as the query of a URL does, but for those that are about the connection.
+pub(super) fn change(query: &str, place: &mut Place, options: &mut Options) -> Result<()> {
+    let mut certificates = Certificates::default();
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        match key {
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
+            "host" | "sslmode" | "password_file" | "client_name" => {
+                return Err(config(format!("{key}= is part of the address, which is set already")));
+            }
+            _ => options.set(key, value)?,
+        }
+    }
+    options.check()?;
+    if !certificates.is_empty() {
+        place.tls.as_ref().ok_or_else(|| config("ca=, cert= and key= need TLS"))?;
+        place.tls = Some(certificates.config()?);
+    }
+    Ok(())
 }
 
 impl Options {
