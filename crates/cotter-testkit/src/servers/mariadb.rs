@@ -18,6 +18,8 @@ pub struct MariadbBuilder {
     settings: Vec<String>,
     /// The files of a certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
+    /// The file of the authority that has to vouch for clients.
+    authority: Option<PathBuf>,
 }
 
 /// A running MariaDB server that forgets everything when it is dropped.
@@ -91,6 +93,13 @@ impl MariadbBuilder {
         self.with("ssl-cert", "cert.pem").with("ssl-key", "cert.key")
     }
 
+    /// Asks the user `app` for a certificate of this authority, besides the password.
+    #[must_use]
+    pub fn asking_for_certificates(mut self, authority: &Path) -> Self {
+        self.authority = Some(authority.into());
+        self.with("ssl-ca", "ca.pem")
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
@@ -102,9 +111,15 @@ impl MariadbBuilder {
         for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
             cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
         }
+        if let Some(authority) = &self.authority {
+            cluster::give_file(authority, &server.data().join("ca.pem")).expect("its folder can be written");
+        }
         for _ in 0..TRIES {
             if server.spawn().expect("it can be started") {
                 server.sql_in("mysql", USERS);
+                if self.authority.is_some() {
+                    server.sql("ALTER USER app REQUIRE X509");
+                }
                 return server;
             }
             // Somebody else was given the same port in the meantime.
@@ -136,11 +151,19 @@ impl Mariadb {
         static SHARED: Shared<Mariadb> = Shared::new();
         SHARED.get(|| {
             let server = Self::start();
-            server.migrate("");
-            server.migrate("mode=shedlock");
-            server.sql("GRANT SELECT, INSERT, UPDATE ON shedlock TO app");
+            server.migrate_all();
             server
         })
+    }
+
+    /// Creates the tables of all modes, with their default names.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn migrate_all(&self) {
+        self.migrate("");
+        self.migrate("mode=shedlock");
+        self.sql("GRANT SELECT, INSERT, UPDATE ON shedlock TO app");
     }
 
     /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.

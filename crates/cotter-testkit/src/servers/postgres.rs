@@ -18,6 +18,8 @@ pub struct PostgresBuilder {
     settings: Vec<String>,
     /// The files of a certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
+    /// The file of the authority that has to vouch for clients.
+    authority: Option<PathBuf>,
 }
 
 /// A running PostgreSQL server that forgets everything when it is dropped.
@@ -93,6 +95,13 @@ impl PostgresBuilder {
         self.with("ssl", "on").with("ssl_cert_file", "cert.pem").with("ssl_key_file", "cert.key")
     }
 
+    /// Asks the user `app` for a certificate of this authority, and for no password.
+    #[must_use]
+    pub fn asking_for_certificates(mut self, authority: &Path) -> Self {
+        self.authority = Some(authority.into());
+        self.with("ssl_ca_file", "ca.pem")
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
@@ -103,6 +112,10 @@ impl PostgresBuilder {
         server.make().unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
         for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
             cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
+        }
+        if let Some(authority) = &self.authority {
+            cluster::give_file(authority, &server.data().join("ca.pem")).expect("its folder can be written");
+            server.write_rules(&format!("hostssl all app 127.0.0.1/32 cert\n{HBA}")).expect("the same");
         }
         for _ in 0..TRIES {
             if server.spawn().expect("it can be started") {
@@ -139,11 +152,19 @@ impl Postgres {
         static SHARED: Shared<Postgres> = Shared::new();
         SHARED.get(|| {
             let server = Self::start();
-            server.migrate("");
-            server.migrate("mode=shedlock");
-            server.sql("grant select, insert, update on shedlock to app");
+            server.migrate_all();
             server
         })
+    }
+
+    /// Creates the tables of all modes, with their default names.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn migrate_all(&self) {
+        self.migrate("");
+        self.migrate("mode=shedlock");
+        self.sql("grant select, insert, update on shedlock to app");
     }
 
     /// Creates the tables of a store with these options as the owner of the database, and gives `app` what `docs/stores.md` says.
@@ -161,7 +182,12 @@ impl Postgres {
     fn make(&self) -> io::Result<()> {
         cluster::hand_over(self.dir.path())?;
         cluster::make(&FOLDER, &self.data())?;
-        fs::write(self.data().join("pg_hba.conf"), HBA)
+        self.write_rules(HBA)
+    }
+
+    /// Who may log in, and how.
+    fn write_rules(&self, rules: &str) -> io::Result<()> {
+        fs::write(self.data().join("pg_hba.conf"), rules)
     }
 
     fn data(&self) -> PathBuf {

@@ -36,7 +36,7 @@ pub(super) struct Watch {
     pub(super) is_ordered: bool,
 }
 
-/// Who is told.
+/// The receiver of events.
 #[derive(Clone)]
 pub(super) enum Tell {
     /// Told when the server watches the key, when it is deleted, and whenever that may have been missed.

@@ -45,6 +45,16 @@ impl Address {
         Ok(Self { hosts: url.hosts, socket: None, user, password: url.password, database, tls: None })
     }
 
+    /// The address in the settings of the driver.
+    pub(super) fn of(settings: &Opts) -> Result<Self> {
+        let database = settings.db_name().filter(|name| !name.is_empty());
+        let database = database.ok_or_else(|| config("the settings name no database"))?.to_owned();
+        let hosts = vec![(settings.ip_or_hostname().to_owned(), settings.tcp_port())];
+        let (socket, user) =
+            (settings.socket().map(str::to_owned), settings.user().unwrap_or_default().to_owned());
+        Ok(Self { hosts, socket, user, password: None, database, tls: None })
+    }
+
     /// Uses a socket in the file system.
     pub(super) fn set_socket(&mut self, path: String) -> Result<()> {
         if !path.starts_with('/') {
@@ -93,15 +103,41 @@ impl Address {
     }
 }
 
-/// The certificates as the driver takes them. It uses the crypto provider of the process, and would panic without one where
-/// several are compiled in.
-fn driver_tls(certificates: Certificates) -> Result<SslOpts> {
-    // The driver looks at them for the first time when it connects, and its errors do not say which file is wrong.
-    certificates.config()?;
+/// The settings of an application, with those of ours that a step depends on.
+pub(super) fn connect_params_of(settings: &Opts, options: &Options) -> ConnectParams {
+    if settings.ssl_opts().is_some() {
+        provide_crypto();
+    }
+    let is_named = settings.connect_attributes().is_some_and(|all| all.contains_key("program_name"));
+    let login = OptsBuilder::from_opts(settings.clone())
+        .prefer_socket(false)
+        .tcp_nodelay(true)
+        .tcp_keepalive(settings.tcp_keepalive().or(Some(KEEPALIVE)))
+        .max_allowed_packet(Some(MAX_PACKET))
+        .wait_timeout(Some(0))
+        .stmt_cache_size(STATEMENTS)
+        // Whether a row has changed is told by how many were.
+        .client_found_rows(false);
+    let login = match is_named {
+        true => login,
+        false => login.connect_attribute("program_name", options.client_name.clone()),
+    };
+    ConnectParams { servers: vec![login.into()] }
+}
+
+/// The driver uses the crypto provider of the process, and would panic without one where several are compiled in.
+fn provide_crypto() {
     if CryptoProvider::get_default().is_none() {
         // Somebody else may have installed one in the meantime, which is as good.
         let _ = ring::default_provider().install_default();
     }
+}
+
+/// The certificates as the driver takes them.
+fn driver_tls(certificates: Certificates) -> Result<SslOpts> {
+    // The driver looks at them for the first time when it connects, and its errors do not say which file is wrong.
+    certificates.config()?;
+    provide_crypto();
     let authorities = match certificates.ca {
         Some(ca) => vec![ca.into()],
         None => {

@@ -59,7 +59,7 @@ use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
 use crate::sql::Mode;
-use address::ConnectParams;
+use address::{Address, ConnectParams, connect_params_of};
 use async_trait::async_trait;
 use connector::{Connector, Pool, Servers};
 use options::Options;
@@ -139,6 +139,42 @@ impl Store {
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
         let (params, options) = options::parse(url.as_ref())?;
         Ok(Self::new(params, options))
+    }
+
+    /// Uses the server and the credentials of an application's own driver settings, those from which it makes its
+    /// connections or its pool. Everything else is as with [`from_url`](Self::from_url) without options;
+    /// [`with_options`](Self::with_options) sets them. Nothing is sent yet.
+    ///
+    /// The connections are cotter's own and come on top of the application's: see `connections` for how many requests need,
+    /// up to 16 waiters have one each, and in `mode=row` and `mode=advisory` each lock that is held or waited for. None is
+    /// borrowed from a pool: a lock would keep it for as long as it is held, and the pool could be empty when the holder
+    /// needs it to go on. Inside a transaction on a connection of a pool, use [`lock_statement`](Self::lock_statement).
+    ///
+    /// Connections are made with these settings, TLS among them: without `ssl_opts` there is none. cotter sets what its
+    /// statements depend on, such as `autocommit` and `sql_mode`, after whatever `init`, `setup` and `after_connect` do.
+    /// `prefer_socket`, `client_found_rows`, `max_allowed_packet`, `stmt_cache_size` and the options of a pool are not used.
+    ///
+    /// This function exposes the `mysql_async` crate; the crate's next major version will change its signature.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the settings name no database.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use cotter::{Client, mysql::Store};
+    ///
+    /// let settings = mysql_async::Opts::from_url("mysql://app:…@db-1/shop")?;
+    /// let pool = mysql_async::Pool::new(settings.clone());
+    /// let store = Store::from_opts(settings)?.with_options("mode=advisory")?;
+    /// let client = Client::builder().backend(store).connect().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_opts(opts: impl Into<mysql_async::Opts>) -> Result<Self> {
+        let opts = opts.into();
+        let mut options = Options::default();
+        options.instance = Address::of(&opts)?.instance();
+        Ok(Self::new(connect_params_of(&opts, &options), options))
     }
 
     fn new(params: ConnectParams, options: Options) -> Self {

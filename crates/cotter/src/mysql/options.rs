@@ -2,6 +2,7 @@
 
 use super::address::{Address, ConnectParams};
 use crate::Result;
+use crate::error::config;
 use crate::net::{Certificates, pairs, read_password, split, verifies};
 
 /// The options of a store: those of every database, and no others.
@@ -26,6 +27,18 @@ pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     options.check()?;
     options.instance = address.instance();
     Ok((address.connect_params(certificates, &options)?, options))
+}
+
+/// Changes options as the query of a URL does, but for those that are about the connection.
+pub(super) fn change(query: &str, options: &mut Options) -> Result<()> {
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        if matches!(key, "socket" | "sslmode" | "ca" | "cert" | "key" | "password_file" | "client_name") {
+            return Err(config(format!("{key}= is part of the address, which is set already")));
+        }
+        options.set(key, value, NAMES)?;
+    }
+    options.check()
 }
 
 const NAMES: &str = "mode, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, socket, sslmode, ca, cert, key, password_file";

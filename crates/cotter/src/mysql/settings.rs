@@ -1,6 +1,7 @@
 //! Setting the options of a store in code.
 
 use super::Store;
+use super::options::change;
 use crate::Result;
 use crate::net::clamp;
 use crate::sql::identifier;
@@ -9,6 +10,18 @@ use std::time::Duration;
 /// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with
 /// the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
+    /// Sets options as in the query of a URL, for a store that was not made from one: `"mode=row&table=orders&column=id"`.
+    /// Values are percent-decoded. Options about the address (`socket`, `sslmode`, `ca`, `cert`, `key`, `password_file`,
+    /// `client_name`) are refused.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid option.
+    pub fn with_options(self, options: &str) -> Result<Self> {
+        let mut changed = self.0.options.clone();
+        change(options, &mut changed)?;
+        Ok(Self::new(self.0.servers.params.clone(), changed))
+    }
+
     /// Sets the beginning of the names of tables; `prefix` in a URL. Only clients with the same database and prefix see each
     /// other's locks.
     ///

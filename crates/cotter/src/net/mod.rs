@@ -62,7 +62,7 @@ pub(crate) use tcp::{Stream, connect};
 #[cfg(feature = "server")]
 pub(crate) use tls::Certificates;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use tls::verifies;
+pub(crate) use tls::{TURNED_AWAY, verifies};
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) use tls::{connect_with, untrusted};
 #[cfg(any(feature = "postgres", feature = "mysql"))]

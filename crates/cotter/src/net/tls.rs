@@ -75,6 +75,10 @@ impl Certificates {
     }
 }
 
+/// What the drivers say when the server has ended a TLS session because of the certificate of its client, or because it has none.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) const TURNED_AWAY: &str = "fatal alert";
+
 /// Whether this value of `sslmode=` asks for TLS. There is none that does not verify the server.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) fn verifies(key: &str, mode: &str) -> Result<bool> {

@@ -8,7 +8,7 @@ use rustls::ClientConfig;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 
 /// The parts of a URL, without the options that are not about the address.
 pub(super) struct Address {
@@ -52,6 +52,34 @@ impl Address {
         Ok(Self { hosts: url.hosts, user, password: url.password, database, tls: None })
     }
 
+    /// The address in the settings of the driver.
+    pub(super) fn of(settings: &Config) -> Result<Self> {
+        if !settings.get_hostaddrs().is_empty() {
+            return Err(config("hostaddr is not supported: name the servers by host"));
+        }
+        let ports = settings.get_ports();
+        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(PORT);
+        let hosts: Vec<_> = settings
+            .get_hosts()
+            .iter()
+            .map(readable_host)
+            .enumerate()
+            .map(|(at, host)| (host, port(at)))
+            .collect();
+        if hosts.is_empty() {
+            return Err(config("the settings name no host"));
+        }
+        let user = settings.get_user().map(str::to_owned).or_else(|| std::env::var("USER").ok());
+        let user = user.unwrap_or_else(|| "postgres".into());
+        let database = settings.get_dbname().map_or_else(|| user.clone(), str::to_owned);
+        let tls = match settings.get_ssl_mode() {
+            SslMode::Disable => Some(false),
+            SslMode::Require => Some(true),
+            _ => None,
+        };
+        Ok(Self { hosts, user, password: None, database, tls })
+    }
+
     /// Uses the socket in a folder.
     pub(super) fn socket(&mut self, folder: &str) -> Result<()> {
         if !folder.starts_with('/') {
@@ -70,6 +98,20 @@ impl Address {
         certificates: &Certificates,
         options: &Options,
     ) -> Result<ConnectParams> {
+        let mut login = Config::new();
+        login.application_name(&options.common.client_name);
+        if let Some(password) = &self.password {
+            login.password(password);
+        }
+        self.connect_params_of(login, certificates)
+    }
+
+    /// The same, with whatever else these settings contain.
+    pub(super) fn connect_params_of(
+        &self,
+        mut login: Config,
+        certificates: &Certificates,
+    ) -> Result<ConnectParams> {
         let endpoint = |(host, port): &(String, u16)| match host.starts_with('/') {
             true => Endpoint::Unix(socket(host, *port)),
             false => Endpoint::Tcp(host.clone(), *port),
@@ -79,13 +121,8 @@ impl Address {
             return Err(config("ca=, cert= and key= require sslmode=verify-full"));
         }
         let tls = if tls { Some(certificates.config()?) } else { None };
-        let mut login = Config::new();
-        login.user(&self.user).dbname(&self.database).application_name(&options.common.client_name);
         // TLS is negotiated before the driver gets the stream.
-        login.ssl_mode(SslMode::Disable);
-        if let Some(password) = &self.password {
-            login.password(password);
-        }
+        login.user(&self.user).dbname(&self.database).ssl_mode(SslMode::Disable);
         Ok(ConnectParams { endpoints: self.hosts.iter().map(endpoint).collect(), login, tls })
     }
 
@@ -96,6 +133,14 @@ impl Address {
             hosts => readable(hosts),
         };
         format!("{hosts}/{}", self.database)
+    }
+}
+
+fn readable_host(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(folder) => folder.display().to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
+use crate::net::TURNED_AWAY;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use std::io;
@@ -18,6 +19,9 @@ const NO_ROW: &str = "CT004";
 /// Turns an error of the driver into one of this crate. `sent`: the request may have been sent when it failed.
 pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     let Some(said) = e.as_db_error() else {
+        if let Some(why) = refused_login(&e) {
+            return Error::new(ErrorKind::Denied, why).with_backend(SCHEME).with_source(e);
+        }
         let error = match sent {
             true => Error::new(ErrorKind::Unavailable, format!("no answer from the server: {e}"))
                 .with_outcome_unknown(),
@@ -29,6 +33,19 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     // A statement whose session was ended has been rolled back, unless it was about to answer.
     let error = if sent && is_end_of_session(&e) { error.with_outcome_unknown() } else { error };
     error.with_backend(SCHEME)
+}
+
+/// What is wrong with a login that the server has turned away without an answer of its own.
+fn refused_login(e: &tokio_postgres::Error) -> Option<String> {
+    let source = std::error::Error::source(e)?.to_string();
+    if source == "password missing" {
+        return Some("the server asks for a password, and there is none in the URL".into());
+    }
+    source.contains(TURNED_AWAY).then(|| turned_away(&source))
+}
+
+fn turned_away(said: &str) -> String {
+    format!("the server does not accept the certificate of this client: {said}")
 }
 
 /// Whether the server has ended the session, or refuses to work in it.
@@ -91,6 +108,8 @@ pub(super) fn unreachable(e: io::Error) -> Error {
     let said = e.to_string();
     let error = if said.contains("invalid peer certificate") {
         Error::new(ErrorKind::Denied, format!("{said}; set ca= to a file with the trusted authorities"))
+    } else if said.contains(TURNED_AWAY) {
+        Error::new(ErrorKind::Denied, turned_away(&said))
     } else if e.kind() == io::ErrorKind::Unsupported {
         Error::new(ErrorKind::Config, said)
     } else {

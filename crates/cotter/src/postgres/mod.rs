@@ -49,8 +49,9 @@ use crate::Result;
 use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
+use crate::net::{Certificates, clamp};
 use crate::sql::Mode;
-use address::ConnectParams;
+use address::{Address, ConnectParams};
 use async_trait::async_trait;
 use connector::{Connector, Pool};
 use options::Options;
@@ -127,6 +128,48 @@ impl Store {
     pub fn from_url(url: impl AsRef<str>) -> Result<Self> {
         let (params, options) = options::parse(url.as_ref())?;
         Ok(Self::new(params, options))
+    }
+
+    /// Uses the servers and the credentials of an application's own driver settings, those from which it makes its
+    /// connections or its pool. Everything else is as with [`from_url`](Self::from_url) without options;
+    /// [`with_options`](Self::with_options) sets them. Nothing is sent yet.
+    ///
+    /// The connections are cotter's own and come on top of the application's: see `connections` for how many requests need,
+    /// one more listens while somebody waits, and in `mode=row` and `mode=advisory` each lock that is held or waited for has
+    /// one. None is borrowed from a pool: a lock would keep it for as long as it is held, and the pool could be empty
+    /// when the holder needs it to go on. Inside a transaction on a connection of a pool, use
+    /// [`lock_statement`](Self::lock_statement).
+    ///
+    /// Of the settings, hosts, ports, user, password, database, `options`, `application_name`, `connect_timeout` and the
+    /// SSL mode are used: `Disable` goes without TLS, `Require` verifies the server, and `Prefer`, the default of the
+    /// driver, does so unless all servers are on this host. The authorities are the system's, or those of the option
+    /// `ca`.
+    ///
+    /// This function exposes the `tokio-postgres` crate; the crate's next major version will change its signature.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the settings name no host, or name one by `hostaddr`.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use cotter::{Client, postgres::Store};
+    ///
+    /// let settings: tokio_postgres::Config = "host=db-1 user=app password=… dbname=shop".parse()?;
+    /// let store = Store::from_config(settings.clone())?.with_options("mode=advisory")?;
+    /// let client = Client::builder().backend(store).connect().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_config(config: tokio_postgres::Config) -> Result<Self> {
+        let (address, mut options) = (Address::of(&config)?, Options::new());
+        options.common.instance = address.instance();
+        options.common.connect_timeout =
+            config.get_connect_timeout().copied().map_or(options.common.connect_timeout, clamp);
+        let mut login = config;
+        if login.get_application_name().is_none() {
+            login.application_name(&options.common.client_name);
+        }
+        Ok(Self::new(address.connect_params_of(login, &Certificates::default())?, options))
     }
 
     fn new(params: ConnectParams, options: Options) -> Self {

@@ -2,6 +2,7 @@
 
 use super::address::{Address, ConnectParams};
 use crate::Result;
+use crate::error::config;
 use crate::net::{Certificates, pairs, read_password, split, verifies};
 use crate::sql::{self, Mode, identifier};
 
@@ -15,7 +16,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { common: sql::Options::default(), schema: "public".into() }
     }
 
@@ -69,6 +70,27 @@ pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
     options.common.check()?;
     options.common.instance = address.instance();
     Ok((address.connect_params(&certificates, &options)?, options))
+}
+
+/// Changes options as the query of a URL does, but for those that are about the connection.
+pub(super) fn change(query: &str, params: &mut ConnectParams, options: &mut Options) -> Result<()> {
+    let mut certificates = Certificates::default();
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        match key {
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
+            "host" | "sslmode" | "password_file" | "client_name" => {
+                return Err(config(format!("{key}= is part of the address, which is set already")));
+            }
+            _ => options.set(key, value)?,
+        }
+    }
+    options.common.check()?;
+    if !certificates.is_empty() {
+        params.tls.as_ref().ok_or_else(|| config("ca=, cert= and key= need TLS"))?;
+        params.tls = Some(certificates.config()?);
+    }
+    Ok(())
 }
 
 const NAMES: &str = "mode, schema, prefix, table, column, session_timeout, connections, connect_timeout, timeout, client_name, host, sslmode, ca, cert, key, password_file";

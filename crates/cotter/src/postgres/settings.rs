@@ -1,6 +1,7 @@
 //! Setting the options of a store in code.
 
 use super::Store;
+use super::options::change;
 use crate::Result;
 use crate::net::clamp;
 use crate::sql::identifier;
@@ -9,6 +10,18 @@ use std::time::Duration;
 /// The options of [`from_url`](Store::from_url), set in code. Each method returns a new store that shares no state with
 /// the one before. Durations are limited to the range from a millisecond to a year.
 impl Store {
+    /// Sets options as in the query of a URL, for a store that was not made from one: `"mode=row&table=orders&column=id"`.
+    /// Values are percent-decoded, and files are read at once. Options about the address (`host`, `sslmode`,
+    /// `password_file`, `client_name`) are refused.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) names the invalid option.
+    pub fn with_options(self, options: &str) -> Result<Self> {
+        let (mut params, mut changed) = (self.0.connector.params.clone(), self.0.options.clone());
+        change(options, &mut params, &mut changed)?;
+        Ok(Self::new(params, changed))
+    }
+
     /// Sets the schema of the tables; `schema` in a URL.
     ///
     /// # Errors

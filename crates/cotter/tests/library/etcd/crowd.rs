@@ -3,7 +3,9 @@
 use super::{keys, leases};
 use crate::crowd::{Crowd, WAITING};
 use cotter::Mode;
+use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
 use std::time::Duration;
 

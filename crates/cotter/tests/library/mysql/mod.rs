@@ -7,27 +7,33 @@
 //! | `refusals` | what cannot work, and what the errors say |
 //! | `rules` | the rules that a run may break unnoticed, each provoked |
 //! | `faults` | sessions that end, servers that restart or stand still |
+//! | `conflicts` | deadlocks, and statements that the server has undone |
 //! | `dropped` | futures that are dropped while the server answers |
 //! | `waiting` | in order, woken at once, and not behind the dead |
 //! | `direct` | names that one process uses by itself |
 //! | `connections` | how many connections a process has |
+//! | `settings` | the settings of an application's own driver |
+//! | `queue` | the server's own queues: in order, and nobody in them who has gone |
 //! | `sessions`, `session_rules` | locks that live with a session; their rules, each provoked |
 //! | `rows` | `mode=row` on tables of the user's own |
 //! | `proxied` | behind a proxy that hands sessions around |
 //! | `shedlock` | `mode=shedlock` beside the real ShedLock |
 //! | `tls` | `sslmode=verify-full` |
 
+mod conflicts;
 mod connections;
 mod direct;
 mod dropped;
 mod faults;
 mod places;
 mod proxied;
+mod queue;
 mod refusals;
 mod rows;
 mod rules;
 mod session_rules;
 mod sessions;
+mod settings;
 mod setup;
 mod shedlock;
 mod tls;

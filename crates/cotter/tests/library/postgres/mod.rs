@@ -1,5 +1,6 @@
 //! The PostgreSQL store on real servers: refusals, faults, and what is particular to a database.
 
+mod conflicts;
 mod connections;
 mod faults;
 mod places;
@@ -9,6 +10,7 @@ mod rows;
 mod rules;
 mod session_rules;
 mod sessions;
+mod settings;
 mod setup;
 mod shedlock;
 mod silence;

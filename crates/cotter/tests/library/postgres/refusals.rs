@@ -36,6 +36,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     assert!(error.to_string().contains("cotter_lock") && error.to_string().contains("GRANT"), "{error}");
     let url = server.url("");
     refused(&url.replace("secret", "wrong-secret"), ErrorKind::Denied, &["app"]).await;
+    refused(&url.replace(":secret@", "@"), ErrorKind::Denied, &["password"]).await;
     refused(&url.replace("/cotter?", "/nothing?"), ErrorKind::Config, &["nothing"]).await;
     // The user of a program may not create the tables.
     let store = Store::from_url(server.url("prefix=mine")).unwrap();

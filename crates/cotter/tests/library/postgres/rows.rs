@@ -1,13 +1,12 @@
 //! `mode=row`: tables of the user's own, and locks inside transactions of the user's own.
 
-use super::setup::{backend, claim, client, eventually, server, take};
+use super::setup::{backend, claim, client, driver, eventually, server, take};
 use cotter::backend::{Leave, Until};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Postgres;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tokio_postgres::NoTls;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -19,13 +18,6 @@ fn shop() -> Postgres {
         .sql("insert into shop.orders values (7, 'new', 'twice'), (8, 'new', 'twice'), (9, 'new', 'it''s')");
     server.sql("grant usage on schema shop to app; grant select, update on shop.orders to app");
     server
-}
-
-async fn driver(server: &Postgres) -> tokio_postgres::Client {
-    let settings = format!("host=127.0.0.1 port={} user=app password=secret dbname=cotter", server.port());
-    let (client, connection) = tokio_postgres::connect(&settings, NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
 }
 
 /// The row of an order is locked for everybody, cotter or not.

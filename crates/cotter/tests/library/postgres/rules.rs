@@ -1,6 +1,6 @@
 //! The rules that a run may break unnoticed, each provoked.
 
-use super::setup::{backend, claim, client, eventually, queued, released, server, take};
+use super::setup::{backend, claim, client, driver, eventually, queued, released, server, take};
 use cotter::Filter;
 use cotter::backend::{Backend, Extension, Grant, Leave, Release, Until};
 use cotter_testkit::history::{Kind, demand};
@@ -146,5 +146,29 @@ async fn batches_in_different_orders_do_not_deadlock() {
     }
     for grant in &grants {
         one.release(&grant.claim, Leave::used(1)).await.unwrap();
+    }
+}
+
+/// `now()` is the beginning of a transaction. In one that began long ago, a lease that is taken lasts as long as it says, and one
+/// that has ended meanwhile is free: steps ask what time it is.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_transaction_that_began_long_ago_knows_what_time_it_is() {
+    const ACQUIRE: &str = "select out_answer::text from cotter_acquire_v1($1, gen_random_uuid(), 'x', 0, null, 1000000, 1, 'old', '', null)";
+    let server = Postgres::migrated();
+    let (mut db, other) = (driver(&server).await, backend(&server.url("")).await);
+    let short = claim("ended", Duration::from_millis(600));
+    take(&other, &short).await;
+    let transaction = db.transaction().await.unwrap();
+    transaction.execute("select now()", &[]).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    for name in ["old", "ended"] {
+        let answer: String = transaction.query_one(ACQUIRE, &[&name]).await.unwrap().get(0);
+        demand(answer == "g", Kind::LeftBehind, format!("{name}: it is free, and the answer is {answer}"));
+    }
+    transaction.commit().await.unwrap();
+    for name in ["old", "ended"] {
+        let taken = other.acquire(&claim(name, TTL), Until::Now).await.unwrap().granted();
+        demand(taken.is_none(), Kind::Overlap, format!("{name}: a lease of a second had ended at once"));
     }
 }

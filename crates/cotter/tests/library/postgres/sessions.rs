@@ -45,7 +45,7 @@ async fn a_holder_whose_session_is_ended_is_told() {
         assert_eq!(lost.cause, LossCause::SessionLost, "{mode}: {lost}");
         let told = start.elapsed();
         let (next, granted, other) = next.await.unwrap();
-        assert!(told < Duration::from_secs(2), "{mode}: told after {told:?}");
+        demand(told < Duration::from_secs(2), Kind::LateLoss, format!("{mode}: told after {told:?}"));
         assert!(granted - start < Duration::from_secs(2), "{mode}: next after {:?}", granted - start);
         assert!(next.token() > guard.token(), "{mode}");
         let fence = Fence::new();

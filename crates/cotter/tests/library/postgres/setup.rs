@@ -7,6 +7,7 @@ pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
 use cotter_testkit::servers::Postgres;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio_postgres::NoTls;
 
 /// A connection without an engine, like a process of its own.
 pub(crate) async fn backend(url: &str) -> Arc<dyn Backend> {
@@ -47,4 +48,17 @@ pub(crate) fn server() -> Postgres {
     let server = Postgres::start();
     server.migrate("");
     server
+}
+
+/// A connection of the driver's own.
+pub(crate) async fn driver(server: &Postgres) -> tokio_postgres::Client {
+    let (client, connection) = settings(server).connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// The settings of an application on this server.
+pub(crate) fn settings(server: &Postgres) -> tokio_postgres::Config {
+    let settings = format!("host=127.0.0.1 port={} user=app password=secret dbname=cotter", server.port());
+    settings.parse().unwrap()
 }
