@@ -44,7 +44,7 @@ fn the_doctor_tells_versions_and_members() {
     let url = server.url("timeout=500ms&connect_timeout=500ms");
     let healthy = env.run(["--url", &url, "doctor"]);
     assert!(healthy.stdout.contains("sees a leader") || healthy.stdout.contains("version 3."), "{healthy:?}");
-    assert!(healthy.stdout.contains("names 3 members"), "{healthy:?}");
+    assert!(healthy.stdout.contains("lists 3 members"), "{healthy:?}");
     server.kill(2);
     let missing = env.run(["--url", &url, "doctor"]).stdout;
     assert!(missing.contains("does not answer"), "{missing}");

@@ -37,7 +37,7 @@ fn a_lock_is_listed_shown_and_evicted_and_the_doctor_looks() {
     assert!(at(&["list", "--json"]).code(0).json().is_empty());
 
     let doctor = at(&["doctor"]).stdout;
-    for said in ["names one member", "lasts 5s", "has version 3.", "mode standalone"] {
+    for said in ["lists one member", "session timeout is 5s", "has version 3.", "mode standalone"] {
         assert!(doctor.contains(said), "{said}: {doctor}");
     }
     let long = env.run(["--url", &server.url("session=10m"), "doctor"]).stdout;
@@ -53,7 +53,7 @@ fn a_password_for_a_url_of_zookeeper_is_read_from_its_file() {
     std::fs::write(&file, "secret\n").unwrap();
     let file = file.to_str().unwrap();
     let output = env.run(["--url", "zookeeper://127.0.0.1:1", "--password-file", file, "list"]);
-    assert!(output.stderr.contains("need a user name") && !output.stderr.contains("secret"), "{output:?}");
+    assert!(output.stderr.contains("require a user name") && !output.stderr.contains("secret"), "{output:?}");
 }
 
 #[test]

@@ -2,22 +2,20 @@
 
 use super::cluster::{self, Recipe};
 use super::database::{self, Database, Shared};
-use super::free_port;
+use super::instance::{CertificateFiles, Instance, output};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How a server is to be started.
 #[derive(Debug, Clone, Default)]
 pub struct MariadbBuilder {
     settings: Vec<String>,
-    /// The files of a certificate and its key.
-    tls: Option<(PathBuf, PathBuf)>,
+    tls: Option<CertificateFiles>,
     /// The file of the authority that has to vouch for clients.
     authority: Option<PathBuf>,
 }
@@ -28,15 +26,11 @@ pub struct MariadbBuilder {
 /// have the password `secret`.
 #[derive(Debug)]
 pub struct Mariadb {
-    child: Option<Child>,
+    instance: Instance,
     settings: Vec<String>,
-    port: u16,
-    dir: TempDir,
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often another port is tried.
-const TRIES: usize = 10;
 const FOLDER: Recipe = Recipe {
     server: "mariadbd",
     maker: "mariadb-install-db",
@@ -105,27 +99,19 @@ impl MariadbBuilder {
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn start(self) -> Mariadb {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let mut server = Mariadb { child: None, settings: self.settings, port: free_port(), dir };
-        server.make().unwrap_or_else(|e| panic!("no MariaDB ({e}); scripts/servers installs it"));
-        for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
-            cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
-        }
+        let instance = Instance::make(&FOLDER, self.tls.as_ref());
+        let instance = instance.unwrap_or_else(|e| panic!("no MariaDB ({e}); scripts/servers installs it"));
         if let Some(authority) = &self.authority {
-            cluster::give_file(authority, &server.data().join("ca.pem")).expect("its folder can be written");
+            cluster::give_file(authority, &instance.data().join("ca.pem"))
+                .expect("its folder can be written");
         }
-        for _ in 0..TRIES {
-            if server.spawn().expect("it can be started") {
-                server.sql_in("mysql", USERS);
-                if self.authority.is_some() {
-                    server.sql("ALTER USER app REQUIRE X509");
-                }
-                return server;
-            }
-            // Somebody else was given the same port in the meantime.
-            server.port = free_port();
+        let mut server = Mariadb { instance, settings: self.settings };
+        server.instance.first_start(|instance| spawn(instance, &server.settings));
+        server.sql_in("mysql", USERS);
+        if self.authority.is_some() {
+            server.sql("ALTER USER app REQUIRE X509");
         }
-        panic!("the server ended {TRIES} times before it listened: {}", server.log());
+        server
     }
 }
 
@@ -204,53 +190,19 @@ impl Mariadb {
         }
     }
 
-    fn make(&self) -> io::Result<()> {
-        cluster::hand_over(self.dir.path())?;
-        cluster::make(&FOLDER, &self.data())
-    }
-
-    fn data(&self) -> PathBuf {
-        self.dir.path().join("data")
-    }
-
     /// Its socket.
     pub fn socket(&self) -> PathBuf {
-        self.dir.path().join("socket")
+        socket(&self.instance)
     }
 
     /// What the server has written.
     pub fn log(&self) -> String {
-        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
-    }
-
-    /// Starts it and waits until it answers; false when it has ended instead.
-    fn spawn(&mut self) -> io::Result<bool> {
-        let mut command = cluster::program("mariadbd")?;
-        let log = fs::OpenOptions::new().append(true).create(true).open(self.dir.path().join("log"))?;
-        let path = |option: &str, path: PathBuf| format!("--{option}={}", path.display());
-        command.arg("--no-defaults").arg(path("datadir", self.data())).arg(path("socket", self.socket()));
-        command.arg(format!("--port={}", self.port)).arg(path("pid-file", self.dir.path().join("pid")));
-        command.arg(path("tmpdir", self.dir.path().into()));
-        command.args(SETTINGS).args(&self.settings);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
-        self.child = Some(command.spawn()?);
-        let end = Instant::now() + START_TIMEOUT;
-        loop {
-            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
-                return Ok(false);
-            }
-            if self.socket().exists() && self.client("mysql").args(["-e", "DO 0"]).output()?.status.success()
-            {
-                return Ok(true);
-            }
-            assert!(Instant::now() < end, "the server does not listen: {}", self.log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.instance.log()
     }
 
     /// Ends it at once, as a crash does: what was committed survives.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
+        if let Some(mut child) = self.instance.child.take() {
             let _ = child.kill();
             let _ = child.wait();
             let _ = fs::remove_file(self.socket());
@@ -263,7 +215,7 @@ impl Mariadb {
     /// When it does not run.
     pub fn freeze(&self, frozen: bool) {
         let signal = if frozen { Signal::STOP } else { Signal::CONT };
-        let child = self.child.as_ref().expect("it runs");
+        let child = self.instance.child.as_ref().expect("it runs");
         kill_process(Pid::from_child(child), signal).expect("it is ours");
     }
 
@@ -291,7 +243,7 @@ impl Mariadb {
 
     /// Its port on 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.instance.port
     }
 
     /// A URL of the user `app` with these options: `""` or `"prefix=other"`.
@@ -301,7 +253,7 @@ impl Mariadb {
 
     /// A URL of a user with these options.
     pub fn url_of(&self, user: &str, options: &str) -> String {
-        format!("mysql://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port)
+        format!("mysql://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port())
     }
 
     /// Runs statements as superuser in the database `cotter`; the values of the answer, a tab between columns.
@@ -313,10 +265,7 @@ impl Mariadb {
     }
 
     fn sql_in(&self, database: &str, statements: &str) -> String {
-        let done = self.client(database).args(["-e", statements]).output().expect("mariadb starts");
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{statements}: {said}");
-        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+        output(self.client(database).arg("-e"), statements)
     }
 
     /// `mariadb` as superuser, for sessions that stay open.
@@ -324,16 +273,38 @@ impl Mariadb {
     /// # Panics
     /// When it is not in `PATH`.
     pub fn client(&self, database: &str) -> Command {
-        let mut client = Command::new(cluster::find("mariadb").expect("mariadb is in PATH"));
-        client.args(["--no-defaults", "-N", "-B", "-u", "root", "-D", database, "-S"]).arg(self.socket());
-        client
+        client(&self.instance, database)
     }
+}
+
+fn socket(instance: &Instance) -> PathBuf {
+    instance.dir().join("socket")
+}
+
+fn client(instance: &Instance, database: &str) -> Command {
+    let mut client = Command::new(cluster::find("mariadb").expect("mariadb is in PATH"));
+    client.args(["--no-defaults", "-N", "-B", "-u", "root", "-D", database, "-S"]).arg(socket(instance));
+    client
+}
+
+/// Starts it and waits until it answers; false when it has ended instead.
+fn spawn(instance: &mut Instance, settings: &[String]) -> io::Result<bool> {
+    let mut command = cluster::program("mariadbd")?;
+    let path = |option: &str, path: PathBuf| format!("--{option}={}", path.display());
+    command.arg("--no-defaults").arg(path("datadir", instance.data()));
+    command.arg(path("socket", socket(instance))).arg(path("tmpdir", instance.dir().into()));
+    command.arg(format!("--port={}", instance.port)).arg(path("pid-file", instance.dir().join("pid")));
+    command.args(SETTINGS).args(settings);
+    instance.start(&mut command, START_TIMEOUT, |instance| {
+        let asked = || client(instance, "mysql").args(["-e", "DO 0"]).output();
+        socket(instance).exists() && asked().is_ok_and(|answer| answer.status.success())
+    })
 }
 
 impl Database for Mariadb {
     fn restart(&mut self) {
         self.kill();
-        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+        self.instance.restart(|instance| spawn(instance, &self.settings));
     }
 
     fn end_sessions(&self) -> usize {

@@ -8,7 +8,7 @@
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
 //! | `mariadb` | a MariaDB server |
 //! | `database` | what the two have in common |
-//! | `cluster` | the folder of a database server, and the user that it runs as |
+//! | `instance`, `cluster` | a database server: its port and process; its folder, and the user that it runs as |
 //! | `process` | the process of a server |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
@@ -25,6 +25,7 @@ mod cluster;
 mod database;
 mod etcd;
 mod fault_rates;
+mod instance;
 mod kept;
 mod mariadb;
 mod pooler;

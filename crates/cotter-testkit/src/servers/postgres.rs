@@ -2,22 +2,20 @@
 
 use super::cluster::{self, Recipe};
 use super::database::{self, Database, Shared};
-use super::free_port;
+use super::instance::{CertificateFiles, Instance, output};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How a server is to be started.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresBuilder {
     settings: Vec<String>,
-    /// The files of a certificate and its key.
-    tls: Option<(PathBuf, PathBuf)>,
+    tls: Option<CertificateFiles>,
     /// The file of the authority that has to vouch for clients.
     authority: Option<PathBuf>,
 }
@@ -28,15 +26,11 @@ pub struct PostgresBuilder {
 /// have the password `secret`.
 #[derive(Debug)]
 pub struct Postgres {
-    child: Option<Child>,
+    instance: Instance,
     settings: Vec<String>,
-    port: u16,
-    dir: TempDir,
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// How often another port is tried.
-const TRIES: usize = 10;
 const FOLDER: Recipe = Recipe {
     server: "postgres",
     maker: "initdb",
@@ -107,26 +101,21 @@ impl PostgresBuilder {
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn start(self) -> Postgres {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let mut server = Postgres { child: None, settings: self.settings, port: free_port(), dir };
-        server.make().unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
-        for (from, to) in self.tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
-            cluster::give_file(from, &server.data().join(to)).expect("its folder can be written");
-        }
+        let instance = Instance::make(&FOLDER, self.tls.as_ref());
+        let instance =
+            instance.unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
+        let mut rules = HBA.to_owned();
         if let Some(authority) = &self.authority {
-            cluster::give_file(authority, &server.data().join("ca.pem")).expect("its folder can be written");
-            server.write_rules(&format!("hostssl all app 127.0.0.1/32 cert\n{HBA}")).expect("the same");
+            cluster::give_file(authority, &instance.data().join("ca.pem"))
+                .expect("its folder can be written");
+            rules.insert_str(0, "hostssl all app 127.0.0.1/32 cert\n");
         }
-        for _ in 0..TRIES {
-            if server.spawn().expect("it can be started") {
-                server.sql_in("postgres", USERS);
-                server.sql_in("postgres", "create database cotter owner owner");
-                return server;
-            }
-            // Somebody else was given the same port in the meantime.
-            server.port = free_port();
-        }
-        panic!("the server ended {TRIES} times before it listened: {}", server.log());
+        fs::write(instance.data().join("pg_hba.conf"), rules).expect("its folder can be written");
+        let mut server = Postgres { instance, settings: self.settings };
+        server.instance.first_start(|instance| spawn(instance, &server.settings));
+        server.sql_in("postgres", USERS);
+        server.sql_in("postgres", "create database cotter owner owner");
+        server
     }
 }
 
@@ -179,57 +168,15 @@ impl Postgres {
         }
     }
 
-    fn make(&self) -> io::Result<()> {
-        cluster::hand_over(self.dir.path())?;
-        cluster::make(&FOLDER, &self.data())?;
-        self.write_rules(HBA)
-    }
-
-    /// Who may log in, and how.
-    fn write_rules(&self, rules: &str) -> io::Result<()> {
-        fs::write(self.data().join("pg_hba.conf"), rules)
-    }
-
-    fn data(&self) -> PathBuf {
-        self.dir.path().join("data")
-    }
-
     /// What the server has written.
     pub fn log(&self) -> String {
-        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
-    }
-
-    /// Starts it and waits until it answers; false when it has ended instead.
-    fn spawn(&mut self) -> io::Result<bool> {
-        let mut command = cluster::program("postgres")?;
-        let log = fs::OpenOptions::new().append(true).create(true).open(self.dir.path().join("log"))?;
-        command.arg("-D").arg(self.data()).arg("-p").arg(self.port.to_string());
-        command.arg("-k").arg(self.dir.path());
-        for setting in SETTINGS.iter().copied().chain(self.settings.iter().map(String::as_str)) {
-            command.args(["-c", setting]);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
-        self.child = Some(command.spawn()?);
-        let end = Instant::now() + START_TIMEOUT;
-        loop {
-            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
-                return Ok(false);
-            }
-            // The last line of this file is the state, and the port says whose file it is.
-            let state = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
-            let ours = state.lines().nth(3) == Some(&*self.port.to_string());
-            if ours && state.lines().nth(7).is_some_and(|s| s.trim() == "ready") {
-                return Ok(true);
-            }
-            assert!(Instant::now() < end, "the server does not listen: {}", self.log());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.instance.log()
     }
 
     /// Ends it at once, as a crash does: what was committed survives.
     pub fn kill(&mut self) {
         self.pause(false);
-        if let Some(mut child) = self.child.take() {
+        if let Some(mut child) = self.instance.child.take() {
             let _ = kill_process(Pid::from_child(&child), Signal::QUIT);
             let end = Instant::now() + START_TIMEOUT;
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
@@ -246,8 +193,8 @@ impl Postgres {
     /// When it does not start.
     pub fn demote(&mut self) {
         self.kill();
-        fs::write(self.data().join("standby.signal"), "").expect("its folder can be written");
-        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+        fs::write(self.instance.data().join("standby.signal"), "").expect("its folder can be written");
+        self.instance.restart(|instance| spawn(instance, &self.settings));
     }
 
     /// How many sessions the user `app` has.
@@ -260,12 +207,12 @@ impl Postgres {
 
     /// Its port on 127.0.0.1.
     pub fn port(&self) -> u16 {
-        self.port
+        self.instance.port
     }
 
     /// The folder of its socket.
     pub fn dir(&self) -> &Path {
-        self.dir.path()
+        self.instance.dir()
     }
 
     /// A URL of the user `app` with these options: `""` or `"mode=row"`.
@@ -275,12 +222,12 @@ impl Postgres {
 
     /// A URL of a user with these options.
     pub fn url_of(&self, user: &str, options: &str) -> String {
-        format!("postgres://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port)
+        format!("postgres://{user}:secret@127.0.0.1:{}/cotter?{options}", self.port())
     }
 
     /// The same over the socket, where no password is asked for.
     pub fn socket_url(&self, options: &str) -> String {
-        format!("postgres://app@localhost:{}/cotter?host={}&{options}", self.port, self.dir.path().display())
+        format!("postgres://app@localhost:{}/cotter?host={}&{options}", self.port(), self.dir().display())
     }
 
     /// Stops all processes of the server, or lets them go on.
@@ -288,7 +235,7 @@ impl Postgres {
     /// # Panics
     /// When they cannot be found.
     pub fn pause(&self, yes: bool) {
-        let Some(child) = &self.child else { return };
+        let Some(child) = &self.instance.child else { return };
         let server = Pid::from_child(child);
         let children = format!("/proc/{server}/task/{server}/children", server = server.as_raw_nonzero());
         let children = fs::read_to_string(children).expect("it runs");
@@ -308,10 +255,7 @@ impl Postgres {
     }
 
     fn sql_in(&self, database: &str, statements: &str) -> String {
-        let done = self.psql(database).args(["-c", statements]).output().expect("psql starts");
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{statements}: {said}");
-        String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+        output(self.psql(database).arg("-c"), statements)
     }
 
     /// `psql` as superuser, for sessions that stay open.
@@ -321,15 +265,31 @@ impl Postgres {
     pub fn psql(&self, database: &str) -> Command {
         let mut psql = Command::new(cluster::find("psql").expect("psql is in PATH"));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
-        psql.arg("-h").arg(self.dir.path()).arg("-p").arg(self.port.to_string()).current_dir("/");
+        psql.arg("-h").arg(self.dir()).arg("-p").arg(self.port().to_string()).current_dir("/");
         psql
     }
+}
+
+/// Starts it and waits until it answers; false when it has ended instead.
+fn spawn(instance: &mut Instance, settings: &[String]) -> io::Result<bool> {
+    let mut command = cluster::program("postgres")?;
+    command.arg("-D").arg(instance.data()).arg("-p").arg(instance.port.to_string());
+    command.arg("-k").arg(instance.dir());
+    for setting in SETTINGS.iter().copied().chain(settings.iter().map(String::as_str)) {
+        command.args(["-c", setting]);
+    }
+    instance.start(&mut command, START_TIMEOUT, |instance| {
+        // The last line of this file is the state, and the port says whose file it is.
+        let state = fs::read_to_string(instance.data().join("postmaster.pid")).unwrap_or_default();
+        let ours = state.lines().nth(3) == Some(&*instance.port.to_string());
+        ours && state.lines().nth(7).is_some_and(|s| s.trim() == "ready")
+    })
 }
 
 impl Database for Postgres {
     fn restart(&mut self) {
         self.kill();
-        assert!(self.spawn().expect("it started before"), "it ended before it listened: {}", self.log());
+        self.instance.restart(|instance| spawn(instance, &self.settings));
     }
 
     fn end_sessions(&self) -> usize {

@@ -69,7 +69,7 @@ fn stop(child: &Child) {
     }
 }
 
-/// Looks every 20 ms, for at most `limit`, until there is a result.
+/// Looks every 10 ms, for at most `limit`, until there is a result.
 pub(super) fn wait_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + limit;
     loop {
@@ -79,6 +79,6 @@ pub(super) fn wait_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) 
         if Instant::now() >= end {
             return None;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn explain_open(e: rusqlite::Error, path: &Path) -> Error {
 /// Refuses a path that is relative, or on a file system that other hosts share: SQLite's locks do not bind them.
 pub(super) fn refuse_remote(path: &Path) -> Result<()> {
     if !path.is_absolute() {
-        let why = format!("the path of the database must be absolute: {}", path.display());
+        let why = format!("the path {} of the database is not absolute", path.display());
         return Err(config(why).with_backend(SCHEME));
     }
     let Some(directory) = path.parent().and_then(|dir| File::open(dir).ok()) else { return Ok(()) };

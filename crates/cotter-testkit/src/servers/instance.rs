@@ -1,0 +1,98 @@
+//! A database server: its folder, its port and its process.
+
+use super::cluster::{self, Recipe};
+use super::free_port;
+use super::process::wait_for;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How often another port is tried.
+const TRIES: usize = 10;
+
+/// The files of a certificate and its key.
+pub(super) type CertificateFiles = (PathBuf, PathBuf);
+
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) child: Option<Child>,
+    pub(super) port: u16,
+    dir: TempDir,
+}
+
+impl Instance {
+    /// Makes the folder. The certificate is there as `cert.pem` and `cert.key`.
+    pub(super) fn make(recipe: &Recipe, tls: Option<&CertificateFiles>) -> io::Result<Self> {
+        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()? };
+        cluster::hand_over(this.dir())?;
+        cluster::make(recipe, &this.data())?;
+        for (from, to) in tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
+            cluster::give_file(from, &this.data().join(to))?;
+        }
+        Ok(this)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.dir().join("data")
+    }
+
+    /// What the server has written.
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.dir().join("log")).unwrap_or_default()
+    }
+
+    /// Tries other ports until one was still free when the server began to listen on it. `start`: false when it has ended instead.
+    pub(super) fn first_start(&mut self, mut start: impl FnMut(&mut Self) -> io::Result<bool>) {
+        for _ in 0..TRIES {
+            if start(self).expect("it can be started") {
+                return;
+            }
+            // Somebody else was given the same port in the meantime.
+            self.port = free_port();
+        }
+        panic!("the server ended {TRIES} times before it listened: {}", self.log());
+    }
+
+    /// Starts a server that has run before.
+    pub(super) fn restart(&mut self, start: impl FnOnce(&mut Self) -> io::Result<bool>) {
+        let listens = start(self).expect("it started before");
+        assert!(listens, "it ended before it listened: {}", self.log());
+    }
+
+    /// Starts the server and waits until it answers; false when it has ended instead.
+    pub(super) fn start(
+        &mut self,
+        command: &mut Command,
+        limit: Duration,
+        is_ready: impl Fn(&Self) -> bool,
+    ) -> io::Result<bool> {
+        let log = File::options().append(true).create(true).open(self.dir().join("log"))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        self.child = Some(command.spawn()?);
+        let listens = wait_for(limit, || {
+            if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
+                return Some(false);
+            }
+            is_ready(self).then_some(true)
+        });
+        Ok(listens.unwrap_or_else(|| panic!("the server does not listen: {}", self.log())))
+    }
+}
+
+/// The values that a client program prints.
+///
+/// # Panics
+/// When the server refuses.
+pub(super) fn output(client: &mut Command, statements: &str) -> String {
+    let done = client.arg(statements).output().expect("the client starts");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{statements}: {said}");
+    String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+}
