@@ -16,6 +16,8 @@ pub struct History {
     pub end: u64,
     /// Waits that an error ended, in words.
     pub errors: Vec<String>,
+    /// When sessions in the store were ended by the harness: from when, and until when that had been done.
+    pub ended: Vec<(u64, u64)>,
 }
 
 /// Somebody believed to hold a name, from `got` to `end`.

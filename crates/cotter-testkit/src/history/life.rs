@@ -44,4 +44,15 @@ impl Life {
         let stop = self.stops.iter().find(|&&(stop, go)| stop <= at && at < go);
         stop.map_or(at, |&(_, go)| go)
     }
+
+    /// When it has run for so long since `at`.
+    pub fn after_running(&self, at: u64, time: u64) -> u64 {
+        let mut end = at.saturating_add(time);
+        for &(stop, go) in &self.stops {
+            if stop < end && at < go {
+                end = end.saturating_add(go - stop.max(at));
+            }
+        }
+        end
+    }
 }

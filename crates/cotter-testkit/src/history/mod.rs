@@ -10,6 +10,7 @@
 //! | `life` | when a process could run |
 //! | `interval` | holds and waits, made of events |
 //! | `overlap` | who believed to hold at once |
+//! | `unheard` | holds of sessions that were ended |
 //! | `tokens` | unique, and rising in real time |
 //! | `turns` | order of arrival, idle and stuck waiters |
 //! | `loss` | losses that were told late |
@@ -24,6 +25,7 @@ mod overlap;
 mod recorder;
 mod tokens;
 mod turns;
+mod unheard;
 mod violation;
 mod void;
 
@@ -49,19 +51,28 @@ pub struct Limits {
     /// A reader, or holder of permits, may have a grant that was made so long before it asked: for a task of its process that
     /// had left when the grant arrived.
     pub inherited: Duration,
+    /// A holder whose session was [ended](History::ended) may believe in its lock for so long while its process runs: where a lock
+    /// lives with a session, the server frees it first and tells its holder afterwards.
+    pub unheard: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let ms = Duration::from_millis;
-        Self { place_slack: ms(100), idle: ms(100), loss_margin: ms(50), inherited: Duration::ZERO }
+        Self {
+            place_slack: ms(100),
+            idle: ms(100),
+            loss_margin: ms(50),
+            inherited: Duration::ZERO,
+            unheard: Duration::ZERO,
+        }
     }
 }
 
 /// Everything that is wrong with a history.
 pub fn check(history: &History, limits: &Limits) -> Vec<Violation> {
-    let mut found = overlap::check(history);
-    found.extend(tokens::check(history, nanos(limits.inherited)));
+    let mut found = overlap::check(history, nanos(limits.unheard));
+    found.extend(tokens::check(history, limits));
     found.extend(turns::check(history, limits));
     found.extend(loss::check(history, limits));
     found

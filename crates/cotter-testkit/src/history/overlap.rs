@@ -2,17 +2,18 @@
 
 use super::{History, Hold, Kind, Use, Violation, millis, violation};
 
-pub(super) fn check(history: &History) -> Vec<Violation> {
-    history.names().iter().flat_map(|name| check_name(history, name)).collect()
+pub(super) fn check(history: &History, unheard: u64) -> Vec<Violation> {
+    history.names().iter().flat_map(|name| check_name(history, name, unheard)).collect()
 }
 
 /// Sweeps over the holds of a name in order of their beginning. One that ends when another begins does not overlap it.
-fn check_name(history: &History, name: &str) -> Vec<Violation> {
+fn check_name(history: &History, name: &str, unheard: u64) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut active: Vec<&Hold> = Vec::new();
     for hold in history.holds_of(name).filter(|h| h.is_real()) {
         active.retain(|a| a.end > hold.got);
-        let clashes = active.iter().filter_map(|a| clash(a, hold));
+        let believed = active.iter().filter(|a| !history.had_not_heard(a, hold, unheard));
+        let clashes = believed.filter_map(|a| clash(a, hold));
         found.extend(clashes);
         found.extend(over_limit(&active, hold));
         active.push(hold);

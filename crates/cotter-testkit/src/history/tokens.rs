@@ -1,16 +1,16 @@
 //! Tokens: one per grant, and rising in real time.
 
-use super::{History, Hold, Kind, Use, Violation, violation};
+use super::{History, Hold, Kind, Limits, Use, Violation, nanos, violation};
 use std::collections::HashMap;
 
-pub(super) fn check(history: &History, inherited: u64) -> Vec<Violation> {
-    history.names().iter().flat_map(|name| check_name(history, name, inherited)).collect()
+pub(super) fn check(history: &History, limits: &Limits) -> Vec<Violation> {
+    history.names().iter().flat_map(|name| check_name(history, name, limits)).collect()
 }
 
-fn check_name(history: &History, name: &str, inherited: u64) -> Vec<Violation> {
+fn check_name(history: &History, name: &str, limits: &Limits) -> Vec<Violation> {
     let holds: Vec<&Hold> = history.holds_of(name).collect();
     let mut found = repeated(&holds);
-    found.extend(out_of_order(&holds, inherited));
+    found.extend(out_of_order(history, &holds, limits));
     found
 }
 
@@ -32,25 +32,37 @@ fn repeated(holds: &[&Hold]) -> Vec<Violation> {
 /// A hold whose asking began after another one was had must carry a larger token. So must an exclusive one that was
 /// had after another exclusive one was over. What was over when it was had orders nothing. Where several hold at once, a
 /// grant that was made for another task orders its holder among the others as if that had asked before.
-fn out_of_order(holds: &[&Hold], inherited: u64) -> Vec<Violation> {
+fn out_of_order(history: &History, holds: &[&Hold], limits: &Limits) -> Vec<Violation> {
     let real: Vec<&Hold> = holds.iter().copied().filter(|h| h.is_real()).collect();
     let (exclusive, shared): (Vec<&Hold>, Vec<&Hold>) =
         real.iter().copied().partition(|h| h.mode == Use::Exclusive);
+    let inherited = nanos(limits.inherited);
     let mut found = sweep(&exclusive, &real, |h| h.asked, |h| h.got);
     found.extend(sweep(&shared, &exclusive, |h| h.asked, |h| h.got));
     found.extend(sweep(&shared, &shared, |h| h.asked.saturating_sub(inherited), |h| h.got));
-    found.extend(sweep(&exclusive, &exclusive, |h| h.got, |h| h.end));
+    // One whose session was ended may be had for a moment after the next one was over, where its process stood still.
+    let heard = |hold: &Hold| {
+        let larger = exclusive.iter().filter(|past| past.end < hold.got && past.token > hold.token);
+        larger.copied().find(|past| !history.had_not_heard(hold, past, nanos(limits.unheard)))
+    };
+    let late = sweep(&exclusive, &exclusive, |h| h.got, |h| h.end);
+    found.extend(late.into_iter().filter_map(|(_, hold)| Some((heard(hold)?, hold))));
+    let mut found: Vec<Violation> = found
+        .into_iter()
+        .map(|(before, after)| violation(Kind::TokenOrder, order_text(before, after)))
+        .collect();
     found.dedup();
     found
 }
 
-/// For each hold, in order of `begin`: is its token larger than those of all others whose `done` was before?
-fn sweep(
-    holds: &[&Hold],
-    others: &[&Hold],
+/// For each hold, in order of `begin`: is its token larger than those of all others whose `done` was before? Those for which it is
+/// not, each behind one of these others.
+fn sweep<'a>(
+    holds: &[&'a Hold],
+    others: &[&'a Hold],
     begin: impl Fn(&Hold) -> u64,
     done: impl Fn(&Hold) -> u64,
-) -> Vec<Violation> {
+) -> Vec<(&'a Hold, &'a Hold)> {
     let mut by_begin = holds.to_vec();
     by_begin.sort_by_key(|h| begin(h));
     let mut by_done = others.to_vec();
@@ -64,9 +76,7 @@ fn sweep(
                 largest = Some(past);
             }
         }
-        if let Some(before) = largest.filter(|l| l.token > hold.token) {
-            found.push(violation(Kind::TokenOrder, order_text(before, hold)));
-        }
+        found.extend(largest.filter(|l| l.token > hold.token).map(|before| (before, hold)));
     }
     found
 }

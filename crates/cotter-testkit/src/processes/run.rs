@@ -114,7 +114,8 @@ impl Run {
             acquisitions: self.acquisitions,
             faults: self.faults,
         };
-        let history = History::of(read_all(&self.orders.log)?);
+        let mut history = History::of(read_all(&self.orders.log)?);
+        history.ended = outcome.ended;
         let states: Vec<[State; 2]> = resources.iter().map(both).collect::<Result<_, _>>()?;
         let mut report = Report::of(history, &states, happened, &self.limits);
         report.violations.extend(outcome.violations);

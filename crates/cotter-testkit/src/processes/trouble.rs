@@ -30,6 +30,8 @@ pub struct Outcome {
     pub confirmed: usize,
     /// What was seen in the store that must not be.
     pub violations: Vec<Violation>,
+    /// When sessions were ended: from when, and until when that had been done.
+    pub ended: Vec<(u64, u64)>,
 }
 
 /// None.

@@ -143,7 +143,7 @@ impl<C: Cluster> Trouble for Members<C> {
 
     fn end(&mut self) -> io::Result<Outcome> {
         self.go_on();
-        Ok(Outcome { planned: self.planned, confirmed: self.confirmed, violations: Vec::new() })
+        Ok(Outcome { planned: self.planned, confirmed: self.confirmed, ..Outcome::default() })
     }
 }
 

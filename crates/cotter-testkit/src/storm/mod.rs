@@ -74,6 +74,7 @@ impl Trouble for Storm<'_> {
             planned: planned + packets_planned as usize,
             confirmed: confirmed + packets_confirmed as usize,
             violations,
+            ..Outcome::default()
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A database whose sessions are ended, one or all at a time, and which crashes and comes back.
 
+use crate::now;
 use crate::processes::{Outcome, Trouble};
 use crate::servers::{Database, Mariadb, Postgres};
 use rand::rngs::StdRng;
@@ -18,6 +19,7 @@ pub struct Sessions {
     next: Instant,
     planned: usize,
     confirmed: usize,
+    ended: Vec<(u64, u64)>,
 }
 
 const EVERY: Range<u64> = 600..1_500;
@@ -33,8 +35,18 @@ impl Sessions {
     /// When the server does not start.
     pub fn on_postgres(seed: u64) -> Self {
         let server = Postgres::start();
-        server.migrate("");
+        server.migrate_all();
         Self::begin(server.url(""), server, seed)
+    }
+
+    /// The same, where its URL names its socket: no password is asked for, which costs more than all else when a session is opened.
+    ///
+    /// # Panics
+    /// When the server does not start.
+    pub fn on_the_socket_of_postgres(seed: u64) -> Self {
+        let server = Postgres::start();
+        server.migrate_all();
+        Self::begin(server.socket_url(""), server, seed)
     }
 
     /// Begins, on a new MariaDB server.
@@ -43,14 +55,14 @@ impl Sessions {
     /// When the server does not start.
     pub fn on_mariadb(seed: u64) -> Self {
         let server = Mariadb::start();
-        server.migrate("");
+        server.migrate_all();
         Self::begin(server.url(""), server, seed)
     }
 
     fn begin(url: String, server: impl Database + 'static, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let next = Instant::now() + pause(&mut rng);
-        Self { server: Box::new(server), url, rng, next, planned: 0, confirmed: 0 }
+        Self { server: Box::new(server), url, rng, next, planned: 0, confirmed: 0, ended: Vec::new() }
     }
 
     /// The URL of the server.
@@ -65,6 +77,7 @@ impl Trouble for Sessions {
             return Ok(());
         }
         self.planned += 1;
+        let began = now();
         if self.rng.random_bool(CRASHES) {
             self.server.restart();
             self.confirmed += 1;
@@ -73,6 +86,7 @@ impl Trouble for Sessions {
         } else {
             self.confirmed += usize::from(self.server.end_one_session());
         }
+        self.ended.push((began, now()));
         self.next = Instant::now() + pause(&mut self.rng);
         Ok(())
     }
@@ -82,7 +96,12 @@ impl Trouble for Sessions {
     }
 
     fn end(&mut self) -> io::Result<Outcome> {
-        Ok(Outcome { planned: self.planned, confirmed: self.confirmed, violations: Vec::new() })
+        Ok(Outcome {
+            planned: self.planned,
+            confirmed: self.confirmed,
+            ended: std::mem::take(&mut self.ended),
+            ..Outcome::default()
+        })
     }
 }
 

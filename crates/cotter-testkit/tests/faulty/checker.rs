@@ -98,6 +98,44 @@ fn overlap_is_found() {
     );
 }
 
+/// Its session was ended in the eighth millisecond, it stood still for four, and it believed in its lock until then.
+fn ended(believed_until: u64, next: u64, unheard_ms: u64) -> Vec<Kind> {
+    let mut s = story();
+    s.holds(0, believed_until, 1, 1, 10).at(9, 1, What::Stopped).at(13, 1, What::Continued);
+    s.holds(next, 40, 2, 1, 11);
+    let mut history = s.history();
+    history.ended = vec![(7 * MS, 8 * MS)];
+    let limits = Limits { unheard: Duration::from_millis(unheard_ms), ..Limits::default() };
+    check(&history, &limits).into_iter().map(|violation| violation.kind).collect()
+}
+
+#[test]
+fn an_ended_session_may_be_believed_in_for_as_long_as_it_takes_to_hear_of_it() {
+    assert_eq!(ended(14, 10, 0), [Kind::Overlap], "where the store promises that nobody believes in it");
+    assert_eq!(ended(14, 10, 2), []);
+    assert_eq!(ended(15, 10, 2), [Kind::Overlap], "it ran for longer than that");
+    assert_eq!(ended(14, 6, 2), [Kind::Overlap], "the next one was served before");
+}
+
+/// It stood still when it was given the lock and when its session was ended, and heard of the first before it heard of the second;
+/// the next one had held the lock meanwhile.
+#[test]
+fn an_ended_session_may_be_granted_to_a_process_that_stood_still() {
+    let kinds = |ended_from: u64, unheard_ms: u64| {
+        let mut s = story();
+        s.wants(0, 1, 1).at(1, 1, What::Stopped).at(6, 1, What::Continued);
+        s.gets(6, 1, 1, 10).frees(7, 1, 1);
+        s.holds(3, 5, 2, 1, 11);
+        let mut history = s.history();
+        history.ended = vec![(ended_from * MS, 2 * MS)];
+        let limits = Limits { unheard: Duration::from_millis(unheard_ms), ..Limits::default() };
+        check(&history, &limits).into_iter().map(|violation| violation.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(1, 2), []);
+    assert_eq!(kinds(1, 0), [Kind::TokenOrder], "it ran for longer than that");
+    assert_eq!(kinds(4, 2), [Kind::TokenOrder], "the next one was served before");
+}
+
 #[test]
 fn a_hold_inside_another_is_an_overlap() {
     assert_eq!(story().holds(0, 9, 1, 1, 10).holds(3, 4, 1, 2, 11).kinds(), [Kind::Overlap]);
