@@ -13,8 +13,8 @@ pub(super) struct Package {
 }
 
 impl Package {
-    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 25, head: "lib.rs" };
-    pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 5, head: "lib.rs" };
+    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 30, head: "lib.rs" };
+    pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 4, head: "lib.rs" };
     pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
 
