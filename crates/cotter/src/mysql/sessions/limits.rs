@@ -48,7 +48,7 @@ pub(super) async fn set(session: &mut Session, silence: Duration) -> Result<()> 
 
 fn endless(silence: u64) -> Error {
     let why = format!(
-        "this server ignores the setting that ends idle sessions after {silence} s, so a lock could outlive its holder; \
+        "this server ignores the setting that ends silent sessions after {silence} s, so a lock could outlive its holder; \
          use mode=lease"
     );
     Error::new(ErrorKind::Config, why).with_backend(SCHEME)

@@ -13,8 +13,8 @@ pub(super) struct Package {
 }
 
 impl Package {
-    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 25, head: "lib.rs" };
-    pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 5, head: "lib.rs" };
+    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 30, head: "lib.rs" };
+    pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 4, head: "lib.rs" };
     pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
 
@@ -117,6 +117,8 @@ fn names_after(code: &str, path: &str) -> BTreeSet<String> {
         }
         let rest = &code[at + path.len()..];
         match rest.strip_prefix('{') {
+            // It leads past the root, in a file that is deeper than this one.
+            _ if rest.starts_with("super::") => {}
             Some(group) => found.extend(top_level(group)),
             None => _ = found.insert(word(rest)),
         }
@@ -152,6 +154,6 @@ fn every_way_to_import_from_the_root_is_seen() {
     let found = |path| Source::new(path, code).imports(&Package::LIBRARY);
     assert_eq!(Vec::from_iter(found("redis/wake.rs")), ["Guard", "builder", "client", "engine", "net"]);
     // `super` leads from the head of a folder to the root at once, and never from a deeper file.
-    assert_eq!(Vec::from_iter(found("redis/mod.rs")), ["Guard", "builder", "net", "state", "super"]);
+    assert_eq!(Vec::from_iter(found("redis/mod.rs")), ["Guard", "builder", "net", "state"]);
     assert_eq!(Vec::from_iter(found("redis/older/mod.rs")), ["Guard", "builder", "client", "engine", "net"]);
 }
