@@ -279,9 +279,9 @@ impl ZooKeeper {
         kill_process(Pid::from_child(child), Signal::CONT).expect("it is ours");
     }
 
-    /// Cuts the follower off: its connection to the leader stays, and carries nothing any more.
-    pub fn cut_off(&self) {
-        self.links.iter().for_each(|link| link.freeze(true));
+    /// Cuts the follower off: its connection to the leader stays, and carries nothing until this is undone.
+    pub fn cut_off(&self, yes: bool) {
+        self.links.iter().for_each(|link| link.freeze(yes));
     }
 }
 

@@ -119,8 +119,8 @@ impl Guard {
         self.hold().lost().is_none()
     }
 
-    /// Returns how long the lock stays valid without another renewal: zero once it is lost, `None` where it lives with
-    /// the process or a session.
+    /// Returns how long the lock stays valid without another renewal or sign of life of its session: zero once it is lost,
+    /// `None` where it lives with the process.
     pub fn remaining(&self) -> Option<Duration> {
         if !self.is_valid() {
             return Some(Duration::ZERO);
@@ -145,9 +145,32 @@ impl Guard {
     /// Returns a signal that completes `margin` before the deadline, while the lock is still held: for work that needs
     /// time to stop.
     ///
-    /// That happens only with a fixed lease or while renewals fail, and never where the grant lives with the process or
-    /// a session. A margin of more than a third of a renewed lease is cut short, because renewals come that late. If
-    /// the lock is lost first, the signal ends with [`Lost`].
+    /// That happens only with a fixed lease, or while renewals fail or the server of a session is silent, and never where
+    /// the grant lives with the process. A margin of more than a third of a renewed lease is cut short, because renewals
+    /// come that late: so with a large margin the signal completes as soon as one of them is missing. A session counts in
+    /// the same way. If the store answers again before the deadline, the lock is as good as before, and the next signal
+    /// waits anew. If the lock is lost first, the signal ends with [`Lost`].
+    ///
+    /// Other clients report such states for a connection: *suspended* is when this signal completes, *lost* is
+    /// [`lost`](Self::lost), and *reconnected* is [`remaining`](Self::remaining) growing again.
+    ///
+    /// ```
+    /// # use cotter::Client;
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").await?;
+    /// # async fn pause() {}
+    /// # async fn work() {}
+    /// let guard = client.mutex("report").lock().await?;
+    /// tokio::select! {
+    ///     told = guard.expiring(Duration::MAX) => match told {
+    ///         Ok(_) => pause().await, // the store is silent, and the lock still held
+    ///         Err(lost) => println!("{lost}"),
+    ///     },
+    ///     () = work() => {}
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn expiring(&self, margin: Duration) -> ExpirySignal {
         ExpirySignal::new(self.lost(), margin)
     }
