@@ -39,7 +39,8 @@ impl StatusLine {
     /// Replaces the text. Errors and stopped terminals are ignored: nobody could see a message about them.
     pub(crate) fn say(&self, text: &str) {
         let Some(terminal) = &self.terminal else { return };
-        if would_stop(terminal) || !(self.is_shown.get() || !text.is_empty()) {
+        let is_empty_anyway = text.is_empty() && !self.is_shown.get();
+        if is_empty_anyway || would_stop(terminal) {
             return;
         }
         self.is_shown.set(!text.is_empty());
