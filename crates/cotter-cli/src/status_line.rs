@@ -3,6 +3,9 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, tcgetattr, tcgetpgrp};
+use std::cell::Cell;
 use std::io::{IsTerminal, stderr};
 use std::os::fd::OwnedFd;
 
@@ -14,6 +17,8 @@ const CLEAR: &str = "\r\x1b[K";
 pub(crate) struct StatusLine {
     /// A separate descriptor, so that it can be non-blocking for a stopped terminal (Ctrl-S) without affecting other writers.
     terminal: Option<OwnedFd>,
+    /// Whether there is anything to clear.
+    is_shown: Cell<bool>,
 }
 
 impl StatusLine {
@@ -24,7 +29,7 @@ impl StatusLine {
             // The terminal may belong to another user, as after su(1).
             open("/proc/self/fd/2", flags, Mode::empty()).or_else(|_| fcntl_dupfd_cloexec(stderr(), 3)).ok()
         });
-        Self { terminal: terminal.flatten() }
+        Self { terminal: terminal.flatten(), is_shown: Cell::new(false) }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -34,6 +39,11 @@ impl StatusLine {
     /// Replaces the text. Errors and stopped terminals are ignored: nobody could see a message about them.
     pub(crate) fn say(&self, text: &str) {
         let Some(terminal) = &self.terminal else { return };
+        let is_empty_anyway = text.is_empty() && !self.is_shown.get();
+        if is_empty_anyway || would_stop(terminal) {
+            return;
+        }
+        self.is_shown.set(!text.is_empty());
         let width = rustix::termios::tcgetwinsize(terminal).map_or(80, |size| size.ws_col);
         // A wrapped line cannot be cleared.
         let text: String = text.chars().take(usize::from(width.max(2)) - 1).collect();
@@ -52,6 +62,12 @@ impl StatusLine {
     pub(crate) fn clear(&self) {
         self.say("");
     }
+}
+
+/// With `stty tostop`, whoever writes in the background is stopped: a waiter would be, and a holder, for a line that nobody needs.
+fn would_stop(terminal: &OwnedFd) -> bool {
+    let stops = tcgetattr(terminal).is_ok_and(|now| now.local_modes.contains(LocalModes::TOSTOP));
+    stops && tcgetpgrp(terminal).is_ok_and(|front| front != getpgrp())
 }
 
 fn accepts(terminal: &OwnedFd) -> bool {

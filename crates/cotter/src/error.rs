@@ -54,7 +54,7 @@ impl ErrorKind {
             Self::Unavailable => "unavailable",
             Self::NoQuorum => "no quorum",
             Self::Unsupported => "unsupported",
-            Self::ForeignKey => "foreign key",
+            Self::ForeignKey => "foreign data",
             Self::LimitMismatch => "limit mismatch",
             Self::NotFound => "not found",
             Self::Upgrade => "upgrade",

@@ -35,17 +35,23 @@ impl Terminal {
         own_group().is_some_and(|ours| self.foreground() == Some(ours))
     }
 
-    /// Makes another group the foreground group. A background process has to block TTOU to do that.
+    /// Makes another group the foreground group.
     pub(super) fn give_to(&self, group: Pid) {
-        let mut quiet = SigSet::empty();
-        quiet.add(Signal::SIGTTOU);
-        let before = SigSet::thread_get_mask();
-        let _ = quiet.thread_block();
-        let _ = tcsetpgrp(&self.0, group);
-        if let Ok(before) = before {
-            let _ = before.thread_set_mask();
-        }
+        let _ = from_the_background(|| tcsetpgrp(&self.0, group));
     }
+}
+
+/// Does something to the terminal for which a background process would be stopped: it has to block TTOU meanwhile.
+pub(crate) fn from_the_background<T>(act: impl FnOnce() -> T) -> T {
+    let mut quiet = SigSet::empty();
+    quiet.add(Signal::SIGTTOU);
+    let before = SigSet::thread_get_mask();
+    let _ = quiet.thread_block();
+    let done = act();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
+    }
+    done
 }
 
 /// Whether the command starts in the foreground. In a pipeline it does not, because other parts may read from the terminal;

@@ -1,7 +1,7 @@
 //! Job control: Ctrl-Z and `fg`.
 
 use crate::command::Child;
-use crate::command::terminal::{Terminal, has_a_shell};
+use crate::command::terminal::{Terminal, from_the_background, has_a_shell};
 use crate::duration::words;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
@@ -59,7 +59,8 @@ impl JobControl {
             return;
         }
         if has_a_shell() {
-            console.remark(&stopped_message(guard));
+            // With `stty tostop` the message itself would stop this process, and `fg` be needed twice.
+            from_the_background(|| console.remark(&stopped_message(guard)));
             signals.stop_here(signal).await;
         }
         if guard.is_valid() {

@@ -162,6 +162,37 @@ fn doctor_says_what_the_store_promises() {
     assert!(json[0]["capabilities"].is_object() && json[0]["findings"].is_array());
 }
 
+/// Locks of a group are not called those of one user.
+#[test]
+fn doctor_and_verbose_runs_name_the_group_as_the_scope() {
+    let env = TestEnv::new();
+    let group = std::process::Command::new("id").arg("-gn").output().unwrap().stdout;
+    let group = String::from_utf8(group).unwrap();
+    let url = format!("file://{}?shared={}", env.path("of-a-group").display(), group.trim());
+    let doctor = env.run(["--url", &url, "doctor"]).code(0).stdout;
+    let run = env.run(["-v", "--url", &url, "run", "a", "true"]).code(0).stderr;
+    for text in [&doctor, &run] {
+        assert!(text.contains("this host, one group of users") && !text.contains("this user"), "{text}");
+    }
+    assert!(doctor.contains("only the processes of one group"), "{doctor}");
+}
+
+/// Moving such a file away would let a second holder in: whoever wrote it may hold the lock.
+#[test]
+fn the_file_of_another_version_is_left_where_it_is() {
+    let env = TestEnv::new();
+    env.run(["run", "a", "true"]).code(0);
+    let path = env.path("locks/a.lock");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let newer = text.replacen("cotter lock 1\n", "cotter lock 2\n", 1);
+    assert_ne!(newer, text);
+    std::fs::write(&path, &newer).unwrap();
+    let refused = env.run(["run", "a", "true"]).code(65);
+    assert!(!refused.stderr.contains("move") && !refused.stderr.contains("foreign key"), "{refused:?}");
+    refused.one_line(&["a.lock", "another version of cotter", "stop every cotter"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), newer);
+}
+
 #[test]
 fn a_quiet_show_answers_with_its_exit_code() {
     let env = TestEnv::new();

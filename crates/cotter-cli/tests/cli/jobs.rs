@@ -153,6 +153,29 @@ fn a_job_in_the_background_that_reads_is_stopped_until_it_is_in_front() {
     session.read("code=0");
 }
 
+/// With `stty tostop`, whoever writes in the background is stopped. That is the command, and not cotter once more for saying so.
+#[test]
+fn a_job_in_the_background_that_must_not_write_needs_one_fg() {
+    let env = TestEnv::new();
+    let file = env.path("pid");
+    let script = format!(
+        "stty tostop; $cotter run a -- sh -c 'echo $$ >{0}.new; mv {0}.new {0}; echo from-\"\"behind' & read line; fg; \
+         echo code=$?; stty -tostop",
+        file.display()
+    );
+    let mut session = Session::start(&env, &script);
+    until("the command runs", || file.exists());
+    let command = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    let command = Pid::from_raw(command).unwrap();
+    until("it is stopped", || state(command) == Some('T'));
+    session.read("stays held");
+    let cotter = parent(parent(command));
+    until("cotter is stopped too", || is_stopped(cotter));
+    session.press("\n");
+    session.read("from-behind");
+    session.read("code=0");
+}
+
 fn parent(pid: Pid) -> Pid {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
     let behind_the_name = stat.rsplit_once(") ").unwrap().1;

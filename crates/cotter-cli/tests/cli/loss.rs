@@ -24,7 +24,10 @@ fn the_command_is_told_to_stop_and_the_code_says_lost() {
     let pid = run.ward();
     delete_locks(&env);
     assert_eq!(run.line(), "told");
-    run.end().code(74).one_line(&["\"a\"", "token", "not held any more", "the command was stopped"]);
+    let ended = run.end().code(74);
+    assert!(!ended.stderr.contains("the store does not know"), "it is a file: {ended:?}");
+    let says = ["\"a\"", "token", "not held any more", "was deleted or replaced", "the command was stopped"];
+    ended.one_line(&says);
     assert!(!is_alive(pid));
 }
 

@@ -212,10 +212,22 @@ impl Etcd {
     /// # Panics
     /// When it does not answer.
     pub fn received(&self, method: Option<&str>) -> usize {
+        self.counted("grpc_server_msg_received_total", method)
+    }
+
+    /// How many requests of one method the first member has begun and not ended, streams among them.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    pub fn open_requests(&self, method: &str) -> usize {
+        let ended = self.counted("grpc_server_handled_total", Some(method));
+        self.counted("grpc_server_started_total", Some(method)).saturating_sub(ended)
+    }
+
+    fn counted(&self, what: &str, method: Option<&str>) -> usize {
         let metrics = self.http("GET", "/metrics", "");
         let lines = metrics.lines().filter(|line| {
-            line.starts_with("grpc_server_msg_received_total")
-                && method.is_none_or(|method| line.contains(&format!("\"{method}\"")))
+            line.starts_with(what) && method.is_none_or(|method| line.contains(&format!("\"{method}\"")))
         });
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>() as usize
     }

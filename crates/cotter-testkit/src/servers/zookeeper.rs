@@ -263,8 +263,8 @@ impl ZooKeeper {
         self.members[member].process.go_on();
     }
 
-    /// Cuts the follower off: its connection to the leader stays, and carries nothing any more.
-    pub fn cut_off(&self) {
-        self.links.iter().for_each(|link| link.freeze(true));
+    /// Cuts the follower off: its connection to the leader stays, and carries nothing until this is undone.
+    pub fn cut_off(&self, yes: bool) {
+        self.links.iter().for_each(|link| link.freeze(yes));
     }
 }

@@ -31,6 +31,12 @@ impl IdleState {
         self.changed.notify_all();
     }
 
+    /// How often the thread has said that it parks.
+    #[cfg(test)]
+    pub(crate) fn parks(&self) -> u64 {
+        crate::sync::lock(&self.parks).1
+    }
+
     /// Blocks until the thread has parked again after a task that was spawned now.
     pub(crate) fn wait(&self) {
         let Some(handle) = self.handle.get() else { return };

@@ -180,6 +180,18 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    /// Six system calls for each lock that passes from one process to another, for nobody.
+    #[test]
+    fn an_engine_tells_nobody_that_it_parks_unless_a_test_moves_its_clock() {
+        let manual = || Some(Arc::new(ManualClock::new()) as Arc<dyn crate::Clock>);
+        for (clock, tells) in [(None, false), (manual(), true)] {
+            let idle = Arc::default();
+            let (runtime, _clock) = super::build(clock, &idle).unwrap();
+            runtime.block_on(tokio::time::sleep(Duration::from_millis(5)));
+            assert_eq!(idle.parks() > 0, tells, "{} times", idle.parks());
+        }
+    }
+
     /// Ends the engine at every point of the wait for it.
     #[test]
     fn a_clock_does_not_wait_for_an_engine_that_has_ended() {

@@ -225,6 +225,7 @@ impl Backend for Etcd {
         self.inner.queued.clear();
         self.inner.key_pool.clear();
         self.inner.leases.end().await;
+        self.inner.watches.end();
         self.inner.link.close();
     }
 }

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tonic::body::Body;
 use tonic::client::{Grpc, GrpcService};
@@ -88,7 +89,9 @@ impl Live {
         A: Message + Default + 'static,
     {
         let asking = async {
-            let mut answers = self.stream(path, Once(Some(question))).await?;
+            // Without this end, each question would leave a stream behind, here and in the server.
+            let (_open, is_over) = oneshot::channel();
+            let mut answers = self.stream(path, Once(Some(question), is_over)).await?;
             let none = || Failure::from(tonic::Status::unknown("the stream ended without an answer"));
             answers.message().await?.ok_or_else(none)
         };
@@ -136,8 +139,8 @@ fn ended(e: hyper::Error) -> Failure {
     tonic::Status::from_error(e.into()).into()
 }
 
-/// A stream of one message that stays open behind it.
-struct Once<M>(Option<M>);
+/// A stream of one message that stays open behind it, until it is over.
+struct Once<M>(Option<M>, oneshot::Receiver<()>);
 
 /// It is never pinned itself, only moved out.
 impl<M> Unpin for Once<M> {}
@@ -145,7 +148,10 @@ impl<M> Unpin for Once<M> {}
 impl<M> futures_core::Stream for Once<M> {
     type Item = M;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<M>> {
-        self.0.take().map_or(Poll::Pending, |message| Poll::Ready(Some(message)))
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<M>> {
+        match self.0.take() {
+            Some(message) => Poll::Ready(Some(message)),
+            None => Pin::new(&mut self.1).poll(cx).map(|_| None),
+        }
     }
 }

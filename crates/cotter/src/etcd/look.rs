@@ -26,15 +26,20 @@ impl Inner {
         Ok(standing(own, &answer))
     }
 
-    /// The same, as the member knows it that we are connected to. `None` if it does not know enough: it is behind the
-    /// entry, or behind the revision that a watch has `told`.
-    pub(super) async fn look_here(&self, claim: &Claim, own: Entry, told: i64) -> Result<Option<Standing>> {
+    /// The same, as the member knows it that we are connected to, with the revision of its answer. `None` if it does not
+    /// know enough: it is behind the entry, or behind the revision that a watch has `told`.
+    pub(super) async fn look_here(
+        &self,
+        claim: &Claim,
+        own: Entry,
+        told: i64,
+    ) -> Result<Option<(Standing, i64)>> {
         if claim.mode.is_permits() {
             return Ok(None);
         }
         let questions = self.questions(claim, own).into_iter().map(here).collect();
         let answer: TxnResponse = self.link.ask(TXN, TxnRequest::of(questions)).await?;
-        Ok(is_recent(own, told, &answer).then(|| standing(own, &answer)))
+        Ok(is_recent(own, told, &answer).then(|| (standing(own, &answer), answer.revision())))
     }
 
     fn questions(&self, claim: &Claim, own: Entry) -> Vec<Operation> {

@@ -26,6 +26,8 @@ pub(super) struct Waiting<'a> {
     ahead: (Ahead, Vec<Watched>),
     /// Whether it has only been told where it stands. What happens until the watch is confirmed is seen then.
     is_new: bool,
+    /// What the watch has told, and the pause before the next look while it may tell more with delay.
+    hurry: Option<(i64, Duration)>,
     /// The end of the lease as it was last proved.
     lasts: Moment,
     period: Duration,
@@ -34,13 +36,28 @@ pub(super) struct Waiting<'a> {
 /// The pause after a request that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
+/// A watch that begins while something else is written may be taken for one of the past, and told of what comes with delay, by
+/// a loop of 100 ms. Whether it is cannot be seen; it is not if nothing was written until the next look. Otherwise there is
+/// another look after this pause, and others after twice as long, until that loop has caught up.
+const HURRY: Duration = Duration::from_millis(8);
+const CAUGHT_UP: Duration = Duration::from_millis(100);
+
 impl<'a> Waiting<'a> {
     pub(super) fn behind(inner: &'a Arc<Inner>, claim: &'a Claim, own: Entry, ahead: Ahead) -> Self {
         let woken = Arc::default();
         let ahead = watch(inner, claim, ahead, &woken);
         let lasts = inner.leases.proved_end(seconds(claim.ttl));
-        let mut waiting =
-            Self { inner, claim, own, woken, ahead, is_new: true, lasts, period: Duration::ZERO };
+        let mut waiting = Self {
+            inner,
+            claim,
+            own,
+            woken,
+            ahead,
+            is_new: true,
+            hurry: None,
+            lasts,
+            period: Duration::ZERO,
+        };
         waiting.period = waiting.calm_period();
         waiting
     }
@@ -54,9 +71,16 @@ impl<'a> Waiting<'a> {
         // The place dies with its lease.
         let proof = self.inner.leases.proved(seconds(self.claim.ttl)).await?;
         self.lasts = proof.as_of + proof.ttl;
-        if let Some(told) = self.woken.take_told()
-            && let Some(standing) = self.inner.look_here(self.claim, self.own, told).await?
+        self.period = self.calm_period();
+        if let Some(told) = self.woken.take_told() {
+            self.hurry = Some((told, HURRY));
+        }
+        if let Some((told, pause)) = self.hurry.take()
+            && let Some((standing, revision)) = self.inner.look_here(self.claim, self.own, told).await?
         {
+            if revision > told && pause < CAUGHT_UP {
+                (self.hurry, self.period) = (Some((told, pause * 2)), pause);
+            }
             return Ok(standing);
         }
         self.inner.look_before(self.claim, self.own).await
@@ -102,7 +126,6 @@ impl Attempt for Waiting<'_> {
             Ok(standing) => standing,
             Err(e) => return self.failed(e),
         };
-        self.period = self.calm_period();
         match standing {
             Standing::Holds(entry) => {
                 if self.claim.mode.is_permits()
@@ -115,6 +138,7 @@ impl Attempt for Waiting<'_> {
             Standing::Behind(_, ahead) => {
                 if self.ahead.0 != ahead {
                     self.ahead = watch(self.inner, self.claim, ahead, &self.woken);
+                    (self.hurry, self.period) = (None, self.calm_period());
                 }
                 Ok(None)
             }

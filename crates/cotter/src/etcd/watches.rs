@@ -178,6 +178,11 @@ impl Watches {
         true
     }
 
+    /// Ends the stream, without which the connection would stay. Nothing is watched any more.
+    pub(super) fn end(&self) {
+        lock(&self.state).orders = None;
+    }
+
     /// Between two streams everything may have happened. Returns true if nobody watches anything any more.
     fn interrupted(&self) -> bool {
         let mut state = lock(&self.state);

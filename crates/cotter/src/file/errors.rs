@@ -43,6 +43,11 @@ pub(super) fn words(errno: Errno) -> String {
 
 /// The path belongs to something that is not cotter's.
 pub(super) fn foreign(path: &Path, why: &str) -> Error {
-    let why = format!("{} {why}; move it away", path.display());
+    unusable(path, &format!("{why}; move it away"))
+}
+
+/// The path has something that this version cannot use. Says what to do.
+pub(super) fn unusable(path: &Path, why: &str) -> Error {
+    let why = format!("{} {why}", path.display());
     Error::new(ErrorKind::ForeignKey, why).with_backend(super::SCHEME)
 }

@@ -3,7 +3,7 @@
 //! Lines of `key=value`, so that people can read it. A file that a crash left empty, full of zeros or cut short counts as new: the
 //! clock is the floor under its tokens. A file that does not begin with the header was not written by cotter.
 
-use super::errors::{fault, foreign};
+use super::errors::{fault, foreign, unusable};
 use super::lock::SAFE;
 use crate::backend::{Claim, ClaimId, Mode, tokens};
 use crate::{Name, Result};
@@ -15,6 +15,7 @@ use std::path::Path;
 
 const HEADER: &str = "cotter lock ";
 const VERSION: u32 = 1;
+const OTHER_VERSION: &str = "was written by another version of cotter; stop every cotter that uses this directory, and start one version";
 const END: &str = "end";
 /// More than the longest record.
 const MAX_RECORD_SIZE: usize = 2048;
@@ -116,7 +117,11 @@ impl State {
     pub(super) fn read(file: BorrowedFd<'_>, path: &Path) -> Result<Option<Self>> {
         let mut bytes = [0; MAX_RECORD_SIZE];
         let size = pread(file, &mut bytes, 0).map_err(|e| fault("reading", path, e))?;
-        Self::parse(&bytes[..size]).map_err(|why| foreign(path, why))
+        Self::parse(&bytes[..size]).map_err(|why| match why {
+            // That one may hold the lock: its file must stay.
+            OTHER_VERSION => unusable(path, why),
+            _ => foreign(path, why),
+        })
     }
 
     /// Whether cotter wrote this file.
@@ -170,9 +175,7 @@ impl State {
         let Some(body) = text.strip_prefix(HEADER) else { return Err("was not written by cotter") };
         let Some((version, body)) = body.split_once('\n') else { return Ok(None) };
         if version != VERSION.to_string() {
-            return Err(
-                "was written by another version of cotter; stop every cotter that uses this directory first",
-            );
+            return Err(OTHER_VERSION);
         }
         Ok(Some(Self { size: bytes.len(), ..Self::fields(body) }))
     }

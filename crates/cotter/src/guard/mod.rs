@@ -154,6 +154,27 @@ impl Guard {
     /// process, there is no deadline, and the signal never completes before the loss.
     ///
     /// If the lock is lost or released first, the signal completes with [`Lost`].
+    ///
+    /// Other clients report such states for a connection: *suspended* is when this signal completes, *lost* is
+    /// [`lost`](Self::lost), and *reconnected* is [`remaining`](Self::remaining) growing again.
+    ///
+    /// ```
+    /// # use cotter::Client;
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").await?;
+    /// # async fn pause() {}
+    /// # async fn work() {}
+    /// let guard = client.mutex("report").lock().await?;
+    /// tokio::select! {
+    ///     told = guard.expiring(Duration::MAX) => match told {
+    ///         Ok(_) => pause().await, // the store is silent, and the lock still held
+    ///         Err(lost) => println!("{lost}"),
+    ///     },
+    ///     () = work() => {}
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn expiring(&self, margin: Duration) -> ExpirySignal {
         ExpirySignal::new(self.lost(), margin)
     }

@@ -16,9 +16,11 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `crowd` | many claims that wait for one lock |
+//! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
 //! | `peer` | another lock client in a process of its own |
 //! | `shedlock` | the real ShedLock, on any database |
 //! | `stopped` | a process that is stopped for longer than its session |
+//! | `suspect` | what a holder sees while the server of its session is silent |
 //! | `steps` | steps that many tests take |
 //! | `etcd`, `file`, `flock`, `mysql`, `postgres`, `redis`, `sqlite`, `zookeeper` | what is particular to one store |
 //!
@@ -49,6 +51,8 @@ mod file;
 mod flock;
 mod handles;
 mod latch;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod leader_killed;
 mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
@@ -74,6 +78,8 @@ mod sqlite;
 mod steps;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod stopped;
+#[cfg(any(feature = "etcd", feature = "zookeeper"))]
+mod suspect;
 mod tickets;
 mod values;
 mod which_store;

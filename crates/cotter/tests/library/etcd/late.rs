@@ -157,6 +157,28 @@ async fn a_key_that_somebody_else_has_makes_nobody_a_holder() {
     }
 }
 
+/// Neither keepalives nor watches: a client that lives for months would fill the server, and one that is closed would wait for its
+/// connection.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn no_stream_is_left_behind() {
+    let server = Etcd::start(1);
+    let client = client(&server.url(""), Duration::from_secs(2)).await;
+    let guard = client.mutex("held").lock().await.unwrap();
+    while server.received(Some("LeaseKeepAlive")) < 5 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let open = server.open_requests("LeaseKeepAlive");
+    demand(open <= 1, Kind::LeftBehind, format!("{open} keepalives are open"));
+    assert_eq!(server.open_requests("Watch"), 1);
+    guard.finish().await.unwrap();
+    let start = Instant::now();
+    client.close(Duration::from_secs(20)).await.unwrap();
+    let text = format!("closed after {:?}", start.elapsed());
+    demand(start.elapsed() < Duration::from_secs(5), Kind::LeftBehind, text);
+    assert_eq!(server.open_requests("Watch"), 0);
+}
+
 /// One attempt at a busy name leaves no entry, not even for a moment after its answer.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]

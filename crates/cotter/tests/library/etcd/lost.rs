@@ -2,12 +2,13 @@
 
 use super::{keys, leases};
 use crate::stopped::{Stopper, is_known_at_once};
+use crate::suspect::silence_is_told_before_the_loss;
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Guard, Lease, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
-use cotter_testkit::servers::Etcd;
+use cotter_testkit::servers::{Etcd, Proxy};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -130,6 +131,15 @@ async fn a_guard_ends_by_itself_while_the_cluster_stands_still() {
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     server.go_on(0);
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_silent_cluster_is_told_before_the_lock_is_lost() {
+    let server = Etcd::start(1);
+    let proxy = Proxy::start(server.port(0));
+    let url = format!("etcd://127.0.0.1:{}?timeout=500ms&connect_timeout=500ms", proxy.port());
+    silence_is_told_before_the_loss(&url, &proxy, LossCause::Expired).await;
 }
 
 /// A stopped member is left for the next one before any lock is lost.

@@ -1,10 +1,12 @@
 //! `etcdctl lock`, Go's package `concurrency`, and what else writes into the same folder.
 
 use super::keys;
+use crate::leader_killed::Contended;
 use crate::peer::{Peer, exclude_each_other};
 use cotter::backend::Mode;
 use cotter::{Client, Lease};
 use cotter_testkit::bare::{backend, client, eventually};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
 use std::fs;
 use std::path::Path;
@@ -111,6 +113,42 @@ async fn a_name_below_another_one_excludes_it_only_in_the_dialect() {
     let below = own.mutex("a/b").lock().await.unwrap();
     own.mutex("a").try_lock().await.unwrap().expect("another lock").finish().await.unwrap();
     below.finish().await.unwrap();
+}
+
+/// Whoever wrote it, and whatever its name: only the keys of readers let a reader in.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_key_that_is_not_ours_keeps_readers_out_too() {
+    let server = Etcd::start(1);
+    let client = client(&server.url(""), TTL).await;
+    for last in ["a", "by-hand", "qq", "s", "writer", "z"] {
+        let key = format!("cotter/lock/jobs/{last}");
+        server.ctl(&["put", &key, ""]);
+        let lock = client.rwlock("jobs");
+        let text = format!("a reader holds beside {key}");
+        demand(lock.try_read().await.unwrap().is_none(), Kind::SharedWithExclusive, text);
+        let waiting = tokio::spawn(async move { lock.read().await.unwrap() });
+        eventually("it waits", || keys(&server, "cotter/lock/jobs/").len() == 2).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let text = format!("a reader that has waited holds beside {key}");
+        demand(!waiting.is_finished(), Kind::SharedWithExclusive, text);
+        server.ctl(&["del", &key]);
+        let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+        guard.finish().await.unwrap();
+    }
+}
+
+/// The layout of the other clients is no weaker than our own where members are lost.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_killed_leader_lets_nobody_else_in_with_the_dialect() {
+    let mut server = Etcd::start(3);
+    let contended = Contended::default();
+    let going = tokio::spawn(contended.clone().go(server.url(DIALECT)));
+    contended.until_under_way().await;
+    server.kill(server.leader());
+    going.await.unwrap();
+    assert!(keys(&server, "contended/").is_empty());
 }
 
 /// A stopped `etcdctl lock` is passed over, as a stopped process of ours is.

@@ -160,6 +160,42 @@ async fn what_is_not_ours_is_left_alone() {
     assert!(findings.iter().any(told), "{findings:?}");
 }
 
+/// A member of the group could keep all others waiting by them: whoever opens a pipe to read it waits for a writer.
+#[tokio::test]
+async fn pipes_and_links_in_place_of_our_files_keep_nobody_waiting() {
+    let place = Place::new();
+    let client = place.client().await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    guard.put_note_at("text", "secret").await.unwrap();
+    let note = place.directory().join("notes/a/text");
+    assert!(note.is_file());
+    let elsewhere = place.0.path().join("elsewhere");
+    fs::rename(&note, &elsewhere).unwrap();
+    let load = || async {
+        tokio::time::timeout(SOON, client.note_at("a", "text")).await.expect("an answer at once")
+    };
+    std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
+    assert!(load().await.is_err(), "a link was followed");
+    fs::remove_file(&note).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&note).status().unwrap().success());
+    assert_eq!(load().await.unwrap_err().kind(), ErrorKind::ForeignKey);
+
+    // What looks like the ticket of a waiter.
+    let queue = place.directory().join("a.queue");
+    fs::create_dir_all(&queue).unwrap();
+    let ticket = queue.join("00000000000000000001-1");
+    std::os::unix::fs::symlink(&note, &ticket).unwrap();
+    let other = place.client().await.unwrap();
+    let waits =
+        || async { tokio::time::timeout(SOON, other.mutex("a").lock()).await.expect("an answer at once") };
+    let error = waits().await.unwrap_err();
+    assert!(error.kind() == ErrorKind::ForeignKey && error.to_string().contains("a.queue"), "{error}");
+    fs::remove_file(&ticket).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&ticket).status().unwrap().success());
+    guard.finish().await.unwrap();
+    waits().await.unwrap().finish().await.unwrap();
+}
+
 async fn is_foreign(client: &Client, name: &str) {
     let error = client.mutex(name).try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ForeignKey, "{error}");

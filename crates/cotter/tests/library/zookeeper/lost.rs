@@ -2,6 +2,7 @@
 
 use super::{places, session_of, shared};
 use crate::stopped::{Stopper, is_known_at_once};
+use crate::suspect::silence_is_told_before_the_loss;
 use cotter::backend::{Extension, Leave, Until};
 use cotter::{Guard, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
@@ -47,6 +48,15 @@ async fn a_node_that_is_deleted_during_a_change_of_connections_is_a_loss() {
     assert_eq!(server.nodes(0).clear("/cotter/lock/deleted meanwhile"), 1);
     proxy.refuse(false);
     assert_eq!(told(&guard).await.cause, LossCause::Gone);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_silent_ensemble_is_told_before_the_lock_is_lost() {
+    let server = shared();
+    let proxy = Proxy::start(server.port(0));
+    let url = format!("zookeeper://127.0.0.1:{}?session=4s", proxy.port());
+    silence_is_told_before_the_loss(&url, &proxy, LossCause::SessionLost).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

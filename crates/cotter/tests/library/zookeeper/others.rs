@@ -1,6 +1,7 @@
 //! Curator and kazoo in the same folders: who holds is respected, and who releases wakes, in both directions.
 
 use super::shared;
+use crate::leader_killed::Contended;
 use crate::peer::{Peer, exclude_each_other, take};
 use cotter::backend::{Backend, Leave, Mode};
 use cotter::{Client, ErrorKind};
@@ -72,6 +73,25 @@ async fn kazoo_and_cotter_exclude_and_wake_each_other() {
         exclude_each_other(&ours, &mut theirs, mode, kind, ("kazoo-lock", "/kazoo-lock")).await;
     }
     share(&ours, &mut theirs, "kazoo-lock").await;
+}
+
+/// The layouts of the other clients are no weaker than our own where members are lost.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_killed_leader_lets_nobody_else_in_with_the_dialects() {
+    let mut server = ZooKeeper::start(3);
+    // The layouts exclude each other only from their own names.
+    let at = |dialect| format!("{}/{dialect}", server.url("").trim_end_matches('?'));
+    let (curator, kazoo) = (Contended::default(), Contended::default());
+    let going = [(&curator, "curator"), (&kazoo, "kazoo")].map(|(contended, dialect)| {
+        tokio::spawn(contended.clone().go(format!("{}?session=12s&dialect={dialect}", at(dialect))))
+    });
+    curator.until_under_way().await;
+    kazoo.until_under_way().await;
+    server.kill(server.leader());
+    for contended in going {
+        contended.await.unwrap();
+    }
 }
 
 /// An operator takes the lock of another client away by deleting its node; a listing shows it.
