@@ -29,21 +29,12 @@ const ALL: f64 = 0.15;
 const CRASHES: f64 = 0.05;
 
 impl Sessions {
-    /// Begins, on a new PostgreSQL server.
+    /// Begins, on a new PostgreSQL server. The URL names its socket: no password is asked for, which in a debug build costs more than
+    /// all else when a session is opened.
     ///
     /// # Panics
     /// When the server does not start.
     pub fn on_postgres(seed: u64) -> Self {
-        let server = Postgres::start();
-        server.migrate_all();
-        Self::begin(server.url(""), server, seed)
-    }
-
-    /// The same, where its URL names its socket: no password is asked for, which costs more than all else when a session is opened.
-    ///
-    /// # Panics
-    /// When the server does not start.
-    pub fn on_the_socket_of_postgres(seed: u64) -> Self {
         let server = Postgres::start();
         server.migrate_all();
         Self::begin(server.socket_url(""), server, seed)

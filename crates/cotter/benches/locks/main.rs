@@ -5,17 +5,21 @@ mod between;
 mod children;
 mod file;
 mod handover;
+mod mysql;
 mod pair;
 mod postgres;
+mod processor_time;
 mod quorum;
 mod redis;
 mod renewal;
 mod rounds;
 mod sessions;
+mod shedlock;
+mod sqlite;
 
 use std::process::Command;
 
-const PARTS: [(&str, fn()); 23] = [
+const PARTS: [(&str, fn()); 27] = [
     ("pair", pair::run),
     ("handover", handover::run),
     ("file-pair", file::pair),
@@ -32,6 +36,10 @@ const PARTS: [(&str, fn()); 23] = [
     ("postgres-handover", postgres::handover),
     ("postgres-contended", postgres::contended),
     ("postgres-renewal", postgres::renewal),
+    ("mysql-pairs", mysql::pairs),
+    ("mysql-renewal", mysql::renewal),
+    ("sqlite-renewal", sqlite::renewal),
+    ("shedlock-pairs", shedlock::run),
     ("quorum-latency", quorum::latency),
     ("quorum-pairs", quorum::pairs),
     ("quorum-contended", quorum::contended),

@@ -29,7 +29,8 @@ pub(super) struct Connection {
     jobs: Mutex<Option<Sender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
     path: PathBuf,
-    file: FileId,
+    /// The database, and the log in which its last changes are.
+    files: Vec<(PathBuf, FileId)>,
 }
 
 impl Connection {
@@ -45,11 +46,16 @@ impl Connection {
             drop(end);
         });
         thread.map_err(|e| errors::no_thread(&e))?;
-        answer.await.map_err(|_| errors::ended())??;
+        let has_log = answer.await.map_err(|_| errors::ended())??;
         let path = options.path.clone();
-        let file = stat(&path).map_err(|_| errors::replaced(&path))?;
+        let log = has_log.then(|| PathBuf::from(format!("{}-wal", path.display())));
+        let mut files = Vec::new();
+        for file in std::iter::once(path.clone()).chain(log) {
+            let found = stat(&file).map_err(|_| errors::replaced(&path))?;
+            files.push((file, FileId::of(&found)));
+        }
         let (jobs, ended) = (Mutex::new(Some(jobs)), Mutex::new(Some(ended)));
-        Ok(Self { jobs, ended, path, file: FileId::of(&file) })
+        Ok(Self { jobs, ended, path, files })
     }
 
     /// Runs `job` on the thread. It runs to its end even if the future is dropped, once that was polled.
@@ -63,12 +69,17 @@ impl Connection {
         if !sent {
             return Err(errors::ended());
         }
-        answer.await.unwrap_or_else(|_| Err(errors::ended()))
+        let done = answer.await.unwrap_or_else(|_| Err(errors::ended()));
+        // Nobody else would see what was done.
+        if self.is_replaced() { Err(errors::replaced(&self.path)) } else { done }
     }
 
-    /// Whether another file has taken the place of the database, or none is there: new processes would use that one.
+    /// Whether another file has taken the place of the database or of its log, or none is there: new processes would use that one.
+    ///
+    /// Another process deletes the log when it believes to be the last one. It does so as well if this process has closed the
+    /// database by other means than SQLite, since the kernel then drops the locks of this process.
     pub(super) fn is_replaced(&self) -> bool {
-        !self.file.is_at(&self.path)
+        !self.files.iter().all(|(path, file)| file.is_at(path))
     }
 
     /// Closes the database when all jobs have ended.
@@ -89,21 +100,22 @@ impl fmt::Debug for Connection {
 
 /// Runs jobs until nobody can send any more.
 fn work(
-    connection: Result<rusqlite::Connection>,
-    opened: oneshot::Sender<Result<(), Error>>,
+    connection: Result<(rusqlite::Connection, bool)>,
+    opened: oneshot::Sender<Result<bool, Error>>,
     queue: &Receiver<Job>,
 ) {
     match connection {
         Err(e) => _ = opened.send(Err(e)),
-        Ok(connection) => {
-            if opened.send(Ok(())).is_ok() {
+        Ok((connection, has_log)) => {
+            if opened.send(Ok(has_log)).is_ok() {
                 queue.iter().for_each(|job| job(&connection));
             }
         }
     }
 }
 
-fn connect(options: &Options, open: Open) -> Result<rusqlite::Connection> {
+/// Opens the database, and says whether its last changes are in a log beside it.
+fn connect(options: &Options, open: Open) -> Result<(rusqlite::Connection, bool)> {
     let path: &Path = &options.path;
     // The thread is the only one that uses it.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -120,7 +132,9 @@ fn connect(options: &Options, open: Open) -> Result<rusqlite::Connection> {
     // the database.
     let level = if mode == "wal" || open == Open::OrCreate { "NORMAL" } else { "FULL" };
     connection.execute_batch(&format!("PRAGMA synchronous = {level}")).map_err(explain)?;
-    Ok(connection)
+    // Whoever reads first creates the log.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(at)?;
+    Ok((connection, mode == "wal"))
 }
 
 const AVERAGE_PAUSE: Duration = Duration::from_micros(500);

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// twice that time, now and then one is killed. Every second a session is ended, sometimes all of them, and sometimes the server
 /// crashes: only then do two believe to hold at once, and only until the first one has heard of it. Tokens tell them apart.
 fn sessions_and_processes(mode: &str, acquisitions: usize) {
-    let mut sessions = Sessions::on_the_socket_of_postgres(1);
+    let mut sessions = Sessions::on_postgres(1);
     let options = format!("mode={mode}&session_timeout=2s&timeout=1s&connect_timeout=1s");
     let (_place, mut run) = on(&sessions.url(&options));
     six_with_leases_of_two_seconds(&mut run, 700_000..1_300_000);

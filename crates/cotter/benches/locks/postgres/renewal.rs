@@ -1,6 +1,7 @@
 //! Many leases that are renewed: what it costs here and in the server, and whether any is late.
 
 use super::server;
+use crate::processor_time;
 use crate::redis::two_workers;
 use crate::renewal::{TTL, take, watch};
 use cotter::{Client, Lease};
@@ -31,12 +32,6 @@ fn server_cpu(server: &Postgres) -> Duration {
     let pid = std::fs::read_to_string(folder.join("postmaster.pid")).unwrap();
     let pid = pid.lines().next().unwrap().to_owned();
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    let ticks = |pid: &str, fields: [usize; 2]| -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ').collect::<Vec<_>>();
-        fields.iter().filter_map(|field| after.get(*field)?.parse::<u64>().ok()).sum()
-    };
-    // User and system time; of processes that have ended, what their parent was told.
-    let all = children.split_whitespace().map(|pid| ticks(pid, [11, 12])).sum::<u64>();
-    Duration::from_millis((all + ticks(&pid, [11, 12]) + ticks(&pid, [13, 14])) * 10)
+    // Of processes that have ended, what their parent was told.
+    children.split_whitespace().map(processor_time::of).sum::<Duration>() + processor_time::of_all(&pid)
 }

@@ -157,6 +157,10 @@ async fn a_transaction_that_began_long_ago_knows_what_time_it_is() {
     const ACQUIRE: &str = "select out_answer::text from cotter_acquire_v1($1, gen_random_uuid(), 'x', 0, null, 1000000, 1, 'old', '', null)";
     let server = Postgres::migrated();
     let (mut db, other) = (driver(&server).await, backend(&server.url("")).await);
+    // Its row is there: so the usual case is that of the first request.
+    let before = claim("old", TTL);
+    take(&other, &before).await;
+    other.release(&before, Leave::used(1)).await.unwrap();
     let short = claim("ended", Duration::from_millis(600));
     take(&other, &short).await;
     let transaction = db.transaction().await.unwrap();

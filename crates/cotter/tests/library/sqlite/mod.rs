@@ -5,8 +5,10 @@
 //! | `place` | a database for a test |
 //! | `opening` | databases that cannot be used, and what the errors say |
 //! | `rows` | rows that others left, deleted or wrote |
+//! | `descriptors` | the file closed elsewhere, and children |
 //! | `trouble` | a locked database, a replaced one, clocks that are set |
 
+mod descriptors;
 mod opening;
 mod place;
 mod rows;
