@@ -172,8 +172,7 @@ impl Store {
     /// ```
     pub fn from_opts(opts: impl Into<mysql_async::Opts>) -> Result<Self> {
         let opts = opts.into();
-        let mut options = Options::default();
-        options.instance = Address::of(&opts)?.instance();
+        let options = Options { instance: Address::of(&opts)?.instance(), ..Options::default() };
         Ok(Self::new(connect_params_of(&opts, &options), options))
     }
 
