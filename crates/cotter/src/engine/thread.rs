@@ -187,7 +187,7 @@ mod tests {
         for (clock, tells) in [(None, false), (manual(), true)] {
             let idle = Arc::default();
             let (runtime, _clock) = super::build(clock, &idle).unwrap();
-            runtime.block_on(tokio::time::sleep(Duration::from_millis(5)));
+            runtime.block_on(async { tokio::time::sleep(Duration::from_millis(5)).await });
             assert_eq!(idle.parks() > 0, tells, "{} times", idle.parks());
         }
     }

@@ -38,7 +38,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A watch that begins while something else is written may be taken for one of the past, and told of what comes with delay, by
 /// a loop of 100 ms. Whether it is cannot be seen; it is not if nothing was written until the next look. Otherwise there is
-/// another look after this pause, and others after twice as long, until that loop has caught up.
+/// a second watch, and another look after this pause, and others after twice as long, until that loop has caught up.
 const HURRY: Duration = Duration::from_millis(8);
 const CAUGHT_UP: Duration = Duration::from_millis(100);
 
@@ -84,6 +84,14 @@ impl<'a> Waiting<'a> {
             return Ok(standing);
         }
         self.inner.look_before(self.claim, self.own).await
+    }
+
+    /// Asks for the watch once more, if only once: of two, one is most likely told without delay.
+    fn watch_twice(&mut self) {
+        let (Ahead::Entry(key), watched) = &mut self.ahead else { return };
+        if watched.len() == 1 {
+            watched.push(self.inner.watches.wait_for(key.clone(), Vec::new(), &self.woken));
+        }
     }
 
     /// A request that fails does not cost the place, as long as the lease lives.
@@ -139,6 +147,8 @@ impl Attempt for Waiting<'_> {
                 if self.ahead.0 != ahead {
                     self.ahead = watch(self.inner, self.claim, ahead, &self.woken);
                     (self.hurry, self.period) = (None, self.calm_period());
+                } else if self.hurry.is_some() {
+                    self.watch_twice();
                 }
                 Ok(None)
             }

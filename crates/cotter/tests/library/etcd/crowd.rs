@@ -82,10 +82,11 @@ async fn a_place_in_line_is_asked_for_once() {
     when_quiet(&server).await;
     guard.finish().await.unwrap();
     let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
-    // The put, the look behind it, the release, and the look after that; and whether whoever has released was evicted, if it
-    // hears of the deletion before it has the answer.
+    // The put, the look behind it, the release, and the look after that; whether whoever has released was evicted, if it
+    // hears of the deletion before it has the answer; and a question to the majority, if the member tells of the release
+    // before it is in what it reads. Those who asked for their place twice needed two more.
     let asked = server.received(Some("Txn")) - before;
-    assert!(asked <= 5, "{asked} transactions");
+    assert!(asked <= 6, "{asked} transactions");
     guard.finish().await.unwrap();
 }
 
