@@ -4,7 +4,7 @@
 
 use super::plan::{Plan, What};
 use super::world::MemberClock;
-use crate::faulty::{Faults, Faulty};
+use crate::faulty::{Counts, Faults, Faulty};
 use crate::history::{Kind, Violation, violation};
 use cotter::{Client, Result, memory, quorum};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +34,8 @@ pub struct Log {
     pub unknown: usize,
     /// Attempts that have written.
     pub written: usize,
+    /// Requests that went wrong.
+    pub faults: usize,
     end: String,
 }
 
@@ -90,6 +92,8 @@ impl Appends {
         let end = text(client.note(NAME).await?.map(|note| note.bytes));
         let mut log = std::mem::take(&mut *lock(&log));
         log.end = end;
+        let counts = links.iter().flatten().map(Faults::counts).fold(Counts::default(), Counts::and);
+        log.faults = counts.lost_replies + counts.late_requests + counts.refused;
         Ok(log)
     }
 

@@ -6,7 +6,7 @@ use cotter::{
 };
 use cotter_testkit::sessions::{Control, Sessions};
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
@@ -180,7 +180,8 @@ fn what_lands_after_the_store_said_busy_is_undone() {
         let trying = mutex.try_lock();
         if dropped {
             let polled = pin!(trying).poll(&mut Context::from_waker(Waker::noop()));
-            assert!(polled.is_pending(), "the engine asks");
+            // Mostly the engine asks; it may also have been faster than this thread.
+            assert!(matches!(polled, Poll::Pending | Poll::Ready(Ok(None))), "{polled:?}");
         } else {
             assert!(trying.wait().unwrap().is_none(), "busy");
         }

@@ -40,6 +40,9 @@ pub struct Proposal {
     pub number: u64,
     /// The number under which this value was proposed first: the revision of the note.
     pub origin: u64,
+    /// The origins of the values before it, the latest first, at most [`Proposal::MAX_BEFORE`]: a proposer whose answers were
+    /// lost finds its own among them.
+    pub before: Vec<u64>,
     /// The value.
     pub bytes: Vec<u8>,
 }
@@ -48,9 +51,12 @@ impl Proposal {
     /// The largest number: stores may keep 16 decimal digits.
     pub const MAX_NUMBER: u64 = 9_999_999_999_999_999;
 
+    /// The number of values before it that a proposal remembers.
+    pub const MAX_BEFORE: usize = 128;
+
     /// Creates a proposal.
-    pub fn new(number: u64, origin: u64, bytes: Vec<u8>) -> Self {
-        Self { number, origin, bytes }
+    pub fn new(number: u64, origin: u64, before: Vec<u64>, bytes: Vec<u8>) -> Self {
+        Self { number, origin, before, bytes }
     }
 }
 

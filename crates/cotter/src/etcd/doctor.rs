@@ -34,6 +34,11 @@ pub(super) fn without_lease(key: &[u8], more: usize) -> Finding {
     Finding::new(Severity::Problem, "keys without a lease", why)
 }
 
+/// Whether there are entries without a lease is not known.
+pub(super) fn unchecked(e: &crate::Error) -> Finding {
+    Finding::new(Severity::Warning, "keys without a lease", format!("could not be checked: {e}"))
+}
+
 fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
     match statuses.len() {
         1 => Finding::new(

@@ -7,32 +7,44 @@ use crate::sync::lock;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 
+/// What a note that is swapped has besides its value.
+#[derive(Debug, Default)]
+pub(super) struct Register {
+    /// The largest number that was promised.
+    promised: u64,
+    /// The origins of the values before it.
+    before: Vec<u64>,
+}
+
 impl NoteTable {
     fn prepare(&self, key: Key, number: u64) -> Promise {
-        let mut promised = lock(&self.promised);
+        let mut registers = lock(&self.registers);
         let last = self.dated(&key);
         if last.as_ref().is_some_and(|(note, _)| note.token.get() > 0) {
             return Promise::WrittenByHolder;
         }
-        match promised.get(&key) {
-            Some(before) if *before >= number => return Promise::Refused(*before),
-            _ => promised.insert(key, number),
-        };
-        Promise::Given(last.map(|(note, number)| Proposal::new(number, note.revision, note.bytes)))
+        let register = registers.entry(key).or_default();
+        if register.promised >= number {
+            return Promise::Refused(register.promised);
+        }
+        register.promised = number;
+        let before = register.before.clone();
+        Promise::Given(last.map(|(note, number)| Proposal::new(number, note.revision, before, note.bytes)))
     }
 
     fn accept(&self, key: Key, proposal: &Proposal) -> bool {
-        let mut promised = lock(&self.promised);
-        if promised.get(&key).is_some_and(|number| *number > proposal.number) {
+        let mut registers = lock(&self.registers);
+        let register = registers.entry(key.clone()).or_default();
+        if register.promised > proposal.number {
             return false;
         }
-        let accepted = self.replace(key.clone(), |old| {
+        let accepted = self.replace(key, |old| {
             let by_holder = old.is_some_and(|k| k.note.token.get() > 0);
             let note = Note::new(proposal.bytes.clone(), 0, proposal.origin);
             (!by_holder).then_some(Kept { note, sequence: proposal.number })
         });
         if accepted.is_some() {
-            promised.insert(key, proposal.number);
+            *register = Register { promised: proposal.number, before: proposal.before.clone() };
         }
         accepted.is_some()
     }

@@ -1,5 +1,6 @@
 //! Notes in memory.
 
+use super::acceptor::Register;
 use super::backend::Memory;
 use crate::backend::poll::{self, NoteChange};
 use crate::backend::{Grant, NoteAt, Notes, Until};
@@ -20,8 +21,8 @@ pub(super) type Key = (Name, String);
 #[derive(Debug, Default)]
 pub(super) struct NoteTable {
     notes: Mutex<HashMap<Key, Kept>>,
-    /// The largest number that was promised for each note; locked before the notes.
-    pub(super) promised: Mutex<HashMap<Key, u64>>,
+    /// What else belongs to the notes that are swapped in a quorum; locked before the notes.
+    pub(super) registers: Mutex<HashMap<Key, Register>>,
     changed: Arc<Notify>,
 }
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The pauses of proposers that disturb each other.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
+/// The time for which a proposer lets others go first.
+const CONTENTION: Duration = Duration::from_secs(20);
 /// Numbers that are chosen at the same time should differ.
 const STEP: f64 = 16.0;
 
@@ -34,7 +36,8 @@ pub(super) enum Outcome {
     Has(Option<Proposal>),
     /// A majority has the value that was to be written.
     Written(u64),
-    /// Others have written since, over the value that was to be written or instead of it.
+    /// Others have written so often since that nobody knows whether they did over the value that was to be written or
+    /// instead of it.
     Unknown,
     /// The note is no register: a holder has written it.
     WrittenByHolder,
@@ -85,16 +88,19 @@ impl<'a> Proposer<'a> {
 
     async fn until_done(&mut self, change: &mut Option<Change<'_>>) -> Result<Outcome> {
         let seats = &self.quorum.seats;
-        let ends = seats.now() + SILENCE;
+        let (began, mut silent_since) = (seats.now(), None);
         loop {
-            let failed = match self.attempt(change).await {
+            let (error, ends) = match self.attempt(change).await {
                 Ok(Some(outcome)) => return Ok(outcome),
-                Ok(None) => None,
-                Err(e) if e.is_retryable() => Some(e),
+                Ok(None) => {
+                    silent_since = None;
+                    (disturbed(), began + CONTENTION)
+                }
+                Err(e) if e.is_retryable() => (e, *silent_since.get_or_insert_with(|| seats.now()) + SILENCE),
                 Err(e) => return Err(e),
             };
             if seats.now() >= ends {
-                return Err(failed.unwrap_or_else(disturbed).with_name(self.name));
+                return Err(error.with_name(self.name));
             }
             self.pause(ends).await;
         }
@@ -117,20 +123,24 @@ impl<'a> Proposer<'a> {
         };
         let revision = last.as_ref().map_or(0, |p| p.origin);
         match change {
-            Some(change) if change.seen == revision => self.write(change).await,
-            // An earlier attempt has written it.
-            Some(Change { origin: Some(origin), .. }) if *origin == revision => {
-                let origin = *origin;
-                Ok(self.keep(last, agreed).await?.map(|_| Outcome::Written(origin)))
+            Some(change) if change.seen == revision => self.write(change, last).await,
+            Some(Change { origin: Some(origin), seen, .. }) => {
+                let (fate, origin) = (fate(last.as_ref(), *origin, *seen), *origin);
+                Ok(self.keep(last, agreed).await?.map(|last| match fate {
+                    Some(true) => Outcome::Written(origin),
+                    Some(false) => Outcome::Has(last),
+                    None => Outcome::Unknown,
+                }))
             }
-            Some(Change { origin: Some(_), .. }) => Ok(Some(Outcome::Unknown)),
             _ => Ok(self.keep(last, agreed).await?.map(Outcome::Has)),
         }
     }
 
-    async fn write(&mut self, change: &mut Change<'_>) -> Result<Option<Outcome>> {
+    async fn write(&mut self, change: &mut Change<'_>, last: Option<Proposal>) -> Result<Option<Outcome>> {
         let origin = *change.origin.get_or_insert(self.number);
-        let proposal = Proposal::new(self.number, origin, change.bytes.to_vec());
+        let before = last.into_iter().flat_map(|last| [vec![last.origin], last.before].concat());
+        let before = before.take(Proposal::MAX_BEFORE).collect();
+        let proposal = Proposal::new(self.number, origin, before, change.bytes.to_vec());
         Ok(self.accept(&proposal).await?.then_some(Outcome::Written(origin)))
     }
 
@@ -207,6 +217,18 @@ fn latest(given: Vec<Option<Proposal>>, majority: usize) -> Prepared {
     let have = given.iter().filter(|p| p.as_ref().map(|p| p.number) == largest).count();
     let last = given.into_iter().flatten().find(|p| Some(p.number) == largest);
     Prepared::Last(last, have >= majority)
+}
+
+/// Whether a value that was proposed over the one that was `seen` has ever been the note, when another one is now. `None` if
+/// that was too long ago.
+fn fate(last: Option<&Proposal>, origin: u64, seen: u64) -> Option<bool> {
+    let last = last?;
+    if last.origin == origin || last.before.contains(&origin) {
+        return Some(true);
+    }
+    // Whatever came after the one that was seen was not this value, and nothing else can come there any more.
+    let reaches_back = last.before.contains(&seen) || last.before.len() < Proposal::MAX_BEFORE;
+    reaches_back.then_some(false)
 }
 
 fn disturbed() -> Error {

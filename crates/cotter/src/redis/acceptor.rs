@@ -25,9 +25,13 @@ fn promise(answer: Value) -> Result<Promise> {
         [b"h"] => Some(Promise::WrittenByHolder),
         [b"r", promised] => number(promised).map(Promise::Refused),
         [b"p"] => Some(Promise::Given(None)),
-        [b"p", by, origin, bytes] => number(by)
-            .zip(number(origin))
-            .map(|(number, origin)| Promise::Given(Some(Proposal::new(number, origin, bytes.to_vec())))),
+        [b"p", by, origin, before, bytes] => {
+            let before: Option<Vec<_>> =
+                before.split(|b| *b == b' ').filter(|n| !n.is_empty()).map(number).collect();
+            number(by).zip(number(origin)).zip(before).map(|((number, origin), before)| {
+                Promise::Given(Some(Proposal::new(number, origin, before, bytes.to_vec())))
+            })
+        }
         _ => None,
     };
     promise.ok_or_else(|| unexpected("a promise that is none"))
@@ -51,7 +55,9 @@ impl Acceptor for Native {
     async fn accept(&self, name: &Name, key: &str, proposal: &Proposal) -> Result<bool> {
         let (live, key) = (self.link.live().await?, self.keys.note(name, key));
         let (number, origin) = (digits::<16>(proposal.number), proposal.origin.to_string());
-        let args: [&[u8]; 3] = [&number, origin.as_bytes(), &proposal.bytes];
+        let before: Vec<_> = proposal.before.iter().map(u64::to_string).collect();
+        let before = before.join(" ");
+        let args: [&[u8]; 4] = [&number, origin.as_bytes(), before.as_bytes(), &proposal.bytes];
         let answer = vote(&live, &self.shared, &script::NOTE_ACCEPT, &[&key], &args, 0).await;
         Ok(answer.map_err(|e| e.with_name(name))? == "y")
     }

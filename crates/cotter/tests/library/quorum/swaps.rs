@@ -17,7 +17,7 @@ fn name() -> Name {
 }
 
 fn proposal(number: u64, origin: u64) -> Proposal {
-    Proposal::new(number, origin, format!("value {origin}\0").into_bytes())
+    Proposal::new(number, origin, vec![origin + 7, 1], format!("value {origin}\0").into_bytes())
 }
 
 async fn connect(store: impl Connect) -> Arc<dyn Backend> {
