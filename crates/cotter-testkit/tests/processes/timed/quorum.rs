@@ -29,7 +29,7 @@ async fn client(number: u64, servers: &[Redis]) -> Result<(Client, Vec<Proxy>)> 
     };
     let links: Vec<_> = (0..).zip(servers).map(link).collect();
     let member = |link: &Proxy| {
-        let store = redis::Store::from_url(link.redis_url("prefix=crowd"))?;
+        let store = redis::Store::from_url(link.redis_url("prefix=cotter:quorum"))?;
         Ok(store.with_votes(Duration::from_secs(LONGEST_LEASE)))
     };
     let members = links.iter().map(member).collect::<Result<Vec<_>>>()?;
@@ -56,7 +56,7 @@ async fn compete(client: Client, log: Log, wins: usize) -> Result<()> {
 #[ignore = "needs redis-server"]
 async fn somebody_wins_within_ten_round_trips() {
     let servers = [Redis::start(), Redis::start(), Redis::start()];
-    servers.iter().for_each(|server| enlist(server, "crowd", LONGEST_LEASE));
+    servers.iter().for_each(|server| enlist(server, "cotter:quorum", LONGEST_LEASE));
     let (log, mut tasks, mut links) = (Log::default(), JoinSet::new(), Vec::new());
     for number in 0..CLIENTS {
         let (client, to_members) = client(number, &servers).await.expect("the members answer");
