@@ -7,6 +7,7 @@ mod file;
 mod handover;
 mod mysql;
 mod pair;
+mod peer;
 mod postgres;
 mod processor_time;
 mod quorum;

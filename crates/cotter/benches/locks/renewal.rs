@@ -1,12 +1,13 @@
 //! 100,000 guards that are renewed: what that costs, and whether any is late.
 
+use crate::redis::two_workers;
 use cotter::{Client, Guard, Lease};
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-const GUARDS: usize = 100_000;
+pub(crate) const GUARDS: usize = 100_000;
 pub(crate) const TTL: Duration = Duration::from_secs(30);
 /// How many are asked for at once, where a server is asked.
 const BATCH: usize = 500;
@@ -21,9 +22,19 @@ pub(crate) fn cpu() -> Duration {
     used(ClockId::ProcessCPUTime).saturating_sub(used(ClockId::ThreadCPUTime))
 }
 
+/// Takes locks at this URL, and prints what their renewal costs here and in the server, whose statements are counted.
+pub(crate) fn by_statements(url: String, statements: impl Fn() -> f64, server_cpu: impl Fn() -> Duration) {
+    let client = Client::builder().url(url).lease(Lease::renewed(TTL)).connect().wait().unwrap();
+    let guards = take(&two_workers(), &client);
+    let before = statements();
+    let elapsed = watch(&guards, server_cpu);
+    println!("{:.1} statements a second", (statements() - before) / elapsed.as_secs_f64());
+}
+
 /// Takes the locks of a server.
 pub(crate) fn take(runtime: &Runtime, client: &Client) -> Vec<Guard> {
-    runtime.block_on(async {
+    let began = Instant::now();
+    let guards = runtime.block_on(async {
         let mut guards = Vec::with_capacity(GUARDS);
         for batch in 0..GUARDS / BATCH {
             let mut set = JoinSet::new();
@@ -34,7 +45,9 @@ pub(crate) fn take(runtime: &Runtime, client: &Client) -> Vec<Guard> {
             guards.extend(set.join_all().await);
         }
         guards
-    })
+    });
+    println!("taken in {:.1?}", began.elapsed());
+    guards
 }
 
 /// Looks on for two leases, and prints what was seen, and what it has cost here and in the server. Returns how long that took.

@@ -1,18 +1,17 @@
 //! `sqlite:`: many leases that are renewed, and whether any is late. There is no server: all of the processor time is this process's.
 
 use crate::redis::two_workers;
-use crate::renewal::{TTL, take, watch};
+use crate::renewal::{GUARDS, TTL, take, watch};
 use cotter::{Client, Lease, sqlite::Store};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Of so many leases the rows are looked at.
 const SAMPLE: usize = 500;
-const GUARDS: usize = 100_000;
 
 pub(crate) fn renewal() {
     let folder = tempfile::tempdir().unwrap();
@@ -20,9 +19,7 @@ pub(crate) fn renewal() {
     Client::builder().backend(Store::at(&path)).migrate().wait().unwrap();
     let store = Store::at(&path);
     let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).connect().wait().unwrap();
-    let began = Instant::now();
     let guards = take(&two_workers(), &client);
-    println!("taken in {:.1?}", began.elapsed());
     let is_over = AtomicBool::new(false);
     let (elapsed, changes) = thread::scope(|scope| {
         let changes = scope.spawn(|| changes(&path, &is_over));

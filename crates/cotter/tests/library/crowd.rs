@@ -2,7 +2,7 @@
 
 use cotter::Mode;
 use cotter::backend::{Backend, Claim, Grant, Leave, Until};
-use cotter_testkit::bare::{claim, take};
+use cotter_testkit::bare::{claim, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +10,8 @@ use tokio::task::JoinHandle;
 
 /// The name of the lock.
 pub(crate) const NAME: &str = "crowd";
+/// The name that three claims want.
+pub(crate) const WOKEN: &str = "woken";
 /// The number of claims that wait.
 pub(crate) const WAITING: usize = 500;
 /// The time limit for a waiter to be served.
@@ -58,6 +60,32 @@ impl Crowd {
         }
         demand(self.served() >= wanted, Kind::StuckWaiter, "who could enter was not told");
     }
+}
+
+/// One that gives up wakes the one behind it, which is not the first by that. `queued` counts those that hold or wait, and
+/// `settled` completes when the watches of those that wait are confirmed.
+pub(crate) async fn who_is_woken_looks_again(
+    [one, other]: [Arc<dyn Backend>; 2],
+    ttl: Duration,
+    queued: impl Fn() -> usize,
+    settled: impl Future,
+) {
+    let claims: Vec<_> = (0..3).map(|_| claim(WOKEN, ttl)).collect();
+    take(&one, &claims[0]).await;
+    let mut waiting = Vec::new();
+    for (n, next) in claims.iter().enumerate().skip(1) {
+        let (other, next) = (other.clone(), next.clone());
+        waiting.push(tokio::spawn(async move { other.acquire(&next, Until::Forever).await }));
+        eventually("it is in the queue", || queued() == n + 1).await;
+    }
+    settled.await;
+    waiting[0].abort();
+    other.release(&claims[1], Leave::default()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
+    one.release(&claims[0], Leave::used(1)).await.unwrap();
+    let last = tokio::time::timeout(SERVED_WITHIN, waiting.remove(1)).await;
+    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
 }
 
 impl Drop for Crowd {

@@ -15,6 +15,7 @@
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
+//! | `logins` | logging in to a database server |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
 //! | `peer` | another lock client in a process of its own |
@@ -53,6 +54,8 @@ mod handles;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod logins;
 mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]

@@ -2,21 +2,13 @@
 
 use super::server;
 use crate::processor_time;
-use crate::redis::two_workers;
-use crate::renewal::{TTL, take, watch};
-use cotter::{Client, Lease};
+use crate::renewal::by_statements;
 use cotter_testkit::servers::Mariadb;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) fn run() {
     let server = server();
-    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
-    let began = Instant::now();
-    let guards = take(&two_workers(), &client);
-    println!("taken in {:.1?}", began.elapsed());
-    let before = statements(&server);
-    let elapsed = watch(&guards, || server_cpu(&server));
-    println!("{:.1} statements a second", (statements(&server) - before) / elapsed.as_secs_f64());
+    by_statements(server.url(""), || statements(&server), || server_cpu(&server));
 }
 
 fn statements(server: &Mariadb) -> f64 {

@@ -2,26 +2,18 @@
 
 use super::server;
 use crate::processor_time;
-use crate::redis::two_workers;
-use crate::renewal::{TTL, take, watch};
-use cotter::{Client, Lease};
+use crate::renewal::by_statements;
 use cotter_testkit::servers::Postgres;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) fn run() {
     let server = server();
-    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().wait().unwrap();
-    let began = Instant::now();
-    let guards = take(&two_workers(), &client);
-    println!("taken in {:.1?}", began.elapsed());
-    let before = transactions(&server);
-    let elapsed = watch(&guards, || server_cpu(&server));
-    // What a session has done is counted when it has been idle for a moment, or once a second.
-    std::thread::sleep(Duration::from_secs(2));
-    println!("{:.1} statements a second", (transactions(&server) - before) / elapsed.as_secs_f64());
+    by_statements(server.url(""), || transactions(&server), || server_cpu(&server));
 }
 
 fn transactions(server: &Postgres) -> f64 {
+    // What a session has done is counted when it has been idle for a moment, or once a second.
+    std::thread::sleep(Duration::from_secs(2));
     let count = "select xact_commit from pg_stat_database where datname = 'cotter'";
     server.sql(count).parse().unwrap()
 }

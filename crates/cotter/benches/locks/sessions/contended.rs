@@ -1,8 +1,9 @@
 //! One name that 16 want, each of them with a session of its own.
 
 use super::ROUND;
-use super::peer::Peer;
+use super::others::{self, curator, go};
 use crate::children::Other;
+use crate::peer::Peer;
 use crate::rounds::compare;
 use cotter::Client;
 use cotter_testkit::servers::{Etcd, ZooKeeper};
@@ -13,20 +14,22 @@ const CONTENDERS: usize = 16;
 
 pub(crate) fn zookeeper() {
     let server = ZooKeeper::start(1);
-    run("zookeeper:", &server.url(""), "Curator's InterProcessMutex", Peer::curator(&server));
+    run("zookeeper:", &server.url(""), "Curator's InterProcessMutex", curator(&server));
 }
 
 pub(crate) fn etcd() {
     let server = Etcd::start(1);
-    run("etcd:", &server.url(""), "Go's concurrency.Mutex", Peer::go(&server));
+    run("etcd:", &server.url(""), "Go's concurrency.Mutex", go(&server));
 }
 
 fn run(ours: &'static str, url: &str, theirs: &'static str, mut peer: Peer) {
     println!(
         "{CONTENDERS} contenders with a session each; those of cotter are processes, the others threads of one"
     );
-    let measures: &mut [(_, &mut dyn FnMut() -> f64)] =
-        &mut [(ours, &mut || round(url)), (theirs, &mut || peer.round("contended", CONTENDERS))];
+    let measures: &mut [(_, &mut dyn FnMut() -> f64)] = &mut [
+        (ours, &mut || round(url)),
+        (theirs, &mut || others::round(&mut peer, "contended", CONTENDERS)),
+    ];
     compare("thousand hand-overs a second", measures);
 }
 

@@ -1,7 +1,8 @@
 //! Lock and release of names that nobody else wants.
 
 use super::ROUND;
-use super::peer::Peer;
+use super::others::{self, curator, go};
+use crate::peer::Peer;
 use crate::rounds::{compare, thousands};
 use cotter::backend::Host;
 use cotter::{Client, etcd, zookeeper};
@@ -23,7 +24,7 @@ pub(crate) fn zookeeper() {
         }
         Arc::new(bare)
     });
-    let mut peer = Peer::curator(&server);
+    let mut peer = curator(&server);
     let received = || {
         let told = server.tell(0, "srvr").unwrap();
         let line = told.lines().find_map(|line| line.strip_prefix("Received: ")).unwrap();
@@ -50,7 +51,7 @@ pub(crate) fn etcd() {
         let store = etcd::Store::from_url(server.url("")).unwrap();
         Arc::new(store.bare(&Host::without_engine(clock()), 600).await.unwrap())
     });
-    let mut peer = Peer::go(&server);
+    let mut peer = go(&server);
     let received = || server.received(None) as f64;
     let client = Client::connect(server.url("")).wait().unwrap();
     for tasks in TASKS {
@@ -96,7 +97,7 @@ fn run(
         &mut [
             (bare_name, &mut || bare(tasks)),
             (our_name, &mut ours),
-            (their_name, &mut || peer.round("pairs", tasks)),
+            (their_name, &mut || others::round(peer, "pairs", tasks)),
         ],
     );
     println!("messages to the server for a pair of {our_name} {messages:.2}");

@@ -1,13 +1,13 @@
 //! `mode=lease` and `mode=shedlock` beside the real ShedLock on the same server: pairs of lock and unlock of names that nobody else
 //! wants.
 
-mod peer;
-
+use crate::peer::Peer;
 use crate::redis::two_workers;
 use crate::rounds::{compare, thousands};
 use cotter::{Client, Mutex};
 use cotter_testkit::servers::{Mariadb, Postgres};
-use peer::Peer;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -28,8 +28,17 @@ pub(crate) fn run() {
     beside(&jdbc, |options| server.url(options));
 }
 
+/// The real ShedLock, on the database of this JDBC URL.
+fn shedlock(database: &str) -> Peer {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(here.join("../../target/servers/java/*"));
+    command.arg(here.join("benches/locks/shedlock/ShedLock.java")).args([database, "app", "secret"]);
+    Peer::start(&mut command)
+}
+
 fn beside(jdbc: &str, url: impl Fn(&str) -> String) {
-    let (runtime, mut peer) = (two_workers(), Peer::start(jdbc));
+    let (runtime, mut peer) = (two_workers(), shedlock(jdbc));
     let client = |options: &str| Client::connect(url(options)).wait().unwrap();
     let (lease, shedlock) = (client(""), client("mode=shedlock"));
     for tasks in [1, 16, 64] {
@@ -37,7 +46,7 @@ fn beside(jdbc: &str, url: impl Fn(&str) -> String) {
         compare(
             "thousand pairs a second",
             &mut [
-                ("ShedLock", &mut || peer.round(tasks, ROUND)),
+                ("ShedLock", &mut || peer.round(format_args!("{tasks} {}", ROUND.as_millis()))),
                 ("mode=lease", &mut || by_cotter(&runtime, &lease, tasks)),
                 ("mode=shedlock", &mut || by_cotter(&runtime, &shedlock, tasks)),
             ],

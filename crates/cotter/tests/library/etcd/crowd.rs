@@ -1,11 +1,9 @@
 //! Many who wait, and many who hold.
 
 use super::{keys, leases};
-use crate::crowd::{Crowd, WAITING};
+use crate::crowd::{self, Crowd, WAITING, WOKEN};
 use cotter::Mode;
-use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
 use std::time::Duration;
 
@@ -13,28 +11,13 @@ const TTL: Duration = Duration::from_secs(60);
 /// Held by one process.
 const HELD: usize = 10_000;
 
-/// One that gives up wakes the one behind it, which is not the first by that.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]
 async fn who_is_woken_looks_again() {
     let server = Etcd::start(1);
-    let (one, other) = (backend(&server.url("")).await, backend(&server.url("")).await);
-    let claims: Vec<_> = (0..3).map(|_| claim("woken", TTL)).collect();
-    take(&one, &claims[0]).await;
-    let mut waiting = Vec::new();
-    for (n, next) in claims.iter().enumerate().skip(1) {
-        let (other, next) = (other.clone(), next.clone());
-        waiting.push(tokio::spawn(async move { other.acquire(&next, Until::Forever).await }));
-        eventually("it is in the queue", || keys(&server, "cotter/lock/woken/").len() == n + 1).await;
-    }
-    when_quiet(&server).await;
-    waiting[0].abort();
-    other.release(&claims[1], Leave::default()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
-    one.release(&claims[0], Leave::used(1)).await.unwrap();
-    let last = tokio::time::timeout(Duration::from_secs(5), waiting.remove(1)).await;
-    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
+    let clients = [backend(&server.url("")).await, backend(&server.url("")).await];
+    let queued = || keys(&server, &format!("cotter/lock/{WOKEN}/")).len();
+    crowd::who_is_woken_looks_again(clients, TTL, queued, when_quiet(&server)).await;
 }
 
 /// One release wakes one of them: the requests that follow it do not grow with their number.

@@ -1,6 +1,7 @@
 //! `sslmode=verify-full`, with certificates made for the test, of servers and of clients.
 
 use crate::authority::Authority;
+use crate::logins::a_certificate_is_asked_for;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Mariadb;
 
@@ -58,36 +59,15 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
     assert!(error.to_string().contains("sslmode=disable"), "{error}");
 }
 
-/// A server that asks for a certificate gets it, and turns away whoever has none, or one that its authority has not signed.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn a_server_may_ask_for_a_certificate() {
-    let (authority, stranger) = (Authority::new(), Authority::new());
+    let authority = Authority::new();
     let [cert, key] = authority.signs("127.0.0.1");
     let server = Mariadb::builder().with_tls(&cert, &key);
     let server = server.asking_for_certificates(&authority.file("ca.pem")).start();
     server.migrate("sslmode=disable");
-    let with = |[cert, key]: [std::path::PathBuf; 2]| {
-        let options = format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display());
-        self::url(&server, &options)
-    };
-    let client = Client::connect(with(authority.signs("app"))).await.unwrap();
-    let guard = client.mutex("a").lock().await.unwrap();
-    let other = Client::connect(with(authority.signs("app"))).await.unwrap();
-    let waiting = tokio::spawn(async move { other.mutex("a").lock().await.unwrap().finish().await.unwrap() });
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    guard.finish().await.unwrap();
-    waiting.await.unwrap();
-    for (url, who) in [
-        (self::url(&server, &authority.ca()), "without a certificate"),
-        (with(stranger.signs("app")), "with one of another authority"),
-    ] {
-        let error = Client::connect(&url).await.unwrap_err();
-        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{who}: {error}");
-    }
-    let half = format!("{}&cert={}", authority.ca(), authority.signs("app")[0].display());
-    let error = Client::connect(self::url(&server, &half)).await.unwrap_err();
-    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("key="), "{error}");
+    a_certificate_is_asked_for(&authority, |options| url(&server, options)).await;
 }
 
 /// The settings of an application say whether there is TLS, and what it trusts.

@@ -1,8 +1,10 @@
 //! Time zones, sockets, names of tables, and hostile text.
 
 use super::setup::{backend_on, server};
-use cotter::{Client, ErrorKind, Lease};
+use crate::logins;
+use cotter::{Client, Lease};
 use cotter_testkit::servers::Postgres;
+use std::path::Path;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
@@ -113,29 +115,12 @@ async fn schemas_and_prefixes_are_apart() {
     }
 }
 
-/// The password is read from a file, whose last line break is none of it, and stands in no error.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn a_password_is_read_from_a_file() {
-    let (server, folder) = (Postgres::migrated(), tempfile::tempdir().unwrap());
-    let file = folder.path().join("password");
-    let url = format!("postgres://app@127.0.0.1:{}/cotter?password_file={}", server.port(), file.display());
-    for (password, is_right) in
-        [("secret\n", true), ("secret\r\n", true), ("not-secret\n", false), ("", false)]
-    {
-        std::fs::write(&file, password).unwrap();
-        match (Client::connect(&url).await, is_right) {
-            (Ok(client), true) => {
-                client.mutex("by-file").lock().await.unwrap().finish().await.unwrap();
-            }
-            (Err(error), false) => {
-                assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
-                assert!(!format!("{error:?}").contains("not-secret"), "{error:?}");
-            }
-            (other, _) => panic!("{password:?}: {other:?}"),
-        }
-    }
-    std::fs::remove_file(&file).unwrap();
-    let error = Client::connect(&url).await.unwrap_err();
-    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("password_file="), "{error}");
+    let server = Postgres::migrated();
+    let url = |file: &Path| {
+        format!("postgres://app@127.0.0.1:{}/cotter?password_file={}", server.port(), file.display())
+    };
+    logins::a_password_is_read_from_a_file(url).await;
 }

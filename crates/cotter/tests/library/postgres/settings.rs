@@ -1,9 +1,9 @@
 //! `from_config`: the settings of an application's own driver.
 
 use super::setup::{client, driver, server, settings};
+use crate::logins::{ALL_MODES, are_refused, they_share_locks};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Database, Postgres};
 use std::time::Duration;
 
@@ -22,15 +22,10 @@ async fn the_settings_of_an_application_are_enough() {
     server.sql("grant select, insert, update on shedlock to app");
     server.sql("create table orders (id bigint primary key); insert into orders values (7)");
     server.sql("grant select, update on orders to app");
-    for options in ["", "mode=row", "mode=row&table=orders&column=id", "mode=advisory", "mode=shedlock"] {
+    for options in ALL_MODES {
         let store = Store::from_config(settings(&server)).unwrap().with_options(options).unwrap();
         let (ours, by_url) = (of(store).await, client(&server.url(options), TTL).await);
-        assert_eq!(ours.info().instance, by_url.info().instance);
-        let guard = ours.mutex("7").lock().await.unwrap();
-        let taken = by_url.mutex("7").try_lock().await.unwrap();
-        demand(taken.is_none(), Kind::Overlap, format!("{options}: it is held"));
-        guard.finish().await.unwrap();
-        by_url.mutex("7").lock().await.unwrap().finish().await.unwrap();
+        they_share_locks(&ours, &by_url, options).await;
     }
 }
 
@@ -105,7 +100,7 @@ async fn what_cannot_be_used_is_named() {
     }
     let store = || Store::from_config("host=db user=app password=secret".parse().unwrap()).unwrap();
     assert!(!format!("{:?}", store()).contains("secret"));
-    for (options, said) in [
+    let options = [
         ("host=/run", "host="),
         ("sslmode=disable", "sslmode="),
         ("password_file=/nowhere", "password_file="),
@@ -115,9 +110,6 @@ async fn what_cannot_be_used_is_named() {
         ("schema=a\"b", "schema="),
         ("what=x", "what"),
         ("ca=/nowhere", "/nowhere"),
-    ] {
-        let error = store().with_options(options).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Config, "{options}: {error}");
-        assert!(error.to_string().contains(said), "{options}: {error}");
-    }
+    ];
+    are_refused(|options| store().with_options(options), &options);
 }

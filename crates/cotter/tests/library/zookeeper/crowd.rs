@@ -1,11 +1,9 @@
 //! Many who wait, and many who hold.
 
 use super::{places, received, shared};
-use crate::crowd::{Crowd, WAITING};
+use crate::crowd::{self, Crowd, WAITING, WOKEN};
 use cotter::Mode;
-use cotter::backend::{Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, eventually, take};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
 use std::time::Duration;
 
@@ -13,28 +11,14 @@ const TTL: Duration = Duration::from_secs(30);
 /// Held by one process.
 const HELD: usize = 10_000;
 
-/// One that gives up wakes the one behind it, which is not the first by that.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn who_is_woken_looks_again() {
     let server = shared();
-    let (one, other) = (backend(&server.url("session=20s")).await, backend(&server.url("session=20s")).await);
-    let claims: Vec<_> = (0..3).map(|_| claim("woken", TTL)).collect();
-    take(&one, &claims[0]).await;
-    let mut waiting = Vec::new();
-    for (n, next) in claims.iter().enumerate().skip(1) {
-        let (other, next) = (other.clone(), next.clone());
-        waiting.push(tokio::spawn(async move { other.acquire(&next, Until::Forever).await }));
-        eventually("it is in the queue", || places(&server, "woken").len() == n + 1).await;
-    }
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    waiting[0].abort();
-    other.release(&claims[1], Leave::default()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
-    one.release(&claims[0], Leave::used(1)).await.unwrap();
-    let last = tokio::time::timeout(Duration::from_secs(5), waiting.remove(1)).await;
-    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
+    let url = server.url("session=20s");
+    let clients = [backend(&url).await, backend(&url).await];
+    let settled = tokio::time::sleep(Duration::from_millis(100));
+    crowd::who_is_woken_looks_again(clients, TTL, || places(&server, WOKEN).len(), settled).await;
 }
 
 /// Whoever has to wait has created its node with the first attempt, and watches what stands before it without another look.
