@@ -31,7 +31,7 @@ pub struct Info {
     pub instance: String,
     /// A one-line caution to show once to users of this store.
     pub caution: Option<&'static str>,
-    /// Why the store refuses semaphores, if the reason is not only that nobody has built them.
+    /// The reason for which the store cannot support semaphores, for the error.
     pub(crate) no_semaphores: Option<&'static str>,
 }
 

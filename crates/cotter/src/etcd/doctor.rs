@@ -23,18 +23,18 @@ pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
     findings
 }
 
-/// An entry without a lease, and so many more.
+/// The finding for an entry without a lease, and for more of them.
 pub(super) fn without_lease(key: &[u8], more: usize) -> Finding {
     let key = String::from_utf8_lossy(key);
     let others = if more == 0 { String::new() } else { format!(" (and {more} more)") };
     let why = format!(
-        "the key {key}{others} has no lease: cotter did not write it, and whoever wants the name waits until it is deleted, \
-         by cotter evict or etcdctl del"
+        "the key {key}{others} has no lease: it was not written by cotter and never expires, and clients that want the lock wait \
+         until it is deleted with `cotter evict` or `etcdctl del`"
     );
     Finding::new(Severity::Problem, "keys without a lease", why)
 }
 
-/// Whether there are entries without a lease is not known.
+/// The finding if it is not known whether there are entries without a lease.
 pub(super) fn unchecked(e: &crate::Error) -> Finding {
     Finding::new(Severity::Warning, "keys without a lease", format!("could not be checked: {e}"))
 }

@@ -31,7 +31,7 @@ impl Quorum {
         let all = |can: fn(&Capabilities) -> bool| members.iter().all(|m| can(&m.info().capabilities));
         info.level = members.iter().map(|m| m.info().level).min().unwrap_or(Level::BestEffort);
         info.no_semaphores =
-            Some("three servers can let three holders have two permits, each with a majority");
+            Some("three clients could each obtain one of two permits from a majority of three servers");
         info.capabilities = Capabilities {
             leases: true,
             shared_session: !all(|c| !c.shared_session),

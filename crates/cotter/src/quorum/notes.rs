@@ -34,7 +34,14 @@ fn by_proposal(accepted: Proposal) -> Note {
     Note::new(accepted.bytes, 0, accepted.origin)
 }
 
-/// The notes that a majority of the members has returned.
+/// The members that a note is loaded from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadFrom {
+    FirstMajority,
+    All,
+}
+
+/// The notes that members have returned, a majority at least.
 type Read = Vec<(usize, Option<Dated>)>;
 
 impl Quorum {
@@ -63,12 +70,13 @@ impl Quorum {
         Err(no_quorum((have + mended, self.seats.len(), majority), None, failed.as_ref()).with_name(name))
     }
 
-    /// Loads a note from a majority of the members.
-    async fn read(&self, name: &Name, key: &str) -> Result<Read> {
+    /// Loads a note from the first majority that answers, or from as many members as answer in time.
+    async fn read(&self, name: &Name, key: &str, from: ReadFrom) -> Result<Read> {
         let (seats, majority) = (self.seats.awake(), self.seats.majority());
         let load = |_, backend: Arc<dyn Backend>| async move { member(&*backend).dated(name, key).await };
         let heard = |answers: &[Option<Result<_>>]| {
-            answers.iter().filter(|a| matches!(a, Some(Ok(_)))).count() >= majority
+            from == ReadFrom::FirstMajority
+                && answers.iter().filter(|a| matches!(a, Some(Ok(_)))).count() >= majority
         };
         let answers = self.seats.ask(&seats, self.seats.limit(Duration::MAX), load, heard).await;
         let (mut read, mut failed) = (Vec::new(), None);
@@ -90,8 +98,9 @@ impl Quorum {
 #[async_trait]
 impl Notes for Quorum {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
+        let mut from = ReadFrom::FirstMajority;
         loop {
-            let read = self.read(name, key).await?;
+            let read = self.read(name, key, from).await?;
             let Some(mut largest) = read.iter().filter_map(|(_, dated)| dated.clone()).max_by_key(pair)
             else {
                 return Ok(None);
@@ -112,6 +121,8 @@ impl Notes for Quorum {
             if let Outcome::Has(last) = Proposer::new(self, name, key, largest.1).settle().await? {
                 return Ok(last.map(by_proposal));
             }
+            // A member has a note of a holder, which is later than any that was swapped.
+            from = ReadFrom::All;
         }
     }
 
@@ -160,15 +171,14 @@ impl Notes for Quorum {
     }
 }
 
-/// What others have found may or may not have been this value.
+/// The error if nobody knows whether a value was ever the note.
 fn overtaken() -> Error {
-    let why =
-        "another client has written the note since; whether this value was written before it is not known";
+    let why = "other clients have changed the note since, and whether this value was written before that is not known";
     Error::with_outcome_unknown(Error::new(ErrorKind::Unavailable, why))
 }
 
 fn written_by_holder() -> Error {
-    let why = "a holder has written this note; in a quorum, a note is written either by holders or by compare-and-set, so \
-               use another key";
+    let why = "this note was written by a holder of the lock; on a quorum, a note is written either by holders or by \
+               compare-and-set, so use another key";
     Error::new(ErrorKind::Unsupported, why)
 }

@@ -232,5 +232,5 @@ fn fate(last: Option<&Proposal>, origin: u64, seen: u64) -> Option<bool> {
 }
 
 fn disturbed() -> Error {
-    Error::new(ErrorKind::NoQuorum, "other clients write the same note all the time")
+    Error::new(ErrorKind::NoQuorum, "other clients keep writing the same note; try again later")
 }
