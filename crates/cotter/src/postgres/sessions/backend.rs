@@ -60,11 +60,11 @@ pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
     fn reset(&self, session: &Connection) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// A limit for a statement that waits, as a setting: milliseconds, where 0 means none.
+/// A limit for a statement that waits, as a setting: milliseconds, where 0 means none. Rounded up: nobody gives up early.
 pub(super) fn setting(wait: Wait) -> String {
     match wait {
         Wait::No | Wait::Forever => "0".into(),
-        Wait::For(time) => time.as_millis().clamp(1, i32::MAX as u128).to_string(),
+        Wait::For(time) => time.as_nanos().div_ceil(1_000_000).clamp(1, i32::MAX as u128).to_string(),
     }
 }
 
@@ -147,5 +147,20 @@ impl<S: Steps> sessions::Store for Inner<S> {
 
     async fn time(&self) -> Result<SystemTime> {
         doctor::server_time(&self.parts.link).await.map(|(now, _)| now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_wait_is_never_cut_short() {
+        for (micros, limit) in [(0, "1"), (1, "1"), (59_999, "60"), (60_000, "60"), (60_001, "61")] {
+            assert_eq!(setting(Wait::For(Duration::from_micros(micros))), limit, "{micros} us");
+        }
+        assert_eq!(setting(Wait::For(Duration::MAX)), i32::MAX.to_string());
+        assert_eq!((setting(Wait::No), setting(Wait::Forever)), ("0".to_owned(), "0".to_owned()));
     }
 }
