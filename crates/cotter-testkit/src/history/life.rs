@@ -39,10 +39,10 @@ impl Life {
         self.stops.iter().any(|&(stop, go)| stop < to && from < go)
     }
 
-    /// When it could run first, at or after `at`.
-    pub fn runs_from(&self, at: u64) -> u64 {
-        let stop = self.stops.iter().find(|&&(stop, go)| stop <= at && at < go);
-        stop.map_or(at, |&(_, go)| go)
+    /// For how long it could run in between.
+    pub fn ran_within(&self, from: u64, to: u64) -> u64 {
+        let stopped = |&(stop, go): &(u64, u64)| go.min(to).saturating_sub(stop.max(from));
+        to.saturating_sub(from).saturating_sub(self.stops.iter().map(stopped).sum())
     }
 
     /// When it has run for so long since `at`.

@@ -1,7 +1,7 @@
 //! The history checker, on histories made by hand: each violation by its own kind, and clean ones pass.
 
 use cotter_testkit::history::{
-    Event, Happened, History, Kind, Limits, Use, What, check, check_void, contended, slices,
+    Event, Happened, History, Kind, Limits, Use, Violation, What, check, check_void, contended, slices,
 };
 use std::time::Duration;
 
@@ -54,9 +54,12 @@ impl Story {
         History::of(self.0.clone())
     }
 
+    fn violations(&self) -> Vec<Violation> {
+        check(&self.history(), &Limits::default())
+    }
+
     fn kinds(&self) -> Vec<Kind> {
-        let mut kinds: Vec<Kind> =
-            check(&self.history(), &Limits::default()).into_iter().map(|v| v.kind).collect();
+        let mut kinds: Vec<Kind> = self.violations().into_iter().map(|v| v.kind).collect();
         kinds.dedup();
         kinds
     }
@@ -90,9 +93,8 @@ fn overlap_is_found() {
     let mut s = story();
     s.holds(0, 5, 1, 1, 10).holds(4, 9, 2, 1, 11);
     assert_eq!(s.kinds(), [Kind::Overlap]);
-    let found = check(&s.history(), &Limits::default());
     assert_eq!(
-        found[0].to_string(),
+        s.violations()[0].to_string(),
         "violation[overlap]: \"x\": process 1 (token 10, ended by Released) and process 2 \
          (token 11) both believed to hold it for 1.000 ms"
     );
@@ -355,6 +357,20 @@ fn a_stopped_holder_is_told_when_it_runs_again() {
     assert_eq!(s.kinds(), []);
     late.is_told(260, 1, 1).at(400, 1, What::Finished);
     assert_eq!(late.kinds(), [Kind::LateLoss]);
+}
+
+/// A stop that begins shortly after the deadline, before the margin is over, delays the news as well.
+#[test]
+fn a_holder_stopped_after_its_deadline_has_the_rest_of_the_margin_when_it_runs_again() {
+    let told = |ms| {
+        let mut s = story();
+        s.wants(0, 1, 1).gets_until(0, 1, 1, 10, 20).at(30, 1, What::Stopped).at(200, 1, What::Continued);
+        s.is_told(ms, 1, 1).at(400, 1, What::Finished);
+        s.violations()
+    };
+    assert!(told(240).is_empty());
+    let [late] = &told(241)[..] else { panic!("one violation") };
+    assert!(late.to_string().contains("told 221.0 ms after its deadline, of which it ran 51.0 ms"), "{late}");
 }
 
 fn busy(waits: u64) -> History {
