@@ -20,6 +20,8 @@ pub struct Ledger {
     pub violations: Vec<Violation>,
     /// Locks that were held.
     pub cycles: usize,
+    /// Holders that were cut off from all members.
+    pub(super) isolations: usize,
     /// Nothing goes wrong any more but single requests.
     pub(super) trouble_is_over: bool,
 }
@@ -51,6 +53,7 @@ impl Ledger {
             history: records.then(Vec::new),
             violations: Vec::new(),
             cycles: 0,
+            isolations: 0,
             trouble_is_over: false,
         }
     }
@@ -108,6 +111,12 @@ impl Ledger {
             self.violations.push(violation(Kind::UsedAfterLoss, text));
         }
         self.write(who, format_args!("{name} {}", if valid { "releases" } else { "has lost it" }));
+    }
+
+    /// A holder is cut off from all members.
+    pub(super) fn isolated(&mut self, who: &str) {
+        self.write(who, format_args!("is cut off"));
+        self.isolations += 1;
     }
 
     pub(super) fn wrong(&mut self, kind: Kind, text: String) {

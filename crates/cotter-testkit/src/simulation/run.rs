@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
 use super::world::World;
-use crate::faulty::{self, Counts};
+use crate::faulty::{self, Counts, Faults};
 use crate::history::{Kind, Violation};
 use cotter::{Client, Guard, Lease, Mode, Result};
 use rand::rngs::StdRng;
@@ -102,7 +102,9 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
         for task in 0..TASKS {
             let rng = StdRng::seed_from_u64(plan.seed ^ (process * TASKS + task) as u64);
             let who = format!("p{process}.{task}");
-            tasks.spawn(Task { who, client: client.clone(), ledger: ledger.clone(), rng }.run());
+            let links = world.links_of(process);
+            let task = Task { who, client: client.clone(), ledger: ledger.clone(), links, usual: plan.links, rng };
+            tasks.spawn(task.run());
         }
     }
     let (cuts, restarts) = trouble(plan, &world, &ledger).await;
@@ -124,7 +126,7 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
         history: ledger.history.take().unwrap_or_default(),
         cycles: ledger.cycles,
         counts,
-        cuts,
+        cuts: cuts + ledger.isolations,
         restarts,
         simulated: ledger.elapsed(),
     }
@@ -172,6 +174,9 @@ struct Task {
     who: String,
     client: Client,
     ledger: Shared,
+    /// From its process to all members, and what goes wrong there usually.
+    links: Vec<Faults>,
+    usual: faulty::Plan,
     rng: StdRng,
 }
 
@@ -222,17 +227,32 @@ impl Task {
         }
     }
 
-    /// Mostly for a moment; sometimes for longer than the lease, which is renewed.
+    /// Mostly for a moment; sometimes for longer than the lease, which is renewed, or cannot be.
     async fn hold(&mut self, name: &'static str, mode: Mode, guard: Guard) {
         let guard = Arc::new(guard);
         let id = lock(&self.ledger).acquired(&self.who, name, mode, guard.clone());
-        let most = if self.rng.random_bool(0.05) { 1_200 } else { 6 };
-        self.pause(most).await;
+        match self.rng.random_range(0..100) {
+            0..4 => self.outlive_the_lease().await,
+            4..9 => self.pause(1_200).await,
+            _ => self.pause(6).await,
+        }
         lock(&self.ledger).releasing(&self.who, name, id);
         let guard = Arc::into_inner(guard).expect("the ledger has given it back");
         match self.rng.random_range(0..4) {
             0 => drop(guard),
             _ => drop(guard.release().await),
         }
+    }
+
+    /// Its process is cut off from all members until the lease is over, and believes in it for as long as it may.
+    async fn outlive_the_lease(&mut self) {
+        self.set_links(faulty::Plan { down: true, ..self.usual });
+        lock(&self.ledger).isolated(&self.who);
+        tokio::time::sleep(TTL * 3 / 2).await;
+        self.set_links(self.usual);
+    }
+
+    fn set_links(&self, plan: faulty::Plan) {
+        self.links.iter().for_each(|link| link.set(plan));
     }
 }

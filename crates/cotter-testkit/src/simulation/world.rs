@@ -54,6 +54,11 @@ impl World {
         processes.map(move |p| &self.links[p][member])
     }
 
+    /// The links of one process to all members.
+    pub(super) fn links_of(&self, process: usize) -> Vec<Faults> {
+        self.links[process].clone()
+    }
+
     pub(super) fn all_links(&self) -> impl Iterator<Item = &Faults> {
         self.links.iter().flatten()
     }
