@@ -103,7 +103,8 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
             let rng = StdRng::seed_from_u64(plan.seed ^ (process * TASKS + task) as u64);
             let who = format!("p{process}.{task}");
             let links = world.links_of(process);
-            let task = Task { who, client: client.clone(), ledger: ledger.clone(), links, usual: plan.links, rng };
+            let task =
+                Task { who, client: client.clone(), ledger: ledger.clone(), links, usual: plan.links, rng };
             tasks.spawn(task.run());
         }
     }
@@ -232,7 +233,7 @@ impl Task {
         let guard = Arc::new(guard);
         let id = lock(&self.ledger).acquired(&self.who, name, mode, guard.clone());
         match self.rng.random_range(0..100) {
-            0..4 => self.outlive_the_lease().await,
+            0..4 => self.outlive_the_lease(name, &guard).await,
             4..9 => self.pause(1_200).await,
             _ => self.pause(6).await,
         }
@@ -244,12 +245,21 @@ impl Task {
         }
     }
 
-    /// Its process is cut off from all members until the lease is over, and believes in it for as long as it may.
-    async fn outlive_the_lease(&mut self) {
+    /// Its process is cut off from all members until the lease is over, and believes in it until it is told.
+    async fn outlive_the_lease(&mut self, name: &str, guard: &Guard) {
         self.set_links(faulty::Plan { down: true, ..self.usual });
         lock(&self.ledger).isolated(&self.who);
+        // In a task of its own, which nothing else wakes.
+        let told = tokio::spawn(guard.lost());
         tokio::time::sleep(TTL * 3 / 2).await;
         self.set_links(self.usual);
+        let is_lost = !guard.is_valid();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        if is_lost && !told.is_finished() {
+            let text = format!("{} was not told that it has lost {name}", self.who);
+            lock(&self.ledger).wrong(Kind::LateLoss, text);
+        }
+        told.abort();
     }
 
     fn set_links(&self, plan: faulty::Plan) {

@@ -12,6 +12,7 @@ pub(crate) struct List {
 #[derive(Deserialize)]
 pub(crate) struct Bug {
     pub(crate) name: String,
+    patch: Option<String>,
     pub(crate) broken: String,
     pub(crate) test: String,
     pub(crate) violation: String,
@@ -21,6 +22,11 @@ pub(crate) struct Bug {
 pub(crate) type Verdict = Result<(), String>;
 
 impl Bug {
+    /// The name of the patch: several tests may have to find the same bug.
+    pub(crate) fn patch(&self) -> &str {
+        self.patch.as_deref().unwrap_or(&self.name)
+    }
+
     /// The arguments of `cargo test` that choose the test program, and the name of the test.
     pub(crate) fn program(&self) -> (Vec<&str>, &str) {
         let mut words: Vec<&str> = self.test.split(' ').collect();

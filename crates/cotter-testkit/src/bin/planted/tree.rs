@@ -57,7 +57,7 @@ impl<'a> Tree<'a> {
     }
 
     pub(crate) fn try_bug(&self, bug: &Bug) -> Result<Verdict> {
-        let patch = self.root.join(FOLDER).join(format!("{}.patch", bug.name));
+        let patch = self.root.join(FOLDER).join(format!("{}.patch", bug.patch()));
         if let Err(why) = self.patch(&patch, "--forward")? {
             return Ok(Err(format!("the patch does not apply: {why}")));
         }
