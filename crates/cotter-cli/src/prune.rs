@@ -91,7 +91,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// What this process may not delete is named at once; the others, of which there may be many, are counted.
+    /// Names that this process may not delete are printed at once; the others, of which there may be many, are counted.
     fn count(&mut self, pruned: &Pruned, console: &Console) {
         match &pruned.outcome {
             PruneOutcome::HasNotes => self.with_notes += 1,

@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The default store.
 const DEFAULT_URL: &str = "file:";
-/// What chose it.
+/// Where the choice came from.
 const BY_DEFAULT: &str = "the default";
 
 /// The chosen store, and the setting that chose it.

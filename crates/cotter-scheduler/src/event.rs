@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Event {
     /// The job; `None` if the event concerns the whole group.
     pub job: Option<Arc<str>>,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 

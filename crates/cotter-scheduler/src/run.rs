@@ -25,7 +25,7 @@ pub struct Run {
     pub(crate) report: Arc<Mutex<Report>>,
 }
 
-/// What a run has said about itself for the history.
+/// A run's report about itself for the history.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) code: Option<i32>,

@@ -1,4 +1,4 @@
-//! What a lock guards: a counter that refuses stale holders, and one that does not.
+//! The resource behind a lock: a counter that refuses stale holders, and one that does not.
 
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
@@ -16,16 +16,16 @@ pub struct Resource {
     checks: bool,
 }
 
-/// What the resource knows.
+/// The state of the resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State {
     /// The largest token that it has seen; the last one if it does not check.
     pub token: u64,
     /// Writes that it has accepted.
     pub writes: u64,
-    /// What the writers have counted to.
+    /// The writers' count.
     pub value: u64,
-    /// Who read last.
+    /// The last reader.
     pub process: u64,
 }
 
@@ -91,7 +91,7 @@ impl Resource {
         })
     }
 
-    /// What it knows now.
+    /// Its current state.
     ///
     /// # Errors
     /// The file cannot be read.

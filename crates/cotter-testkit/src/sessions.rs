@@ -21,7 +21,7 @@ pub struct Sessions {
     control: Control,
 }
 
-/// What the server does to the sessions. Cloning gives another handle.
+/// The server's control over its sessions. Cloning gives another handle.
 #[derive(Debug, Clone, Default)]
 pub struct Control(Arc<State>);
 
@@ -36,7 +36,7 @@ struct State {
     gives_only: Mutex<Option<Duration>>,
 }
 
-/// What the caller of an acquisition that lands late gets.
+/// The answer to the caller of an acquisition that lands late.
 #[derive(Debug, Clone, Copy)]
 enum Answer {
     Lost,

@@ -44,7 +44,7 @@ fn row(entry: &Entry) -> [String; 8] {
     ]
 }
 
-/// What a failed run has printed, if that is known.
+/// The output of a failed run, if it is known.
 fn print_output(entry: &Entry, console: &Console) -> Result<(), Failure> {
     let Some(text) = &entry.output else { return Ok(()) };
     let mut out = console.out();

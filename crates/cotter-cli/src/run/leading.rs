@@ -4,7 +4,7 @@ use super::args::Run;
 use cotter::{Client, Guard, Name};
 use std::time::Duration;
 
-/// What a run does as a leader.
+/// The work of a run as a leader.
 #[derive(Debug, Clone)]
 pub(crate) struct Leading {
     pub(crate) announcement: Option<String>,

@@ -110,7 +110,7 @@ fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Resul
     Ok(())
 }
 
-/// What is probably a mistake.
+/// A probable mistake.
 fn doubts(file: &File) -> Vec<String> {
     let now = UnixTime::now();
     file.jobs.iter().flat_map(|spec| spec.doubts(now)).collect()

@@ -66,7 +66,7 @@ impl Acquire {
     }
 }
 
-/// What `acquire` has got.
+/// The result of `acquire`.
 pub(super) struct Acquired {
     pub(super) ticket: TicketText,
     pub(super) token: FencingToken,

@@ -139,7 +139,7 @@ fn tell(kept: Kept, token: FencingToken) -> io::Result<()> {
     out.flush()
 }
 
-/// Whoever reads the output of the caller must not wait for this process.
+/// Readers of the caller's output must not wait for this process.
 fn be_silent() -> io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&null)?;

@@ -1,4 +1,4 @@
-//! What is decided, case by case.
+//! The decisions, case by case.
 
 mod random;
 

@@ -45,7 +45,7 @@ pub(crate) struct GroupControl {
     one_shots: Changes,
 }
 
-/// Who has paused a job or a group, and why.
+/// The author of a pause of a job or a group, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pause {
     #[serde(rename = "b")]

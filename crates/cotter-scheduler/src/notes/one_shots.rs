@@ -25,7 +25,7 @@ pub(crate) struct Added {
     pub(crate) job: String,
     #[serde(rename = "t", with = "instant")]
     pub(crate) at: UnixTime,
-    /// Who has added it.
+    /// The host or person that added it.
     #[serde(rename = "b", default, skip_serializing_if = "is_default")]
     pub(crate) by: String,
     /// The token under which it was taken.
@@ -35,7 +35,7 @@ pub(crate) struct Added {
     pub(crate) arguments: Arguments,
 }
 
-/// What tells a run from all others. An id may be used again, the number is random.
+/// Identifies a run. An id may be used again; the number is random.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct OneShotKey {
     #[serde(rename = "i")]

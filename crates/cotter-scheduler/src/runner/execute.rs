@@ -36,7 +36,7 @@ impl Task {
     }
 }
 
-/// What ends a run before it is done.
+/// The reasons why a run ends early.
 pub(super) struct Limits<'a> {
     pub(super) guard: &'a Arc<Guard>,
     pub(super) gates: &'a Gates,

@@ -1,4 +1,4 @@
-//! What a run needs besides the lock of its job: a lock that several jobs share, and a place within a limit for all hosts.
+//! The gates of a run besides the lock of its job: a lock shared by several jobs, and a limit for all hosts.
 //!
 //! They are entered in this order by all, after the lock of the job and without a worker, so that nobody waits in a circle.
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A wait is repeated after this, so that an outage of the store is noticed.
 const MAX_WAIT: Duration = Duration::from_secs(15);
 
-/// What was entered.
+/// The gates that a run has passed.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     lock: Option<Guard>,

@@ -1,4 +1,4 @@
-//! What goes wrong, by seed or by order, and how often it did.
+//! Faults, by seed or by order, and how often they happened.
 
 use cotter::clock::Clock;
 use cotter::{Error, ErrorKind, Result};
@@ -81,7 +81,7 @@ impl Counts {
     }
 }
 
-/// What becomes of one call.
+/// The fate of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Through,
@@ -106,7 +106,7 @@ struct Inner {
     rng: StdRng,
     counts: Counts,
     calls: HashMap<Call, usize>,
-    /// What becomes of the next call of a kind.
+    /// The fate of the next call of a kind.
     orders: Vec<(Call, Fate)>,
 }
 
@@ -148,7 +148,7 @@ impl Faults {
         self.0.blocked.send_modify(Vec::clear);
     }
 
-    /// What went wrong so far.
+    /// The faults so far.
     pub fn counts(&self) -> Counts {
         self.lock().counts
     }

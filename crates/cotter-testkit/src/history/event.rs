@@ -1,4 +1,4 @@
-//! What is recorded.
+//! The events of a history.
 
 use cotter::Mode;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Event {
     pub what: What,
 }
 
-/// What happened. Attempts are numbered within a process.
+/// The kinds of events. Attempts are numbered within a process.
 ///
 /// What ends a belief (`Releasing`) is written before the call, or a kill in between would hide it and make an
 /// overlap of an orderly hand-over.
@@ -47,7 +47,7 @@ pub enum What {
         /// Until when it would have been valid.
         deadline: Option<u64>,
     },
-    /// What the release answered.
+    /// The answer to the release.
     Released {
         /// Which attempt.
         attempt: u64,

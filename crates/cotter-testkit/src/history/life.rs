@@ -2,7 +2,7 @@
 
 use super::{Event, What};
 
-/// What the injector did to a process, and whether it ended in order.
+/// The injector's actions on a process, and whether the process ended in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Life {
     /// When it was killed.

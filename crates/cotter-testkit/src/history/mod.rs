@@ -1,4 +1,4 @@
-//! What happened in a run, and whether it was right.
+//! The history of a run, and the check of whether it was right.
 //!
 //! Every process writes [events](Event) with [`Recorder`]; [`History::of`] makes holds and waits of them, and
 //! [`check`] looks for violations, each of its own [`Kind`].
@@ -39,7 +39,7 @@ pub use void::{Happened, check_void, contended};
 
 use std::time::Duration;
 
-/// What a checker tolerates.
+/// The tolerances of a checker.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Two who arrive closer together than this may be served in either order.

@@ -1,4 +1,4 @@
-//! Who believed to hold at once.
+//! Holders that believed in their lock at the same time.
 
 use super::{History, Hold, Kind, Use, Violation, millis, violation};
 

@@ -63,7 +63,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded in memory.
+    /// The events that were recorded in memory.
     pub fn events(&self) -> Vec<Event> {
         match &self.log {
             Log::File(_) => Vec::new(),

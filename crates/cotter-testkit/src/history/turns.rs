@@ -87,7 +87,7 @@ fn lost_places(history: &History, name: &str, slack: u64) -> Vec<Violation> {
     found
 }
 
-/// Who waits, as time goes on.
+/// The waiters, as time goes on.
 struct Line<'a> {
     coming: std::iter::Peekable<std::vec::IntoIter<&'a Wait>>,
     open: Vec<&'a Wait>,

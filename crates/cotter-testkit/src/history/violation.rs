@@ -1,4 +1,4 @@
-//! What can be wrong.
+//! The kinds of violations.
 
 use std::fmt;
 
@@ -82,7 +82,7 @@ impl fmt::Display for Kind {
 pub struct Violation {
     /// Of which kind.
     pub kind: Kind,
-    /// What exactly.
+    /// The details.
     pub text: String,
 }
 

@@ -3,7 +3,7 @@
 use super::{History, Hold, Kind, Violation, Wait, WaitEnded, violation};
 use std::collections::HashMap;
 
-/// What the injector planned, and what it could confirm.
+/// The injector's plan, and the part that it could confirm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Happened {
     /// Faults that were to be.

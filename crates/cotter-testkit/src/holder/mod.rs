@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use task::Task;
 
-/// What the tasks of one process share.
+/// The state that the tasks of one process share.
 #[derive(Debug)]
 struct Shared {
     orders: Orders,

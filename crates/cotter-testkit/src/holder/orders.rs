@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 
-/// What one holder process does.
+/// The orders of one holder process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Orders {
     /// The store.

@@ -1,4 +1,4 @@
-//! What is done to the processes, and whether it really was.
+//! Faults of processes, and whether they really happened.
 
 use super::fleet::Fleet;
 use super::run::Injections;

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The result of a run.
 
 use crate::history::{
     Ended, Happened, History, Hold, Kind, Limits, Violation, check, check_void, contended, slices, violation,
@@ -11,9 +11,9 @@ use std::time::Duration;
 /// Counts, percentiles and violations of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// What happened.
+    /// The history.
     pub history: History,
-    /// What was wrong.
+    /// The violations.
     pub violations: Vec<Violation>,
     /// Waits that were in somebody's way.
     pub contended: usize,

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is done to the processes of a run.
+/// The faults that a run gives its processes.
 #[derive(Debug, Clone, Default)]
 pub struct Injections {
     /// The time between two kills, in microseconds.
@@ -37,7 +37,7 @@ pub struct Run {
     pub orders: Orders,
     /// How many live at once.
     pub processes: usize,
-    /// What is done to them.
+    /// The faults of the processes.
     pub injections: Injections,
     /// The run is over after this many acquisitions …
     pub acquisitions: usize,
@@ -47,7 +47,7 @@ pub struct Run {
     pub faults: usize,
     /// … or after this time, and then it is void.
     pub patience: Duration,
-    /// What the checker tolerates.
+    /// The tolerances of the checker.
     pub limits: Limits,
 }
 
@@ -157,5 +157,5 @@ fn both([checked, unchecked]: &[Resource; 2]) -> io::Result<[State; 2]> {
 /// How often the harness looks.
 const TICK: Duration = Duration::from_micros(500);
 
-/// What the processes get to finish what they have begun.
+/// The time for the processes to finish what they have begun.
 const LAST_WORD: Duration = Duration::from_secs(20);

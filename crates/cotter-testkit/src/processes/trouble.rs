@@ -1,4 +1,4 @@
-//! What is done to the store and to the way to it, beside what is done to the processes.
+//! Faults of the store and of the way to it, beside those of the processes.
 
 use crate::history::Violation;
 use std::io;
@@ -21,14 +21,14 @@ pub trait Trouble {
     fn end(&mut self) -> io::Result<Outcome>;
 }
 
-/// What came of the trouble.
+/// The result of the trouble.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Faults that were to be.
     pub planned: usize,
     /// Faults that were.
     pub confirmed: usize,
-    /// What was seen in the store that must not be.
+    /// Violations seen in the store.
     pub violations: Vec<Violation>,
     /// When sessions were ended: from when, and until when that had been done.
     pub ended: Vec<(u64, u64)>,

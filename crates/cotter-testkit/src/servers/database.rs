@@ -1,4 +1,4 @@
-//! What the servers of databases have in common.
+//! Common to all database servers.
 
 use cotter::backend::Connect;
 use std::fmt::Debug;

@@ -43,7 +43,7 @@ impl Instance {
         self.dir().join("data")
     }
 
-    /// What the server has written.
+    /// The server's log.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.dir().join("log")).unwrap_or_default()
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Kept(Arc<Gate>);
 
-/// What the proxy waits at.
+/// The points at which the proxy waits.
 #[derive(Debug)]
 pub(super) struct Keep {
     pub(super) containing: Vec<u8>,

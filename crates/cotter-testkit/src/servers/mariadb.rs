@@ -195,7 +195,7 @@ impl Mariadb {
         socket(&self.instance)
     }
 
-    /// What the server has written.
+    /// The server's log.
     pub fn log(&self) -> String {
         self.instance.log()
     }

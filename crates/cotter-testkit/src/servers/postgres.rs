@@ -168,7 +168,7 @@ impl Postgres {
         }
     }
 
-    /// What the server has written.
+    /// The server's log.
     pub fn log(&self) -> String {
         self.instance.log()
     }

@@ -17,7 +17,7 @@ pub struct Proxy {
     address: SocketAddr,
 }
 
-/// What happens to a connection whose reply was lost: TCP loses nothing in the middle, so it ends in one way or another.
+/// The fate of a connection whose reply was lost: TCP loses nothing in the middle, so it ends in one way or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// It is reset.
@@ -232,7 +232,7 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
     }
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 enum Fate {
     Pass,
     Drop,

@@ -23,7 +23,7 @@ pub struct Znode {
 
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const NO_NODE: i32 = -101;
-/// What the servers derive the passwords of sessions from.
+/// The secret that the servers derive the passwords of sessions from.
 const SECRET: u64 = 0xB341_5C00;
 
 impl Znodes {

@@ -22,7 +22,7 @@ pub struct ZooKeeper {
     dir: TempDir,
 }
 
-/// What differs from the usual set-up.
+/// Differences from the usual set-up.
 #[derive(Debug, Clone)]
 struct Settings {
     tick: Duration,
@@ -42,7 +42,7 @@ struct Member {
 
 const PROGRAM: &str = "java";
 const JAR: &str = "/usr/share/java/zookeeper.jar";
-/// What TLS needs, and the manifest of Debian's jar does not name.
+/// The jars that TLS needs and that the manifest of Debian's jar does not name.
 const MORE_JARS: &str = ":/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar";
 const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 /// Starts in a second instead of three, and syncs nothing to the disk: a machine that crashes ends the tests too.

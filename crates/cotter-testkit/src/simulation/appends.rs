@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-/// Who writes how often.
+/// The number of writers, and of their writes.
 #[derive(Debug, Clone, Copy)]
 pub struct Appends {
     /// Decides what goes wrong.
@@ -25,7 +25,7 @@ pub struct Appends {
     pub each: usize,
 }
 
-/// What has become of all attempts.
+/// The outcomes of all attempts.
 #[derive(Debug, Default)]
 pub struct Log {
     seen: Vec<Seen>,
@@ -151,7 +151,7 @@ impl Log {
         self.refused.len()
     }
 
-    /// What is wrong with them.
+    /// The violations.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let forked = self.seen.iter().filter(|seen| !self.end.starts_with(&seen.text)).map(|seen| {

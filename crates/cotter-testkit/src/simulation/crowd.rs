@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Who wants what, and how slowly.
+/// The clients, and how slow their links are.
 #[derive(Debug, Clone, Copy)]
 pub struct Crowd {
     /// Decides how long each request takes.

@@ -1,4 +1,4 @@
-//! Who holds what, and what is wrong with it.
+//! The holders of each name, and the violations among them.
 
 use super::world::EPOCH;
 use crate::history::{Kind, Violation, violation};
@@ -14,9 +14,9 @@ pub struct Ledger {
     origin: Instant,
     names: BTreeMap<&'static str, State>,
     next: u64,
-    /// What happened, a line each, if that is recorded.
+    /// The history, a line for each event, if it is recorded.
     pub history: Option<Vec<String>>,
-    /// What was wrong with it.
+    /// The violations.
     pub violations: Vec<Violation>,
     /// Locks that were held.
     pub cycles: usize,

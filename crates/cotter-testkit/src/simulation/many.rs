@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A run in which less than this went wrong proves nothing.
 const FAULTS: usize = 10;
 
-/// What many runs have come to.
+/// The results of many runs.
 #[derive(Debug, Clone)]
 pub struct Totals {
     /// Runs.

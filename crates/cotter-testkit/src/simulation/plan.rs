@@ -1,11 +1,11 @@
-//! What a seed decides.
+//! The plan of a run, which follows from its seed.
 
 use crate::faulty;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;
 
-/// What a seed decides before the run.
+/// Everything that a seed decides before the run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The seed.
@@ -14,24 +14,24 @@ pub struct Plan {
     pub members: usize,
     /// How often a request of any link goes wrong.
     pub links: faulty::Plan,
-    /// What goes wrong at a certain time, in order.
+    /// The faults that happen at a certain time, in order.
     pub trouble: Vec<Trouble>,
     /// How far the clock of each member is ahead.
     pub ahead: Vec<Duration>,
 }
 
-/// What goes wrong with a member, after a pause.
+/// A fault of a member, after a pause.
 #[derive(Debug, Clone, Copy)]
 pub struct Trouble {
     /// The pause before it.
     pub after: Duration,
     /// The member.
     pub member: usize,
-    /// What goes wrong.
+    /// The fault.
     pub what: What,
 }
 
-/// What goes wrong with a member.
+/// A fault of a member.
 #[derive(Debug, Clone, Copy)]
 pub enum What {
     /// It is cut off for a while, from this process or from all.

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was wrong.
+    /// The violations.
     pub violations: Vec<Violation>,
-    /// What happened, a line each, if it was [replayed](replay).
+    /// The history, a line for each event, if the run was [replayed](replay).
     pub history: Vec<String>,
     /// Locks that were held.
     pub cycles: usize,

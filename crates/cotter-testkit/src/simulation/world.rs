@@ -63,7 +63,7 @@ impl World {
         self.links.iter().flatten()
     }
 
-    /// What went wrong on all links.
+    /// The faults on all links.
     pub(super) fn counts(&self) -> Counts {
         self.all_links().map(Faults::counts).fold(Counts::default(), Counts::and)
     }

@@ -21,7 +21,7 @@ pub struct Members<C> {
     confirmed: usize,
 }
 
-/// What is done to the members.
+/// The faults of the members.
 #[derive(Debug)]
 struct Plan {
     /// So many milliseconds after the last one went on.

@@ -1,4 +1,4 @@
-//! What is done to the server itself, and whether it was.
+//! Faults of the server itself, and whether they happened.
 
 use crate::servers::{Redis, Wire};
 use cotter::{Client, Eviction};

@@ -4,7 +4,7 @@ use super::snapshot::{Entry, Snapshot};
 use crate::history::{Kind, Violation, violation};
 use std::collections::{HashMap, HashSet};
 
-/// What is known of the queue of one name.
+/// The known state of the queue of one name.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     last: Option<Snapshot>,
@@ -21,7 +21,7 @@ const CLOSE: u64 = 9_000;
 const ALIVE: u64 = 50_000;
 
 impl Queue {
-    /// What is wrong with what happened since the last snapshot.
+    /// The violations since the last snapshot.
     pub(super) fn follow(&mut self, name: &str, now: Snapshot) -> Vec<Violation> {
         let mut found = self.lost_places(name, &now);
         if let Some(before) = self.last.take().filter(|b| now.at - b.at <= CLOSE) {

@@ -1,4 +1,4 @@
-//! What a quorum asks of each of its members.
+//! The contract between a quorum and each of its members.
 
 use super::{Acceptor, Claim, Grant, Note};
 use crate::{Name, Result};

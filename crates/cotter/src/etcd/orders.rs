@@ -1,4 +1,4 @@
-//! What a stream of watches is asked for.
+//! Requests to a stream of watches.
 
 use super::messages::{NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest};
 use super::waiter::Waiter;
@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) is_settling: bool,
 }
 
-/// What is watched, and for whom.
+/// A watched key, and its waiter.
 pub(super) struct Watch {
     pub(super) key: Vec<u8>,
     /// The first key behind a range; empty for one key.

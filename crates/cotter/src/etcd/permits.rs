@@ -67,7 +67,7 @@ impl Inner {
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
     }
 
-    /// Whoever finds the line empty forgets the limit that was set for those before.
+    /// A claim that finds the line empty drops the limit that was set for earlier ones.
     async fn put_if(&self, claim: &Claim, proof: Proof, condition: Compare) -> Result<TxnResponse, Failure> {
         let (line, key) = (self.keys.line(&claim.name), self.entry(claim));
         let (doubt, limit) = (self.keys.doubt(proof.lease), self.keys.limit(&claim.name));

@@ -1,4 +1,4 @@
-//! Whoever waits for the end of a key, and what it was told.
+//! A task that waits for the end of a key, and the news it has had.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -7,7 +7,7 @@ use crate::sync::lock;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 
-/// What a note that is swapped has besides its value.
+/// The state of a swapped note besides its value.
 #[derive(Debug, Default)]
 pub(super) struct Register {
     /// The largest number that was promised.

@@ -21,7 +21,7 @@ pub(super) type Key = (Name, String);
 #[derive(Debug, Default)]
 pub(super) struct NoteTable {
     notes: Mutex<HashMap<Key, Kept>>,
-    /// What else belongs to the notes that are swapped in a quorum; locked before the notes.
+    /// The rest of the state of notes that are swapped in a quorum; locked before the notes.
     pub(super) registers: Mutex<HashMap<Key, Register>>,
     changed: Arc<Notify>,
 }

@@ -1,4 +1,4 @@
-//! What this process has left in rows: so that the next step on them need not read them first.
+//! The last state that this process has written to rows, so that the next step on them need not read them first.
 //!
 //! A step that is worked out from this replaces what it expects, and nothing else: where others have been there in the meantime
 //! it does nothing, and the row is read.

@@ -66,7 +66,7 @@ pub(super) fn statements(options: &Options) -> String {
 /// runs.
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
-/// What becomes of a note that is there when one is inserted: what a later writer has stored stays. The assignments run from left to
+/// The update of a note that is there when one is inserted: the value of a later writer stays. The assignments run from left to
 /// right, and see the new values.
 pub(super) fn note_update() -> String {
     let newer = "(VALUES(token) > token OR VALUES(token) = token AND VALUES(sequence) > sequence)";

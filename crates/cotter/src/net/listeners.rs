@@ -1,4 +1,4 @@
-//! Who listens to a subscription, and for how long nobody has.
+//! The listeners of a subscription, and how long it has had none.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ impl Drop for Listener {
 /// The time in which nobody has listened, in periods.
 #[derive(Debug)]
 pub(crate) struct IdleTime {
-    /// Who came and went within a period has listened as well.
+    /// A listener that came and went within a period counts as well.
     seen: u64,
     length: Duration,
 }

@@ -1,4 +1,4 @@
-//! What stores with a server or with options share: the parts of a URL, sockets, and TLS.
+//! Shared by stores with a server or with options: the parts of a URL, sockets, and TLS.
 //!
 //! | file | concept |
 //! |---|---|

@@ -75,7 +75,7 @@ impl Certificates {
     }
 }
 
-/// What the drivers say when the server has ended a TLS session because of the certificate of its client, or because it has none.
+/// The drivers' messages when the server has ended a TLS session because of its client's certificate, or for want of one.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) const TURNED_AWAY: &str = "fatal alert";
 

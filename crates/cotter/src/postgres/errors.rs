@@ -35,7 +35,7 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     error.with_backend(SCHEME)
 }
 
-/// What is wrong with a login that the server has turned away without an answer of its own.
+/// The problem with a login that the server has turned away without an answer of its own.
 fn refused_login(e: &tokio_postgres::Error) -> Option<String> {
     let source = std::error::Error::source(e)?.to_string();
     if source == "password missing" {

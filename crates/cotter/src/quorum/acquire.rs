@@ -25,7 +25,7 @@ pub(super) enum Order {
     OneFirst,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 pub(super) enum Tried {
     Granted(Grant),
     Failed {

@@ -30,7 +30,7 @@ pub(super) struct Proposer<'a> {
     pauses: Backoff,
 }
 
-/// What became of an attempt or of all of them.
+/// The outcome of an attempt, or of all of them.
 pub(super) enum Outcome {
     /// A majority has this value.
     Has(Option<Proposal>),
@@ -51,7 +51,7 @@ struct Change<'a> {
     origin: Option<u64>,
 }
 
-/// What the promises of a majority say.
+/// The result of the promises of a majority.
 enum Prepared {
     /// This was accepted last, and whether by a majority.
     Last(Option<Proposal>, bool),

@@ -7,7 +7,7 @@ use crate::backend::{Backend, Claim, ClaimId, Found, Leave, Release};
 use crate::{Error, Moment, Result};
 use std::sync::Arc;
 
-/// What came of the release of one attempt.
+/// The result of releasing one attempt.
 #[derive(Default)]
 pub(super) struct Undone {
     answered: usize,

@@ -31,7 +31,7 @@ pub(super) struct Round {
     pub(super) confirmed: Votes,
 }
 
-/// What a member may have of an attempt.
+/// The part of an attempt that a member may have.
 #[derive(Debug, Clone)]
 pub(super) enum Ballot {
     /// Nothing.

@@ -40,7 +40,7 @@ const PROBE_PERIOD: Duration = Duration::from_secs(1);
 /// A member may take this long for a connection; the others wait for it no longer than for an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the members have answered: nothing from those that were cut short.
+/// The answers of the members: `None` from those that were cut short.
 pub(super) type Answers<T> = Vec<Option<Result<T>>>;
 
 impl Seats {

@@ -85,7 +85,7 @@ pub(super) fn raised(answer: &str) -> Result<Option<Block>> {
     }
 }
 
-/// What identifies the run of a server.
+/// Identifies one run of a server.
 pub(super) async fn identity(link: &Link) -> Result<Option<String>> {
     run(&*link.live().await?).await.map(|run| Some(run.to_owned()))
 }

@@ -127,7 +127,7 @@ impl Inner {
         Ok(marks)
     }
 
-    /// Whoever waits watches the folder, which does not notice the marks: so a node comes and goes in it.
+    /// Waiters watch the folder, whose watch does not notice the marks: so a node is created and deleted in it.
     fn with_bell(&self, line: &str, mut ops: Vec<Op>) -> Vec<Op> {
         let path = format!("{line}/limit");
         ops.push(Op::Create { path: path.clone(), data: Vec::new(), kind: Kind::Ephemeral, acl: self.acl });

@@ -1,4 +1,4 @@
-//! Whoever waits for a change of a node.
+//! Tasks that wait for a change of a node.
 
 use crate::sync::lock;
 use std::collections::HashMap;

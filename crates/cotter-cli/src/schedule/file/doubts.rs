@@ -1,4 +1,4 @@
-//! What is allowed in a job, and probably a mistake: warnings, because it may be meant, or differ on another host.
+//! Settings of a job that are allowed but probably a mistake: warnings, because they may be intended, or differ on another host.
 
 use super::job::Spec;
 use crate::output::clean;

@@ -1,4 +1,4 @@
-//! What this process has seen of each job.
+//! This process's own figures for each job.
 
 use cotter_scheduler::{Ending, Event, EventKind};
 use std::collections::BTreeMap;

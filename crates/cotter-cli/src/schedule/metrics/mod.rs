@@ -33,7 +33,7 @@ const MAX_AGE: Duration = Duration::from_secs(5);
 /// How long a page waits for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is served.
+/// The data behind the page.
 pub(super) struct Metrics {
     group: String,
     figures: Figures,

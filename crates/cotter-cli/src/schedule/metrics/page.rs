@@ -94,7 +94,7 @@ fn store(page: &mut Page, group: &str, health: &Health, is_up: bool) {
     }
 }
 
-/// What is in the store, and the same on all hosts.
+/// The figures from the store, which are the same on all hosts.
 fn shared(page: &mut Page, group: &str, status: &Status) {
     let seconds = |at: UnixTime| at.seconds() as f64 + f64::from(at.subsec_nanos()) / 1e9;
     let mut gauge = |name: &str, help: &str, value: &dyn Fn(&JobStatus) -> Option<f64>| {

@@ -5,7 +5,7 @@ use crate::demo::verdict::{Finding, Verdict};
 use crate::output::Failure;
 use serde_json::{Map, Value, json};
 
-/// What became of the orders of one way.
+/// The outcome for the orders of one kind of protection.
 struct Outcome {
     way: Way,
     closed: i64,

@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// What ends a `SELECT` that locks its rows until the end of the transaction.
+    /// The end of a `SELECT` that locks its rows until the end of the transaction.
     pub(super) const fn for_update(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "",

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use crate::output::Failure;
 
-/// What protects an order.
+/// How an order is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// Only the lock.
