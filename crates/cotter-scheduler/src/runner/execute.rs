@@ -36,7 +36,7 @@ impl Task {
     }
 }
 
-/// The reasons why a run ends early.
+/// Everything that can end a run early.
 pub(super) struct Limits<'a> {
     pub(super) guard: &'a Arc<Guard>,
     pub(super) gates: &'a Gates,

@@ -1,4 +1,4 @@
-//! The room for a run, besides the lock of its job: a worker, a shared lock, a place within a limit.
+//! The resources of a run besides the lock of its job: a worker, a shared lock, a place within a limit.
 
 use super::attempt::next_worker;
 use super::context::Halt;
@@ -7,7 +7,7 @@ use super::hold::Hold;
 use super::workers::Worker;
 use crate::{Busy, UnixTime};
 
-/// Everything that a run occupies besides its lock.
+/// The answer to a request for the resources of a run.
 pub(super) enum Room {
     Ready(Worker, Gates),
     /// It took a while: the decision has to be made again.

@@ -21,7 +21,10 @@ fn late(history: &History, hold: &Hold, margin: u64) -> Option<Violation> {
         Some(told) if told <= due => None,
         Some(told) => {
             let [after, ran] = [told - deadline, life.ran_within(deadline, told)].map(millis);
-            Some(report(hold, &format!("told {after:.1} ms after its deadline, of which it ran {ran:.1} ms")))
+            Some(report(
+                hold,
+                &format!("told {after:.1} ms after its deadline; its process ran for {ran:.1} ms of that"),
+            ))
         }
         None => Some(report(hold, "never told")),
     }

@@ -67,6 +67,7 @@ impl Appends {
 
     async fn all_attempts(self) -> Result<Log> {
         let (origin, log) = (Instant::now(), Shared::default());
+        let plan = Plan::with_members(self.seed, self.members);
         let servers: Vec<_> = (0..self.members).map(|_| memory::Store::new()).collect();
         let (mut links, mut tasks) = (Vec::new(), JoinSet::new());
         for client in 0..self.clients {
@@ -75,11 +76,11 @@ impl Appends {
             let store = quorum::Store::new(seats)?;
             let clock = MemberClock::new(origin, Duration::ZERO);
             let client_of = Client::builder().clock(clock).backend(store).in_this_runtime().connect().await?;
-            faults.iter().for_each(|link| link.set(Plan::of(self.seed).links));
+            faults.iter().for_each(|link| link.set(plan.links));
             links.push(faults);
             tasks.spawn(append(client_of, client, self.each, log.clone()));
         }
-        let trouble = tokio::spawn(cut(self.seed, self.members, links.clone()));
+        let trouble = tokio::spawn(cut(plan, links.clone()));
         while let Some(done) = tasks.join_next().await {
             done.expect("no client panics");
         }
@@ -125,15 +126,14 @@ async fn append(client: Client, number: usize, each: usize, log: Shared) {
 }
 
 /// Cuts members off, one after the other.
-async fn cut(seed: u64, members: usize, links: Vec<Vec<Faults>>) {
-    let plan = Plan::of(seed);
+async fn cut(plan: Plan, links: Vec<Vec<Faults>>) {
     for trouble in plan.trouble.iter().cycle() {
         sleep(trouble.after).await;
         let lasts = match trouble.what {
             What::Cut { lasts, .. } => lasts,
             What::Restart => Duration::from_millis(100),
         };
-        let to: Vec<_> = links.iter().map(|of_client| of_client[trouble.member % members].clone()).collect();
+        let to: Vec<_> = links.iter().map(|of_client| of_client[trouble.member].clone()).collect();
         to.iter().for_each(|link| link.set(crate::faulty::Plan { down: true, ..plan.links }));
         sleep(lasts).await;
         to.iter().for_each(|link| link.set(plan.links));

@@ -56,10 +56,19 @@ impl Plan {
     pub fn of(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let members = [1, 3, 3, 3, 5][rng.random_range(0..5)];
+        Self::drawn(seed, members, rng)
+    }
+
+    /// The plan of a seed where the number of members is given.
+    pub(super) fn with_members(seed: u64, members: usize) -> Self {
+        Self::drawn(seed, members, StdRng::seed_from_u64(seed))
+    }
+
+    fn drawn(seed: u64, members: usize, mut rng: StdRng) -> Self {
         let millis =
             |rng: &mut StdRng, range: std::ops::Range<u64>| Duration::from_millis(rng.random_range(range));
-        // A quorum does without a member that takes longer than a twentieth of the lease. For a store by itself, an answer may
-        // take longer than the margin of the deadline, which would hide when that counts from.
+        // A quorum does without a member that takes longer than a twentieth of the lease. A single store may take longer than
+        // the margin of the deadline, which would otherwise hide a deadline that counts from the answer.
         let slowest = if members == 1 { 50 } else { 6 };
         let links = faulty::Plan {
             before: millis(&mut rng, 0..slowest),

@@ -23,7 +23,7 @@ pub struct Outcome {
     pub cycles: usize,
     /// Requests that went wrong.
     pub counts: Counts,
-    /// Links that were cut.
+    /// How often links were cut: one of them, those to a member, or all those of a holder.
     pub cuts: usize,
     /// Members that were restarted.
     pub restarts: usize,
@@ -228,7 +228,7 @@ impl Task {
         }
     }
 
-    /// Mostly for a moment; sometimes for longer than the lease, which is renewed, or cannot be.
+    /// Mostly for a moment; sometimes for longer than the lease, with or without renewals.
     async fn hold(&mut self, name: &'static str, mode: Mode, guard: Guard) {
         let guard = Arc::new(guard);
         let id = lock(&self.ledger).acquired(&self.who, name, mode, guard.clone());
@@ -245,7 +245,8 @@ impl Task {
         }
     }
 
-    /// Its process is cut off from all members until the lease is over, and believes in it until it is told.
+    /// Cuts its process off from all members until the lease is over, which it must be told. The cuts of the plan change the
+    /// same links, and may end this one early; then the lease is renewed.
     async fn outlive_the_lease(&mut self, name: &str, guard: &Guard) {
         self.set_links(faulty::Plan { down: true, ..self.usual });
         lock(&self.ledger).isolated(&self.who);

@@ -24,7 +24,7 @@ fn six_with_leases_of_two_seconds(run: &mut Run, stop_every: Range<u64>) {
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
     run.orders.ttl_ms = 2_000;
-    // Only the time to get there: a slow machine needs more of it, for as much.
+    // A slow machine takes this long to reach the same numbers.
     run.patience = Duration::from_secs(sized(300, 3600) as u64);
     run.injections = Injections {
         kill_every: Some(3_000_000..6_000_000),
