@@ -1,10 +1,13 @@
 //! Waiting: in order, woken at once, and not behind the dead.
 
 use super::setup::{backend, claim, client, eventually, queued, take};
+use cotter::Mutex;
 use cotter::backend::{Leave, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Barrier;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -12,20 +15,18 @@ const TTL: Duration = Duration::from_secs(30);
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn no_hand_over_waits_for_a_poll() {
+    // Polls are much shorter before a connection is subscribed, which takes seconds where many servers start at once.
+    const SUBSCRIBING: u32 = 5;
     const EACH: u32 = 150;
-    let server = Postgres::migrated();
+    let (server, subscribed) = (Postgres::migrated(), Arc::new(Barrier::new(4)));
     let mut tasks = Vec::new();
     for _ in 0..4 {
         let mutex = client(&server.url(""), TTL).await.mutex("hand-over");
+        let subscribed = subscribed.clone();
         tasks.push(tokio::spawn(async move {
-            let mut worst = Duration::ZERO;
-            for _ in 0..EACH {
-                let start = Instant::now();
-                let guard = mutex.lock().await.unwrap();
-                worst = worst.max(start.elapsed());
-                guard.finish().await.unwrap();
-            }
-            worst
+            longest_wait(&mutex, SUBSCRIBING).await;
+            subscribed.wait().await;
+            longest_wait(&mutex, EACH).await
         }));
     }
     let mut worst = Duration::ZERO;
@@ -34,6 +35,17 @@ async fn no_hand_over_waits_for_a_poll() {
     }
     // The first waiters would ask again after 2 s, the others later.
     assert!(worst < Duration::from_millis(1500), "somebody waited for {worst:?}");
+}
+
+async fn longest_wait(mutex: &Mutex, times: u32) -> Duration {
+    let mut longest = Duration::ZERO;
+    for _ in 0..times {
+        let start = Instant::now();
+        let guard = mutex.lock().await.unwrap();
+        longest = longest.max(start.elapsed());
+        guard.finish().await.unwrap();
+    }
+    longest
 }
 
 /// Nobody listens for a waiter that was killed: those behind it wait two seconds for it, and not for its longest silence.
