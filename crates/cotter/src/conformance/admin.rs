@@ -1,6 +1,6 @@
 //! Inspection and eviction of locks, for stores that support it.
 
-use super::fixture::{Fixture, give, settle, take, wait_in_task};
+use super::fixture::{Fixture, give, take, wait_in_task};
 use crate::backend::{Admin, Backend, Cursor, EvictOrder};
 use crate::{Eviction, Filter, Name};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) async fn the_holder_is_shown(f: &Fixture) {
     let claim = f.claim("a");
     let grant = take(&one, &claim).await;
     let _waiting = wait_in_task(&one, &f.claim("a"), f.soon());
-    settle().await;
+    f.queued(&other, 1).await;
     let page = admin.list(&Filter::exactly(&claim.name), None).await.expect("answers");
     let [record] = page.records.as_slice() else { panic!("one record, not {:?}", page.records) };
     let [holder] = record.holders.as_slice() else { panic!("one holder, not {:?}", record.holders) };

@@ -3,7 +3,7 @@
 use super::sessions::Shared;
 use crate::backend::{Backend, Claim, Connect, EvictOrder, Grant, Host, Leave, Mode, Until};
 use crate::engine::{Engine, Tasks};
-use crate::{Clock, Eviction, Moment, Name};
+use crate::{Clock, Eviction, Filter, Moment, Name};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -147,6 +147,25 @@ impl Fixture {
         Claim { label, ..Claim::new(self.name(name), mode, TTL) }
     }
 
+    /// Waits until so many claims wait for the name of the cases, or for a while if the store does not tell.
+    pub(super) async fn queued(&self, by: &Arc<dyn Backend>, waiters: usize) {
+        let (filter, until) = (Filter::exactly(&self.name("a")), self.now() + SOON);
+        loop {
+            let page = match by.admin() {
+                Some(admin) => admin.list(&filter, None).await.expect("answers"),
+                None => return settle().await,
+            };
+            let Some(waiting) = page.records.first().and_then(|record| record.waiters) else {
+                return settle().await;
+            };
+            if waiting as usize >= waiters {
+                return;
+            }
+            assert!(self.now() < until, "{waiting} wait, not {waiters}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     pub(super) fn now(&self) -> Moment {
         self.clock.now()
     }
@@ -198,7 +217,7 @@ pub(super) fn wait_in_task(
     tokio::spawn(async move { backend.acquire(&claim, until).await.expect("the store answers").granted() })
 }
 
-/// Gives a wait that was just started time to enter its queue.
+/// Gives what was just started a while.
 pub(super) async fn settle() {
     tokio::time::sleep(WHILE).await;
 }

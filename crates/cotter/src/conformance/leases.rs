@@ -1,6 +1,6 @@
 //! The length of a grant, and what may change it.
 
-use super::fixture::{Fixture, TTL, WHILE, give, is_busy, settle, take, used, wait_in_task};
+use super::fixture::{Fixture, TTL, WHILE, give, is_busy, take, used, wait_in_task};
 use crate::backend::{Backend, Extension, Grant, Leave, Until};
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(super) async fn an_ended_lease_wakes_the_waiter(f: &Fixture) {
     let grant = take(&one, &claim).await;
     let waiting = wait_in_task(&other, &f.claim("a"), f.soon());
     if lives_with_process(&one, &grant) {
-        settle().await;
+        f.queued(&one, 1).await;
         give(&one, &claim).await;
     }
     assert!(waiting.await.expect("no panic").is_some());

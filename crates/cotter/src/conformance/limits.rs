@@ -35,7 +35,7 @@ pub(super) async fn the_limit_can_be_set(f: &Fixture) {
     }
     take(&one, &first).await;
     let waiting = wait_in_task(&other, &f.claim_as("a", permits(1, 2)), f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     other.set_limit(&first.name, 3).await.expect("answers");
     assert!(waiting.await.expect("no panic").is_some(), "there is one more now");
     is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
@@ -50,7 +50,7 @@ pub(super) async fn a_smaller_limit_interrupts_nobody(f: &Fixture) {
     let grants = [take(&one, &first).await, take(&other, &second).await];
     let waiter = f.claim_as("a", permits(1, 3));
     let waiting = wait_in_task(&one, &waiter, f.soon());
-    settle().await;
+    f.queued(&other, 1).await;
     other.set_limit(&first.name, 1).await.expect("answers");
     for (backend, grant) in [(&one, &grants[0]), (&other, &grants[1])] {
         let answer = super::leases::extend(backend, grant, grant.claim.ttl).await;
@@ -71,7 +71,7 @@ pub(super) async fn a_wait_for_more_than_a_smaller_limit_fails(f: &Fixture) {
     take(&one, &held).await;
     let (asked, until) = (other.clone(), f.soon());
     let waiting = tokio::spawn(async move { asked.acquire(&wanted, until).await });
-    settle().await;
+    f.queued(&one, 1).await;
     one.set_limit(&held.name, 2).await.expect("answers");
     let error = waiting.await.expect("no panic").expect_err("three of two");
     assert_eq!(error.kind(), ErrorKind::LimitMismatch);
@@ -111,7 +111,7 @@ pub(super) async fn a_semaphore_is_not_a_lock(f: &Fixture) {
     take(&one, &held).await;
     is_refused(&other, &f.claim("a")).await;
     let waiting = wait_in_task(&one, &f.claim_as("a", permits(3, 3)), Until::Forever);
-    settle().await;
+    f.queued(&other, 1).await;
     is_refused(&other, &f.claim("a")).await;
     if one.info().capabilities.shared {
         is_refused(&other, &f.claim_as("a", Mode::Shared)).await;

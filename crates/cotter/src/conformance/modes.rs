@@ -1,6 +1,6 @@
 //! Shared locks, for stores that support them.
 
-use super::fixture::{Fixture, give, is_busy, refused, settle, take, wait_in_task};
+use super::fixture::{Fixture, give, is_busy, refused, take, wait_in_task};
 use crate::backend::{Backend, Mode, Until};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(super) async fn a_waiting_writer_stops_new_readers(f: &Fixture) {
     let reader = f.claim_as("a", Mode::Shared);
     take(&one, &reader).await;
     let writer = wait_in_task(&other, &f.claim("a"), f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     is_busy(&one, &f.claim_as("a", Mode::Shared)).await;
     give(&one, &reader).await;
     assert!(writer.await.expect("no panic").is_some());
@@ -66,7 +66,7 @@ pub(super) async fn downgrade_lets_readers_in(f: &Fixture) {
         return refused(one.downgrade(&grant).await);
     }
     let waiting = wait_in_task(&other, &f.claim_as("a", Mode::Shared), f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     let shared = one.downgrade(&grant).await.expect("it is held");
     assert_eq!(shared.claim.mode, Mode::Shared);
     assert!(waiting.await.expect("no panic").is_some());

@@ -141,7 +141,7 @@ pub(super) async fn waiters_for_permits_keep_their_order(f: &Fixture) {
     for take in [2, 1, 3, 1] {
         let (backend, claim) = (f.connect().await, f.claim_as("a", permits(take, 3)));
         waiting.push((backend.clone(), claim.clone(), wait_in_task(&backend, &claim, f.soon())));
-        settle().await;
+        f.queued(&holder, waiting.len()).await;
     }
     give(&holder, &held).await;
     for (backend, claim, task) in waiting {
@@ -163,7 +163,7 @@ pub(super) async fn a_waiter_that_wants_many_is_not_overtaken(f: &Fixture) {
     take(&one, &second).await;
     let wants_all = f.claim_as("a", permits(3, 3));
     let waiting = wait_in_task(&other, &wants_all, f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     is_busy(&one, &f.claim_as("a", permits(1, 3))).await;
     let behind = wait_in_task(&one, &f.claim_as("a", permits(1, 3)), f.soon());
     give(&one, &first).await;
@@ -229,7 +229,7 @@ pub(super) async fn waiters_are_served_as_far_as_permits_go(f: &Fixture) {
     let mut waiting = Vec::new();
     for take in [1, 2, 1, 1] {
         waiting.push(wait_in_task(&other, &f.claim_as("a", permits(take, 4)), f.soon()));
-        settle().await;
+        f.queued(&one, waiting.len()).await;
     }
     give(&one, &held).await;
     let last = waiting.pop().expect("there are four");

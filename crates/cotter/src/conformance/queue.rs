@@ -11,7 +11,7 @@ pub(super) async fn waiter_gets_it_after_release(f: &Fixture) {
     let (held, wanted) = (f.claim("a"), f.claim("a"));
     let first = take(&one, &held).await;
     let waiting = wait_in_task(&other, &wanted, f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     assert!(!waiting.is_finished());
     give(&one, &held).await;
     let second = waiting.await.expect("no panic").expect("granted in time");
@@ -30,7 +30,7 @@ pub(super) async fn order_of_arrival(f: &Fixture) {
     for _ in 0..5 {
         let (backend, claim) = (f.connect().await, f.claim("a"));
         waiting.push((backend.clone(), claim.clone(), wait_in_task(&backend, &claim, f.soon())));
-        settle().await;
+        f.queued(&holder, waiting.len()).await;
     }
     give(&holder, &held).await;
     for (backend, claim, task) in waiting {
@@ -49,7 +49,7 @@ pub(super) async fn newcomer_does_not_pass_a_waiter(f: &Fixture) {
     let (held, wanted) = (f.claim("a"), f.claim("a"));
     take(&one, &held).await;
     let waiting = wait_in_task(&other, &wanted, f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     give(&one, &held).await;
     // The waiter's task has not run since: if the newcomer gets the lock now, it has overtaken the waiter.
     is_busy(&one, &f.claim("a")).await;
@@ -73,7 +73,7 @@ pub(super) async fn dropped_waiter_leaves_the_queue(f: &Fixture) {
     let (held, wanted) = (f.claim("a"), f.claim("a"));
     take(&one, &held).await;
     let waiting = wait_in_task(&other, &wanted, Until::Forever);
-    settle().await;
+    f.queued(&one, 1).await;
     waiting.abort();
     let _ = waiting.await;
     other.release(&wanted, Leave::default()).await.expect("answers");
@@ -87,9 +87,9 @@ pub(super) async fn dropped_waiter_in_the_middle_blocks_nobody(f: &Fixture) {
     take(&backends[0], &held).await;
     let (middle, last) = (f.claim("a"), f.claim("a"));
     let gone = wait_in_task(&backends[1], &middle, Until::Forever);
-    settle().await;
+    f.queued(&backends[0], 1).await;
     let stays = wait_in_task(&backends[2], &last, f.soon());
-    settle().await;
+    f.queued(&backends[0], 2).await;
     gone.abort();
     let _ = gone.await;
     backends[1].release(&middle, Leave::default()).await.expect("answers");

@@ -32,13 +32,13 @@ pub(super) async fn readers_that_waited_together_enter_together(f: &Fixture) {
     take(&one, &writer).await;
     for i in 0..4 {
         waiting.push(wait_in_task(if i % 2 == 0 { &one } else { &other }, &reader(f), f.soon()));
-        settle().await;
+        f.queued(&one, waiting.len()).await;
     }
     let last = wait_in_task(&other, &f.claim("a"), f.soon());
-    settle().await;
+    f.queued(&one, 5).await;
     let late = reader(f);
     let behind = wait_in_task(&one, &late, f.soon());
-    settle().await;
+    f.queued(&one, 6).await;
     give(&one, &writer).await;
     // None of them is released before all of them have entered.
     let mut entered: Vec<Grant> = Vec::new();
@@ -96,9 +96,9 @@ pub(super) async fn who_gives_up_lets_the_readers_behind_it_enter(f: &Fixture) {
     take(&one, &held).await;
     let writer = f.claim("a");
     let asked = wait_in_task(&other, &writer, f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     let behind = wait_in_task(&one, &reader(f), f.soon());
-    settle().await;
+    f.queued(&one, 2).await;
     assert!(!behind.is_finished());
     asked.abort();
     let _ = asked.await;
@@ -115,7 +115,7 @@ pub(super) async fn a_killed_reader_costs_its_ttl(f: &Fixture) {
     killed.ttl = short(&one);
     let (dead, held) = (take(&one, &killed).await, take(&other, &alive).await);
     let writer = wait_in_task(&other, &f.claim("a"), f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     give(&other, &alive).await;
     writer.await.expect("no panic").expect("the lease of the other one has ended");
     for grant in [&dead, &held] {
@@ -231,7 +231,7 @@ pub(super) async fn a_downgraded_lock_is_extended_and_released(f: &Fixture) {
     writer.turns = 10;
     let block = take(&one, &writer).await;
     let waiting = wait_in_task(&other, &f.claim("a"), f.soon());
-    settle().await;
+    f.queued(&one, 1).await;
     let shared = one.downgrade(&block).await.expect("it is held");
     let last = block.number + u64::from(block.turns) - 1;
     assert!((block.number..=last).contains(&shared.number));

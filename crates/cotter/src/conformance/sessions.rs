@@ -110,7 +110,7 @@ pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
     let newcomer = f.claim("a");
     let newcomer = if one.info().capabilities.ordered {
         let waiting = wait_in_task(&one, &newcomer, f.within(SOON * 4));
-        settle().await;
+        f.queued(&other, 2).await;
         Some(waiting)
     } else {
         None

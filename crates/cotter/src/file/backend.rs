@@ -127,7 +127,7 @@ impl Backend for Files {
     }
 
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
-        self.change_limit(name, of).map_err(|e| e.with_name(name))
+        self.change_limit(name, of).await.map_err(|e| e.with_name(name))
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {

@@ -11,7 +11,8 @@ use super::lock::{LockFile, LockKind};
 use super::paths::LockPaths;
 use super::permits::Taken;
 use super::state::State;
-use crate::backend::{Claim, Grant, Mode, Session};
+use crate::backend::poll::{self, Attempt};
+use crate::backend::{Claim, Grant, Mode, Session, Until};
 use crate::clock::unix_micros;
 use crate::{Error, ErrorKind, Moment, Name, Result};
 use std::thread;
@@ -33,6 +34,28 @@ pub(super) struct Busy {
     pub(super) limit: u32,
     /// The permits whose return is to be waited for; none where the gate was closed all the time.
     pub(super) taken: Vec<Taken>,
+}
+
+/// How long a change of the limit waits for the gate. It is closed for longer only by a process that was stopped behind it.
+const GATE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A limit that is to be changed.
+struct LimitChange<'a> {
+    files: &'a Files,
+    name: &'a Name,
+    of: u32,
+}
+
+impl Attempt for LimitChange<'_> {
+    type Done = ();
+
+    async fn attempt(&mut self) -> Result<Option<()>> {
+        self.files.try_to_change_limit(self.name, self.of)
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_millis(20)
+    }
 }
 
 /// The state of the gate, after trying to close it behind the caller.
@@ -144,19 +167,27 @@ impl Files {
         Ok(u64::from(take) + count(&paths.permits.taken()?) <= u64::from(limit))
     }
 
-    /// Changes the limit of a name that is in use as a semaphore, and wakes those who wait.
-    pub(super) fn change_limit(&self, name: &Name, of: u32) -> Result<()> {
+    /// Changes the limit of a name that is in use as a semaphore, and wakes those who wait. Where many take permits, the gate
+    /// may be closed whenever one looks: it is tried for a while.
+    pub(super) async fn change_limit(&self, name: &Name, of: u32) -> Result<()> {
+        let last = Until::Moment(self.clock.now() + GATE_TIMEOUT);
+        let changed = poll::until(&*self.clock, last, &mut LimitChange { files: self, name, of }).await?;
+        changed.ok_or_else(|| {
+            let why = format!("another process that uses {} is stuck", self.paths(name).lock.display());
+            Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME)
+        })
+    }
+
+    /// `None` while others are behind the gate.
+    fn try_to_change_limit(&self, name: &Name, of: u32) -> Result<Option<()>> {
         let paths = self.paths(name);
         if rustix::fs::stat(&paths.lock).is_err() {
-            return Ok(());
+            return Ok(Some(()));
         }
         let gate = match self.close_gate(&paths)? {
-            Gate::Closed(gate) => gate,
-            Gate::Locked(_) => return Ok(()),
-            Gate::Stuck => {
-                let why = format!("another process that uses {} is stuck", paths.lock.display());
-                return Err(Error::new(ErrorKind::Unavailable, why).with_backend(super::SCHEME));
-            }
+            Gate::Closed(gate) if gate.id.is_at(&paths.lock) => gate,
+            Gate::Closed(_) | Gate::Stuck => return Ok(None),
+            Gate::Locked(_) => return Ok(Some(())),
         };
         let mut state = State::of(gate.fd(), &paths.lock, name)?;
         let is_used = !paths.permits.taken()?.is_empty() || paths.queue.is_awaited()?;
@@ -165,7 +196,7 @@ impl Files {
             state.write(gate.fd(), &paths.lock)?;
         }
         gate.free();
-        paths.queue.ask(None)
+        paths.queue.ask(None).map(Some)
     }
 
     /// Refuses a lock on a name whose permits are taken.
@@ -192,4 +223,34 @@ fn limit_for(mode: Mode, state: &State, in_use: bool, seen: Option<u32>) -> Resu
         return Err(mode.mismatch(state.mode()));
     }
     Ok((take, limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::directory::{Directory, Where};
+    use super::*;
+    use crate::backend::Backend;
+    use crate::engine::Engine;
+    use std::sync::Arc;
+
+    /// Whoever takes permits keeps the gate closed for a moment, and there may be many.
+    #[tokio::test]
+    async fn the_limit_is_changed_once_the_gate_is_open() {
+        let place = tempfile::tempdir().unwrap();
+        let at = Where::At(place.path().join("locks"));
+        let directory = Directory::open(&at, None, crate::sys::filesystem::of).unwrap();
+        let files = Arc::new(Files::new(directory, Engine::process().unwrap().clock().clone()));
+        let name = Name::new("a").unwrap();
+        let claim = |of| Claim::new(name.clone(), Mode::Permits { take: 1, of }, Duration::from_secs(20));
+        assert!(files.acquire(&claim(1), Until::Now).await.unwrap().granted().is_some());
+        let gate = LockFile::open(&files.paths(&name).lock, &files.directory.access).unwrap();
+        assert!(gate.attempt(LockKind::Exclusive).unwrap());
+        let (changing, wanted) = (files.clone(), name.clone());
+        let change = tokio::spawn(async move { changing.set_limit(&wanted, 2).await });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!change.is_finished(), "somebody is behind the gate");
+        gate.free();
+        change.await.unwrap().unwrap();
+        assert!(files.acquire(&claim(2), Until::Now).await.unwrap().granted().is_some());
+    }
 }
