@@ -36,7 +36,21 @@ pub(super) struct Busy {
     pub(super) taken: Vec<Taken>,
 }
 
-/// How long a change of the limit waits for the gate. It is closed for longer only by a process that was stopped behind it.
+/// The state of the gate, after trying to close it behind the caller.
+enum Gate {
+    Closed(LockFile),
+    /// The name is in use as a lock.
+    Locked(Mode),
+    /// A process stays behind it for longer than any should.
+    Stuck,
+}
+
+/// A process behind the gate makes some dozens of system calls. One that finds it closed tries this often without a pause,
+/// and then this often with one.
+const SPINS: usize = 20;
+const NAPS: usize = 50;
+const NAP: Duration = Duration::from_micros(100);
+/// A change of the limit keeps trying for this long. Only a process that was stopped behind the gate keeps it closed for longer.
 const GATE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A limit that is to be changed.
@@ -57,21 +71,6 @@ impl Attempt for LimitChange<'_> {
         Duration::from_millis(20)
     }
 }
-
-/// The state of the gate, after trying to close it behind the caller.
-enum Gate {
-    Closed(LockFile),
-    /// The name is in use as a lock.
-    Locked(Mode),
-    /// A process stays behind it for longer than any should.
-    Stuck,
-}
-
-/// A process behind the gate makes some dozens of system calls. One that finds it closed tries this often without a pause,
-/// and then this often with one.
-const SPINS: usize = 20;
-const NAPS: usize = 50;
-const NAP: Duration = Duration::from_micros(100);
 
 impl Files {
     /// Tries to take permits. `seen` is the limit that a queued claim saw when it came; any other claim does not overtake
@@ -168,7 +167,7 @@ impl Files {
     }
 
     /// Changes the limit of a name that is in use as a semaphore, and wakes those who wait. Where many take permits, the gate
-    /// may be closed whenever one looks: it is tried for a while.
+    /// may be closed at every try, so there are several.
     pub(super) async fn change_limit(&self, name: &Name, of: u32) -> Result<()> {
         let last = Until::Moment(self.clock.now() + GATE_TIMEOUT);
         let changed = poll::until(&*self.clock, last, &mut LimitChange { files: self, name, of }).await?;
@@ -233,24 +232,76 @@ mod tests {
     use crate::engine::Engine;
     use std::sync::Arc;
 
-    /// Whoever takes permits keeps the gate closed for a moment, and there may be many.
-    #[tokio::test]
-    async fn the_limit_is_changed_once_the_gate_is_open() {
+    /// A semaphore of one permit, which is taken.
+    async fn in_use() -> (Arc<Files>, tempfile::TempDir) {
         let place = tempfile::tempdir().unwrap();
         let at = Where::At(place.path().join("locks"));
         let directory = Directory::open(&at, None, crate::sys::filesystem::of).unwrap();
         let files = Arc::new(Files::new(directory, Engine::process().unwrap().clock().clone()));
-        let name = Name::new("a").unwrap();
-        let claim = |of| Claim::new(name.clone(), Mode::Permits { take: 1, of }, Duration::from_secs(20));
-        assert!(files.acquire(&claim(1), Until::Now).await.unwrap().granted().is_some());
-        let gate = LockFile::open(&files.paths(&name).lock, &files.directory.access).unwrap();
+        assert!(files.acquire(&one_of(1), Until::Now).await.unwrap().granted().is_some());
+        (files, place)
+    }
+
+    fn name() -> Name {
+        Name::new("a").unwrap()
+    }
+
+    fn one_of(limit: u32) -> Claim {
+        Claim::new(name(), Mode::Permits { take: 1, of: limit }, Duration::from_secs(20))
+    }
+
+    /// Another process behind the gate.
+    fn behind_gate(files: &Files) -> LockFile {
+        let gate = LockFile::open(&files.paths(&name()).lock, &files.directory.access).unwrap();
         assert!(gate.attempt(LockKind::Exclusive).unwrap());
-        let (changing, wanted) = (files.clone(), name.clone());
-        let change = tokio::spawn(async move { changing.set_limit(&wanted, 2).await });
+        gate
+    }
+
+    /// Whoever takes permits keeps the gate closed for a moment, and there may be many.
+    #[tokio::test]
+    async fn the_limit_is_changed_once_the_gate_is_open() {
+        let (files, _place) = in_use().await;
+        let gate = behind_gate(&files);
+        let changing = files.clone();
+        let change = tokio::spawn(async move { changing.set_limit(&name(), 2).await });
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(!change.is_finished(), "somebody is behind the gate");
         gate.free();
         change.await.unwrap().unwrap();
-        assert!(files.acquire(&claim(2), Until::Now).await.unwrap().granted().is_some());
+        assert!(files.acquire(&one_of(2), Until::Now).await.unwrap().granted().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_process_that_was_stopped_behind_the_gate_is_reported() {
+        let (files, _place) = in_use().await;
+        let gate = behind_gate(&files);
+        let start = std::time::Instant::now();
+        let error = files.set_limit(&name(), 2).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert!(error.to_string().contains("is stuck"), "{error}");
+        assert!(
+            start.elapsed() >= GATE_TIMEOUT && start.elapsed() < 2 * GATE_TIMEOUT,
+            "{:?}",
+            start.elapsed()
+        );
+        gate.free();
+        assert!(files.acquire(&one_of(2), Until::Now).await.is_err(), "the limit is as it was");
+    }
+
+    /// Its file was replaced between opening and locking it: the limit is that of the next file. Usually within the first try.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_limit_of_a_replaced_file_is_not_changed() {
+        let (files, _place) = in_use().await;
+        let gate = behind_gate(&files);
+        let changing = files.clone();
+        let change = tokio::spawn(async move { changing.set_limit(&name(), 2).await });
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let lock = files.paths(&name()).lock;
+        let other = lock.with_extension("copy");
+        std::fs::copy(&lock, &other).unwrap();
+        std::fs::rename(&other, &lock).unwrap();
+        gate.free();
+        change.await.unwrap().unwrap();
+        assert!(files.acquire(&one_of(2), Until::Now).await.unwrap().granted().is_some());
     }
 }

@@ -226,6 +226,7 @@ impl Semaphore {
     /// [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for zero,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no permits,
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if it did not answer; the limit may have been changed then.
+    /// `file:` also returns it, after 10 s and with the limit unchanged, if a process was stopped while taking permits.
     pub fn set_limit(&self, of: u32) -> Op<()> {
         let (core, name, ours) = (self.request.core().clone(), self.name().cloned(), self.of.clone());
         Op::new(&self.request.core().engine, async move {
