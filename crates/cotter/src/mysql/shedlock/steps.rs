@@ -6,8 +6,8 @@ use crate::backend::{Claim, Extension, Grant, Leave, Release};
 use crate::mysql::errors::{DEADLOCK, code, unexpected};
 use crate::mysql::rows::{text, value};
 use crate::mysql::session::{Session, Written};
+use crate::sql::contended;
 use crate::sql::shedlock::{STEP, digest, mark, parse, text as holder};
-use crate::sql::{TRIES, contended};
 use crate::{LossCause, Moment, Name, Result};
 use mysql_async::{Params, Value};
 use std::collections::HashMap;
@@ -30,6 +30,10 @@ pub(super) fn duration(micros: i64) -> Duration {
 fn beginning(mark: &str) -> String {
     format!("{mark} %")
 }
+
+/// When two statements wait for each other, the server lets one of them finish. This many in a row that were undone are not
+/// that, and the answer has to come within the time limit of a request, even from a busy machine.
+const TRIES: usize = 100;
 
 /// Runs a statement that changes something, again if it was undone because it and another one waited for each other.
 pub(super) async fn write(
