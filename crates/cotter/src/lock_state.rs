@@ -154,6 +154,10 @@ impl<W: Waiter> Lock<W> {
         self.last = number + u64::from(turns) - 1;
         let (ends, since) = (now.at + claim.ttl, now.at);
         let held = Held { claim: claim.clone(), number, turns, ends, since, evicted: false };
+        if self.holders.is_empty() {
+            // Most locks have one holder, and a vector that grows by itself makes room for four.
+            self.holders.reserve_exact(1);
+        }
         self.holders.push(held.clone());
         held
     }

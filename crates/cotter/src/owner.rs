@@ -1,6 +1,7 @@
 //! Re-entry.
 
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 tokio::task_local! {
@@ -27,14 +28,15 @@ tokio::task_local! {
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Owner(u64);
+pub struct Owner(NonZeroU64);
 
 impl Owner {
     /// Creates a new owner, different from all others in this process.
     #[allow(clippy::new_without_default, reason = "two defaults that differ would surprise")]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+        // It starts at one, and at a thousand owners per microsecond, it would wrap after 584 years.
+        Self(NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MIN))
     }
 
     /// Returns the owner of the surrounding scope, if any.

@@ -7,24 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The id of a claim: 128 random bits, new for every attempt.
+// Bytes instead of a number of 16: every grant contains some, and would be aligned to 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClaimId(u128);
+pub struct ClaimId([u8; 16]);
 
 impl ClaimId {
     /// Generates a new id.
     pub fn random() -> Self {
-        Self(crate::random::bits())
+        Self(crate::random::bits().to_be_bytes())
     }
 
     /// Returns the bits.
     pub const fn bits(self) -> u128 {
-        self.0
+        u128::from_be_bytes(self.0)
     }
 
     /// Formats the id as 32 hexadecimal digits. It bypasses the formatter because every request contains some.
     pub(crate) fn hex(self) -> [u8; 32] {
         let mut digits = [0; 32];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
             pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
             pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
         }
@@ -33,7 +34,9 @@ impl ClaimId {
 
     /// Parses 32 hexadecimal digits.
     pub fn parse(hex: &str) -> Option<Self> {
-        (hex.len() == 32).then(|| u128::from_str_radix(hex, 16).ok().map(Self)).flatten()
+        (hex.len() == 32)
+            .then(|| u128::from_str_radix(hex, 16).ok().map(|bits| Self(bits.to_be_bytes())))
+            .flatten()
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 #[derive(Debug, Default)]
 pub(super) struct Guards {
     /// Guards that were not released before a loss; frozen by the loss, so that their signals keep reporting it.
-    live: Vec<u32>,
+    live: Serials,
     /// The number of existing guards.
     pub(super) count: usize,
     next_serial: u32,
@@ -21,6 +21,13 @@ pub(super) struct Guards {
     used: u16,
     owner: Option<Owner>,
     notes_written: u64,
+}
+
+/// The serials of guards. Nearly always there is one, which takes no memory of its own.
+#[derive(Debug, Default)]
+struct Serials {
+    one: Option<u32>,
+    others: Vec<u32>,
 }
 
 /// A waiting [`LossSignal`](crate::LossSignal).
@@ -86,7 +93,7 @@ impl Hold {
         if guards.lost.is_some() {
             return (guards.count, guards.lost);
         }
-        guards.live.retain(|s| *s != serial);
+        guards.live.remove(serial);
         let told: Vec<_> = guards.wakers.extract_if(.., |l| l.serial == serial).collect();
         let left = guards.count;
         drop(guards);
@@ -112,7 +119,7 @@ impl Hold {
         }
         guards.lost = lost;
         if lost.is_none() {
-            guards.live.clear();
+            guards.live = Serials::default();
         }
         let told = std::mem::take(&mut guards.wakers);
         drop(guards);
@@ -124,7 +131,7 @@ impl Hold {
     pub(crate) fn poll_end(self: &Arc<Self>, serial: u32, key: u64, cx: &Context<'_>) -> Option<LossCause> {
         let lost = self.lost();
         let mut guards = self.lock();
-        if !guards.live.contains(&serial) {
+        if !guards.live.contains(serial) {
             return Some(LossCause::Released);
         }
         if let Some(cause) = guards.lost.or(lost.filter(|_| !guards.releasing)) {
@@ -169,7 +176,32 @@ impl Guards {
         let serial = self.next_serial;
         self.next_serial += 1;
         self.count += 1;
-        self.live.push(serial);
+        self.live.add(serial);
         serial
+    }
+}
+
+impl Serials {
+    fn add(&mut self, serial: u32) {
+        match self.one {
+            None => self.one = Some(serial),
+            Some(_) => self.others.push(serial),
+        }
+    }
+
+    fn remove(&mut self, serial: u32) {
+        if self.one == Some(serial) {
+            self.one = None;
+        } else {
+            self.others.retain(|s| *s != serial);
+        }
+    }
+
+    fn contains(&self, serial: u32) -> bool {
+        self.one == Some(serial) || self.others.contains(&serial)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.one.is_none() && self.others.is_empty()
     }
 }

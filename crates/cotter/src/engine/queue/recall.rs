@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) struct Given {
     /// The waiter that was last given the lock.
     to: Option<Arc<Waiter>>,
-    count: u64,
+    count: u32,
     watched: bool,
 }
 
@@ -27,7 +27,7 @@ impl Given {
     /// Records a hand-over. Returns true when a watch must be started.
     pub(crate) fn note(&mut self, to: &Arc<Waiter>, others_wait: bool) -> bool {
         self.to = Some(to.clone());
-        self.count += 1;
+        self.count = self.count.wrapping_add(1);
         others_wait && self.start()
     }
 
@@ -65,10 +65,10 @@ pub(crate) fn watch(core: &Arc<Core>, line: &Arc<Line>) {
 /// The findings of the last look.
 #[derive(Default)]
 struct Seen {
-    count: u64,
+    count: u32,
     first_try: Option<Arc<SharedTry>>,
     /// The number of releases that had been sent, if the last one was unanswered.
-    released: Option<u64>,
+    released: Option<u32>,
 }
 
 enum Look {
