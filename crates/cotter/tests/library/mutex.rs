@@ -396,6 +396,19 @@ fn notes_outlive_the_lock() {
     assert_eq!((note.bytes, note.token), (b"two".to_vec(), token));
 }
 
+/// One that is overtaken by a later one is no sign of a loss.
+#[test]
+fn a_holder_may_write_from_several_threads() {
+    let client = Client::connect("memory:").wait().unwrap();
+    let guard = client.mutex("a").lock().wait().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..5000).for_each(|_| guard.put_note("x").wait().expect("it is the holder")));
+        }
+    });
+    guard.finish().wait().unwrap();
+}
+
 #[test]
 fn notes_under_keys_are_apart_and_checked() {
     let (_, one, other) = world();

@@ -171,6 +171,11 @@ impl Hold {
         guards.notes_written
     }
 
+    /// Returns the number of the write that was requested last.
+    pub(crate) fn last_note(&self) -> u64 {
+        self.lock().notes_written
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, Guards> {
         lock(&self.guards)
     }
