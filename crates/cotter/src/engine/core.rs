@@ -34,7 +34,7 @@ pub(crate) struct Drift {
 impl Drift {
     /// Returns the part of `ttl` that must not be relied on.
     pub(crate) fn of(self, ttl: Duration) -> Duration {
-        ttl.mul_f64(f64::from(self.ppm) / 1e6) + self.fixed
+        ttl.mul_f64(f64::from(self.ppm) / 1e6).saturating_add(self.fixed)
     }
 }
 

@@ -129,6 +129,8 @@ fn a_lease_that_the_drift_eats_up_is_refused() {
         let error = client.rwlock("a").lease(lease).try_read().wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     }
+    let error = connect(Lease::default(), Duration::MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     let client = connect(Lease::renewed(ms(5)), ms(2)).unwrap();
     assert!(client.mutex("a").lock().wait().unwrap().remaining().unwrap() <= ms(3));
     let exact = connect(Lease::fixed(ms(1000)), ms(490)).unwrap();
