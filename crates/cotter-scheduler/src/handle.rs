@@ -3,6 +3,7 @@
 use crate::runner::StoreClock;
 use crate::{Error, ErrorKind, Job, Result, UnixTime};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{mpsc, oneshot};
 
 /// A handle to a running [`Scheduler`](crate::Scheduler). Cheap to clone.
@@ -11,6 +12,8 @@ pub struct Handle {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) group: Arc<str>,
+    /// Whether the runner handles commands, or did so until it stopped.
+    pub(crate) runs: Arc<AtomicBool>,
 }
 
 /// The next check of a job.
@@ -87,7 +90,7 @@ impl Handle {
     /// Returns the next check of every job, earliest first; empty if the runner has stopped or has not been started.
     pub async fn next(&self) -> Vec<Next> {
         let (done, answer) = oneshot::channel();
-        if self.commands.send(Command::Next(done)).is_err() {
+        if !self.runs.load(Ordering::Relaxed) || self.commands.send(Command::Next(done)).is_err() {
             return Vec::new();
         }
         answer.await.unwrap_or_default()

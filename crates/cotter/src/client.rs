@@ -223,6 +223,7 @@ impl Client {
     pub fn time(&self) -> Op<Option<SystemTime>> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
+            core.usable()?;
             let asked = core.clone();
             core.on_engine(async move { asked.backend.time().await }).await
         })
@@ -244,6 +245,7 @@ impl Client {
     pub fn diagnose(&self) -> Op<Vec<Finding>> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
+            core.usable()?;
             let asked = core.clone();
             core.on_engine(async move { asked.admin()?.diagnose().await }).await
         })
@@ -261,6 +263,7 @@ impl Client {
     pub fn initialize(&self) -> Op<()> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
+            core.usable()?;
             let asked = core.clone();
             core.on_engine(async move { asked.admin()?.initialize().await }).await
         })
@@ -277,10 +280,12 @@ impl Client {
     /// once.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer all releases in time.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer all releases in time,
+    /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in a fork of the process that connected.
     pub fn close(&self, grace: Duration) -> Op<()> {
         let core = self.0.clone();
         Op::new(&self.0.engine, async move {
+            core.not_forked()?;
             let engine = core.engine.clone();
             engine.spawn(core.close(grace)).await.unwrap_or_else(|e| Err(crashed(&e)))
         })

@@ -37,4 +37,9 @@ impl Visitor<'_> for Token {
     fn visit_u64<E: Error>(self, number: u64) -> Result<FencingToken, E> {
         Ok(number.into())
     }
+
+    /// Some formats, TOML for one, have only signed numbers.
+    fn visit_i64<E: Error>(self, number: i64) -> Result<FencingToken, E> {
+        u64::try_from(number).map(FencingToken::from).map_err(E::custom)
+    }
 }

@@ -266,8 +266,7 @@ impl Dispatcher {
     fn set(&mut self, job: Job) {
         match self.agenda.get(&job.name) {
             Some(entry) if entry.snapshot.is_same(&job) => {
-                let definition = entry.snapshot.definition.clone();
-                entry.snapshot = JobSnapshot::new(job, definition);
+                entry.snapshot = entry.snapshot.renewed(job);
             }
             _ => self.define(job),
         }

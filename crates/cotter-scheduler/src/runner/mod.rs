@@ -46,6 +46,7 @@ use dispatcher::Dispatcher;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
@@ -60,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) history: usize,
     pub(crate) host: String,
     pub(crate) observer: Observer,
+    /// Whether commands are handled.
+    pub(crate) runs: Arc<AtomicBool>,
 }
 
 impl Settings {
@@ -72,6 +75,7 @@ impl Settings {
             history: USUAL_RUNS,
             host: String::new(),
             observer: Observer::default(),
+            runs: Arc::default(),
         }
     }
 }
@@ -100,6 +104,7 @@ pub(crate) async fn run(
     around.spawn(control::listen(context.clone(), seen));
     around.spawn(clock_check::run(context.clone()));
     let mut dispatcher = Dispatcher::new(&context, jobs);
+    context.settings.runs.store(true, Ordering::Relaxed);
     dispatcher.run(&mut commands, stop).await;
     dispatcher.stop(grace, &mut commands).await;
     Ok(())

@@ -10,12 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct JobSnapshot {
     pub(super) job: Job,
     pub(super) definition: Definition,
-    retired: AtomicBool,
+    /// Shared by all snapshots of one definition.
+    retired: Arc<AtomicBool>,
 }
 
 impl JobSnapshot {
     pub(super) fn new(job: Job, definition: Definition) -> Arc<Self> {
-        Arc::new(Self { job, definition, retired: AtomicBool::new(false) })
+        Arc::new(Self { job, definition, retired: Arc::default() })
+    }
+
+    /// The same definition with the work of this job. An attempt in progress keeps the snapshot that it has, and ends with
+    /// the definition all the same.
+    pub(super) fn renewed(&self, job: Job) -> Arc<Self> {
+        Arc::new(Self { job, definition: self.definition.clone(), retired: self.retired.clone() })
     }
 
     pub(super) fn name(&self) -> &Arc<str> {

@@ -16,19 +16,30 @@ pub(crate) struct Background {
     hurry: Notify,
     closed: AtomicBool,
     closing: Notify,
+    /// The grace of the close is over: what is still held then is lost.
+    ended: AtomicBool,
 }
 
 /// Counts one piece of work for as long as it lives, however it ends.
-struct Running(Arc<Background>);
+pub(crate) struct Running(Arc<Background>);
 
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
-        self.0.done.notify_waiters();
+        // Only `close` waits for it.
+        if self.0.is_closed() {
+            self.0.done.notify_waiters();
+        }
     }
 }
 
 impl Background {
+    /// Counts work that `close` waits for until the returned value is dropped.
+    pub(crate) fn enter(self: &Arc<Self>) -> Running {
+        self.running.fetch_add(1, Ordering::AcqRel);
+        Running(self.clone())
+    }
+
     /// Makes clean-up that is waiting for its next try run it now.
     pub(crate) fn hurry(&self) {
         self.hurry.notify_waiters();
@@ -50,6 +61,16 @@ impl Background {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends the grace of the close.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns true if a hold that begins now is lost at once.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
     }
 
     /// Completes when the client is closed.
@@ -83,8 +104,7 @@ impl Background {
 
 /// Runs the work on the engine.
 pub(crate) fn in_background(core: &Arc<Core>, work: impl Future<Output = ()> + Send + 'static) {
-    core.background.running.fetch_add(1, Ordering::AcqRel);
-    let running = Running(core.background.clone());
+    let running = core.background.enter();
     core.engine.spawn(async move {
         work.await;
         drop(running);

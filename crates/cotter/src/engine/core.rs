@@ -3,6 +3,7 @@
 use crate::backend::{Admin, Backend, Connect, Feature, Host, Notes, Until};
 use crate::engine::background::Background;
 use crate::engine::pulse::Pulse;
+use crate::engine::queue::first_try::take_over;
 use crate::engine::queue::line::Lines;
 use crate::engine::route::Connections;
 use crate::engine::tasks::{EndsTasks, Tasks};
@@ -33,7 +34,7 @@ pub(crate) struct Drift {
 impl Drift {
     /// Returns the part of `ttl` that must not be relied on.
     pub(crate) fn of(self, ttl: Duration) -> Duration {
-        ttl.mul_f64(f64::from(self.ppm) / 1e6) + self.fixed
+        ttl.mul_f64(f64::from(self.ppm) / 1e6).saturating_add(self.fixed)
     }
 }
 
@@ -127,8 +128,13 @@ impl Core {
     /// Returns an error if the client was closed or the process forked.
     pub(crate) fn usable(&self) -> Result<()> {
         if self.is_closed() {
-            return Err(Error::new(ErrorKind::Misuse, "this client was closed; connect again"));
+            return Err(closed());
         }
+        self.not_forked()
+    }
+
+    /// Returns an error if the process forked: nothing that is asked of the engine would ever be answered.
+    pub(crate) fn not_forked(&self) -> Result<()> {
         if self.engine.is_forked() {
             let why = "this process is a fork of the one that connected; connect again in the child";
             return Err(Error::new(ErrorKind::Misuse, why));
@@ -161,8 +167,14 @@ impl Core {
         }
         let end = self.now() + grace;
         self.quiet_by(end).await;
+        self.background.end();
         for hold in self.engine.agenda().of(&self) {
             hold.lose(crate::LossCause::Closed);
+        }
+        // Attempts of tasks that have stopped polling them: what they were granted is released while there is a connection.
+        for line in self.lines.all() {
+            let attempt = line.state().first_try.clone();
+            attempt.into_iter().for_each(|attempt| take_over(&self, &line, &attempt));
         }
         let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_RELEASES)).await;
         for connection in self.connections.drain() {
@@ -179,10 +191,21 @@ impl Core {
     }
 
     async fn quiet_by(self: &Arc<Self>, end: Moment) {
-        while !self.engine.agenda().of(self).is_empty() && self.now() < end {
-            let step = self.now() + CLOSE_LOOK;
-            self.clock().sleep_until(step.min(end)).await;
+        loop {
+            while !self.engine.agenda().of(self).is_empty() && self.now() < end {
+                let step = self.now() + CLOSE_LOOK;
+                self.clock().sleep_until(step.min(end)).await;
+            }
+            // An attempt that was in flight may have become a hold meanwhile.
+            let is_idle = self.background.idle_by(self.clock(), end).await;
+            if !is_idle || self.now() >= end || self.engine.agenda().of(self).is_empty() {
+                return;
+            }
         }
-        self.background.idle_by(self.clock(), end).await;
     }
+}
+
+/// Returns the error for a request to a client that was closed.
+pub(crate) fn closed() -> Error {
+    Error::new(ErrorKind::Misuse, "this client was closed; connect again")
 }

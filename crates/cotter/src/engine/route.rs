@@ -2,7 +2,7 @@
 //! connection, otherwise over the engine's.
 
 use crate::backend::{Backend, Connect, Host};
-use crate::engine::core::Core;
+use crate::engine::core::{Core, closed};
 use crate::engine::runtimes::Entry;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
@@ -108,19 +108,24 @@ impl Core {
         done.map_err(|e| self.at_the_server(e))
     }
 
-    /// Runs a wait on the engine. Unlike other work, it ends when its caller is dropped.
+    /// Runs a wait on the engine. Unlike other work, it ends when its caller is dropped, and when the client is closed.
     pub(crate) async fn wait_on_engine<T, F>(&self, waiting: F) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send + 'static,
         T: Send + 'static,
     {
-        let done = if self.is_immediate() {
-            waiting.await
-        } else {
+        let done = async {
+            if self.is_immediate() {
+                return waiting.await;
+            }
             let mut running = EndedWithUs(self.engine.spawn(waiting));
             (&mut running.0).await.unwrap_or_else(|e| Err(crashed(&e)))
         };
-        done.map_err(|e| self.at_the_server(e))
+        tokio::select! {
+            biased;
+            () = self.closing() => Err(closed()),
+            done = done => done.map_err(|e| self.at_the_server(e)),
+        }
     }
 }
 

@@ -219,6 +219,11 @@ mod tests {
             settings,
         ));
         assert_eq!(child.mutex("b").lock().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        // In a real child, these would wait for its parent's engine for ever.
+        assert_eq!(child.time().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert_eq!(child.diagnose().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert_eq!(child.initialize().wait().unwrap_err().kind(), ErrorKind::Misuse);
+        assert_eq!(child.close(Duration::ZERO).wait().unwrap_err().kind(), ErrorKind::Misuse);
         assert!(guard.is_valid());
 
         let mut copy = guard.copy_in(child.core());

@@ -57,7 +57,11 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec
         None => {
             // Where the store knows the reason, its answer says it.
             let shortest = core.backend.info().capabilities.min_ttl;
-            let _ = ask_to_extend(hold, shortest).await;
+            let asked = ask_to_extend(hold, shortest).await;
+            if hold.last_note() > at && hold.lost().is_none() {
+                // A later write of this hold has overtaken this one, which is no loss: the note is the later one either way.
+                return asked;
+            }
             hold.lose(LossCause::Gone);
             hold.check(token)?;
             Err(Error::not_ours(hold.grant.claim.id).with_name(hold.name()))

@@ -117,7 +117,7 @@ impl Guard {
         if self.hold().count() == 1 && self.is_valid() {
             ask_to_extend(self.hold(), rest).await?;
         }
-        if self.hold().count() > 1 || !self.is_valid() {
+        if !self.hold().end_re_entry() || !self.is_valid() {
             return self.part(None).await;
         }
         let core = self.hold().core.clone();

@@ -33,7 +33,7 @@ impl Guard {
         hold.core.usable()?;
         info.require(Feature::Tickets).map_err(|e| e.with_name(hold.name()))?;
         check_ttl(ttl, info.capabilities.min_ttl)?;
-        if hold.count() > 1 {
+        if !hold.end_re_entry() {
             let why = "a lock that its owner has entered more than once cannot become a ticket";
             return Err(Error::new(ErrorKind::Misuse, why).with_name(hold.name()));
         }

@@ -9,6 +9,8 @@
 //! | `multi` | several locks at once |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
+//! | `owners` | one owner in several tasks |
+//! | `closing` | the end of a client that is in use |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
@@ -39,6 +41,7 @@
 mod authority;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod clocks;
+mod closing;
 #[cfg(feature = "conformance")]
 mod conformance;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
@@ -60,6 +63,7 @@ mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
+mod owners;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod peer;
 mod placement;

@@ -129,6 +129,8 @@ fn a_lease_that_the_drift_eats_up_is_refused() {
         let error = client.rwlock("a").lease(lease).try_read().wait().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     }
+    let error = connect(Lease::default(), Duration::MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     let client = connect(Lease::renewed(ms(5)), ms(2)).unwrap();
     assert!(client.mutex("a").lock().wait().unwrap().remaining().unwrap() <= ms(3));
     let exact = connect(Lease::fixed(ms(1000)), ms(490)).unwrap();
@@ -394,6 +396,19 @@ fn notes_outlive_the_lock() {
     drop(guard);
     let note = other.note("a").wait().unwrap().unwrap();
     assert_eq!((note.bytes, note.token), (b"two".to_vec(), token));
+}
+
+/// One that is overtaken by a later one is no sign of a loss.
+#[test]
+fn a_holder_may_write_from_several_threads() {
+    let client = Client::connect("memory:").wait().unwrap();
+    let guard = client.mutex("a").lock().wait().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..5000).for_each(|_| guard.put_note("x").wait().expect("it is the holder")));
+        }
+    });
+    guard.finish().wait().unwrap();
 }
 
 #[test]

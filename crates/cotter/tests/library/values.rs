@@ -41,6 +41,20 @@ mod json {
         assert!(from_value::<FencingToken>(json!(-7)).is_err());
     }
 
+    /// TOML has no other numbers.
+    #[test]
+    fn a_signed_number_is_a_token_too() {
+        use serde::Deserialize;
+        use serde::de::IntoDeserializer;
+        use serde::de::value::{Error, I64Deserializer};
+        let read = |number: i64| {
+            let number: I64Deserializer<Error> = number.into_deserializer();
+            FencingToken::deserialize(number)
+        };
+        assert_eq!(read(7).unwrap(), 7.into());
+        assert!(read(-7).is_err());
+    }
+
     #[test]
     fn names_are_checked_when_they_are_read() {
         assert_eq!(to_value(Name::new("a").unwrap()).unwrap(), json!("a"));

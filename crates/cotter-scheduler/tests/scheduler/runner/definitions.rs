@@ -101,3 +101,29 @@ async fn a_reload_keeps_what_is_the_same_and_lets_runs_end() {
     assert_eq!(error.to_string(), "job \"added\": two jobs have this name; rename one of them");
     replica.stop().await;
 }
+
+/// A reload that changes nothing comes first: the slot that waits belongs to the job before it.
+#[tokio::test(start_paused = true)]
+async fn a_removed_job_does_not_run_when_its_lock_becomes_free() {
+    let world = World::new();
+    let job = || world.log.job("a", every(S * 100), MS);
+    let replica = world.start(|s| s).await;
+    let held = world.client().await.mutex("g/a").lock().await.unwrap();
+    replica.handle.put(job()).await.unwrap();
+    sleep(S).await;
+    replica.handle.put(job()).await.unwrap();
+    assert!(replica.handle.remove("a").await.unwrap());
+    held.finish().await.unwrap();
+    sleep(S * 30).await;
+    assert_eq!(world.log.count(), 0, "{:?}", world.log.slots());
+    replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduler_that_does_not_run_yet_has_no_next_checks() {
+    let world = World::new();
+    let scheduler = cotter_scheduler::Scheduler::new(&world.client().await, "g");
+    let scheduler = scheduler.job(world.log.job("a", every(S), MS));
+    let next = tokio::time::timeout(S * 10, scheduler.handle().next()).await.expect("it waits for a start");
+    assert!(next.is_empty());
+}

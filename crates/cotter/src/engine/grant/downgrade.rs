@@ -10,7 +10,7 @@ pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
     guard.check()?;
     guard.hold().core.backend.info().require(Feature::Downgrade)?;
     let hold = guard.hold().clone();
-    if hold.count() > 1 {
+    if !hold.end_re_entry() {
         let why = "a lock that its owner has entered more than once cannot be downgraded";
         return Err(Error::new(ErrorKind::Misuse, why).with_name(hold.name()));
     }

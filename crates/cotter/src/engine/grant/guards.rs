@@ -86,6 +86,18 @@ impl Hold {
         self.lock().count
     }
 
+    /// Ends re-entry, because the only guard is about to pass the hold on or to keep it for the rest of a time. Returns
+    /// false if there are other guards.
+    pub(crate) fn end_re_entry(&self) -> bool {
+        let _line = self.line.state();
+        let mut guards = self.lock();
+        let is_alone = guards.count == 1;
+        if is_alone {
+            guards.owner = None;
+        }
+        is_alone
+    }
+
     /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
     pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
         let mut guards = self.lock();
@@ -164,6 +176,11 @@ impl Hold {
         let mut guards = self.lock();
         guards.notes_written += 1;
         guards.notes_written
+    }
+
+    /// Returns the number of the write that was requested last.
+    pub(crate) fn last_note(&self) -> u64 {
+        self.lock().notes_written
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Guards> {

@@ -67,6 +67,9 @@ impl Hold {
             let member: Weak<Self> = Arc::downgrade(self);
             session.join(member);
         }
+        if self.core.background.is_ended() {
+            self.lose(LossCause::Closed);
+        }
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -114,15 +117,22 @@ impl Hold {
     /// Returns the cause of the loss, if the hold is lost. Checks the clock: a paused holder learns of the loss here
     /// first.
     pub(crate) fn lost(self: &Arc<Self>) -> Option<LossCause> {
+        let cause = self.loss()?;
+        if cause != LossCause::Forked {
+            self.lose(cause);
+        }
+        Some(cause)
+    }
+
+    /// The same, but only looks: nobody is told of a loss that is found here.
+    pub(crate) fn loss(&self) -> Option<LossCause> {
         if let Some(cause) = self.lock().lost {
             return Some(cause);
         }
         if self.core.engine.is_forked() {
             return Some(LossCause::Forked);
         }
-        let cause = self.overdue(self.core.now())?;
-        self.lose(cause);
-        Some(cause)
+        self.overdue(self.core.now())
     }
 
     /// Returns why the hold has expired at `now` by its own clock, if it has.

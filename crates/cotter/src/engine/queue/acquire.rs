@@ -4,15 +4,15 @@ use crate::backend::{Acquired, Claim, ClaimId, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::queue::ask_store::{end_first_try, enter_hold, kick};
-use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment};
+use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment, take_over};
 use crate::engine::queue::joined::keep_or_undo;
-use crate::engine::queue::line::{Line, LineHandle, Lines, Phase};
+use crate::engine::queue::line::{Line, LineHandle, Lines, Phase, State};
 use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::{Left, Waiter};
-use crate::engine::timing::{LATE_ANSWER, ROUND_TRIP};
+use crate::engine::timing::{ABANDONED_REQUEST, LATE_ANSWER, ROUND_TRIP};
 use crate::{Error, ErrorKind, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -85,10 +85,14 @@ enum Found {
 pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
     core.admit(&request)?;
     let until = core.until(request.wait);
+    let (mut is_patient, mut patience) = (true, None::<Moment>);
     loop {
         let line = line_for(&core, &request, &handle);
-        match enter(&core, &line, &request, until) {
-            Found::InFlight => until_quiet(&line).await,
+        match enter(&core, &line, &request, until, is_patient) {
+            Found::InFlight => {
+                let end = *patience.get_or_insert_with(|| core.now() + ABANDONED_REQUEST);
+                is_patient = until_quiet(&core, &line, end).await;
+            }
             Found::Busy => return Ok(None),
             Found::InTrouble(error) => return Err(error),
             Found::Lost(lost) => return Err(lost.into()),
@@ -118,23 +122,28 @@ fn line_for(core: &Arc<Core>, request: &Request, handle: &Handle) -> Arc<Line> {
     }
 }
 
-fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) -> Found {
+/// An attempt that is not `patient` has waited long enough for what is in flight: its task does not poll it any more.
+fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until, is_patient: bool) -> Found {
     let mut state = line.state();
     if let Some(held) = state.mixed_with(request.mode) {
         return Found::Mixed(held);
     }
     let owner = request.owner.as_ref().filter(|_| !request.mode.is_permits());
     if let Some(hold) = owner.and_then(|owner| state.hold_of(owner)).cloned() {
-        drop(state);
-        return re_enter(&hold, request);
+        return re_enter(state, &hold, request);
     }
     if let Some(lost) = state.loss_of(request) {
         return Found::Lost(lost);
     }
     let queue = state.head().is_some();
-    if state.is_quiet() {
+    if state.is_quiet() || !is_patient && state.is_open() && !queue {
         state.phase = Phase::Trying;
         return Found::Free;
+    }
+    if let Some(unpolled) = state.first_try.clone().filter(|_| !is_patient) {
+        drop(state);
+        take_over(core, line, &unpolled);
+        return Found::Busy;
     }
     let trouble = state.trouble.as_ref().filter(|_| state.holder.is_none());
     match until.moment() {
@@ -153,19 +162,19 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) ->
     }
 }
 
-fn re_enter(hold: &Arc<Hold>, request: &Request) -> Found {
+/// Keeps the line locked: its last guard must not be given back, nor the lock pass on, between the look and the re-entry.
+fn re_enter(state: MutexGuard<'_, State>, hold: &Arc<Hold>, request: &Request) -> Found {
     if request.mode.is_exclusive() && !hold.grant.claim.mode.is_exclusive() {
         return Found::Upgrade;
     }
-    match hold.lost() {
-        Some(cause) => {
-            Found::Lost(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })
-        }
-        None => {
-            let (serial, token) = hold.re_enter();
-            Found::Again(Guard::new(hold.clone(), serial, token))
-        }
-    }
+    let Some(cause) = hold.loss() else {
+        let (serial, token) = hold.re_enter();
+        return Found::Again(Guard::new(hold.clone(), serial, token));
+    };
+    // Whoever notes a loss needs the line.
+    drop(state);
+    let cause = hold.lost().unwrap_or(cause);
+    Found::Lost(Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause })
 }
 
 /// With a fixed lease, a re-entry resets the full ttl, as the classical re-entrant Lua lock does.
@@ -177,10 +186,11 @@ async fn again(guard: Guard) -> Result<Guard> {
     Ok(guard)
 }
 
-/// Waits until no first attempt and no release of this name is in flight.
-async fn until_quiet(line: &Arc<Line>) {
+/// Waits until no first attempt and no release of this name is in flight, or for a change of that. Returns false at `end`:
+/// their tasks must have stopped polling them.
+async fn until_quiet(core: &Core, line: &Arc<Line>, end: Moment) -> bool {
     let mut registered = false;
-    poll_fn(|cx| {
+    let quiet = poll_fn(|cx| {
         let mut state = line.state();
         if registered || (state.releasing == 0 && state.phase != Phase::Trying) {
             return Poll::Ready(());
@@ -188,30 +198,42 @@ async fn until_quiet(line: &Arc<Line>) {
         registered = true;
         state.quiet_wakers.push(cx.waker().clone());
         Poll::Pending
-    })
-    .await;
+    });
+    tokio::select! {
+        biased;
+        () = core.clock().sleep_until(end) => false,
+        () = quiet => true,
+    }
 }
 
 /// Makes the first attempt, in the caller's task.
 async fn ask(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until) -> Result<Option<Guard>> {
     let claim = request.claim(core, 1);
+    let mut attempt = None;
     let answer = if core.is_immediate() {
         core.backend.acquire(&claim, Until::Now).await
     } else {
         let waiter = Waiter::new(request.clone(), last_moment(until));
         let mut first_try = FirstTry::start(core, line, claim.clone(), waiter, until != Until::Now);
+        let attempt = attempt.insert(first_try.attempt.clone());
         match in_time(core, until, &mut first_try).await {
             None => return Err(core.silence().with_name(&line.name).with_outcome_unknown()),
             Some(FirstAnswer::Queued(waiter)) => return Waiting::new(core, line, waiter).wait().await,
             Some(FirstAnswer::Answer(answer)) => {
-                keep_or_undo(core, line, &claim, &first_try.attempt.carrier, &answer);
+                keep_or_undo(core, line, &claim, &attempt.carrier, &answer);
                 answer
             }
         }
     };
-    match answer {
-        Ok(Acquired::Granted(grant)) => Ok(Some(granted(core, line, grant, request))),
-        other => Box::pin(wait_on(core, line, request, until, other.err())).await,
+    let guard = match answer {
+        Ok(Acquired::Granted(grant)) => Ok(granted(core, line, grant, request)),
+        other => Err(other.err()),
+    };
+    // Only now: `close` finds either the attempt or the hold.
+    attempt.into_iter().for_each(|attempt| attempt.settle());
+    match guard {
+        Ok(guard) => Ok(Some(guard)),
+        Err(trouble) => Box::pin(wait_on(core, line, request, until, trouble)).await,
     }
 }
 

@@ -4,7 +4,7 @@
 //! behind it, the engine takes over the attempt, and the task finds itself in the local queue.
 
 use crate::backend::{Acquired, Backend, Claim, Until};
-use crate::engine::background::in_background;
+use crate::engine::background::{Running, in_background};
 use crate::engine::core::Core;
 use crate::engine::grant::undo::abandon;
 use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
@@ -29,6 +29,8 @@ pub(crate) struct SharedTry {
     /// The caller's place in the queue, in case it has to wait.
     pub(crate) waiter: Arc<Waiter>,
     state: Mutex<State>,
+    /// `close` waits until this is gone: it does not end the connection below an answer.
+    running: Mutex<Option<Running>>,
 }
 
 enum State {
@@ -68,7 +70,8 @@ impl FirstTry {
         let pending =
             Box::pin(ask(core.clone(), claim.clone(), carrier.clone(), waiter.request.lease, until));
         let state = Mutex::new(State::Sent(pending, None));
-        let attempt = Arc::new(SharedTry { claim, carrier, waiter, state });
+        let running = Mutex::new(Some(core.background.enter()));
+        let attempt = Arc::new(SharedTry { claim, carrier, waiter, state, running });
         line.state().first_try = Some(attempt.clone());
         Self { core: core.clone(), line: line.clone(), attempt }
     }
@@ -140,6 +143,7 @@ impl Drop for FirstTry {
             State::Sent(pending, _) => {
                 let SharedTry { claim, carrier, .. } = &*self.attempt;
                 abandon(&self.core, claim.clone(), carrier.clone(), pending);
+                self.attempt.settle();
                 end_first_try(&self.core, &self.line);
             }
             State::Taken => {
@@ -157,6 +161,11 @@ impl Drop for FirstTry {
 impl SharedTry {
     fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// Whatever the attempt was granted is a hold now, or work in the background.
+    pub(crate) fn settle(&self) {
+        drop(lock(&self.running).take());
     }
 
     /// Takes the pending answer, if the caller's task still has it and is not polling it right now, and the waker to
@@ -185,8 +194,9 @@ pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<Shared
     }
     // The task may not be asleep at all: the attempt took long, and its wake-up now goes to the engine.
     waker.into_iter().for_each(Waker::wake);
-    let (server, attempt) = (Server::new(core, line), attempt.clone());
-    in_background(core, async move { server.go_on(pending, &attempt).await });
+    let (server, taken) = (Server::new(core, line), attempt.clone());
+    in_background(core, async move { server.go_on(pending, &taken).await });
+    attempt.settle();
 }
 
 impl fmt::Debug for SharedTry {

@@ -216,6 +216,11 @@ impl Lines {
         }
     }
 
+    /// Returns the lines of all names that are in use.
+    pub(crate) fn all(&self) -> Vec<Arc<Line>> {
+        self.shards.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()
+    }
+
     #[cfg(test)]
     pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {

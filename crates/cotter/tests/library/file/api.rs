@@ -1,7 +1,7 @@
 //! What every user of the file store can do.
 
 use super::place::Place;
-use cotter::{Client, Eviction, Filter, Released, file};
+use cotter::{Client, Eviction, Filter, Owner, Released, file};
 use std::time::Duration;
 
 #[tokio::test]
@@ -121,4 +121,16 @@ async fn a_long_line_moves_on_by_itself() {
         assert_eq!(task.await.unwrap(), Released::Yes);
     }
     assert!(start.elapsed() < Duration::from_millis(LINE * 37 / 2), "{:?}", start.elapsed());
+}
+
+/// It has released the lock, and the time is for everybody.
+#[tokio::test]
+async fn an_owner_does_not_re_enter_a_lock_that_is_kept_for_a_while() {
+    let (place, me) = (Place::new(), Owner::new());
+    let client = place.client().await.unwrap();
+    let mutex = client.mutex("a").owner(&me);
+    let rest = Duration::from_millis(500);
+    assert_eq!(mutex.lock().await.unwrap().keep_for(rest).await.unwrap(), Released::Yes);
+    assert!(mutex.try_lock().await.unwrap().is_none(), "it is kept");
+    assert!(mutex.try_lock_for(rest * 20).await.unwrap().is_some(), "not for longer");
 }

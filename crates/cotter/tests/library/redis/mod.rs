@@ -27,5 +27,6 @@ mod shares;
 mod still;
 mod tls;
 mod tokens;
+mod unpolled;
 mod waiting;
 mod watching;
