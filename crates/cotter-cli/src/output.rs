@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
 /// A failure: one line for people and an exit code for scripts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,

@@ -35,7 +35,14 @@ pub(crate) async fn acquire(
     let acquired = tokio::select! {
         biased;
         signal = signals.stop() => Acquired::Interrupted(signal),
-        guard = asking => guard?.map_or(Acquired::Busy, Acquired::Held),
+        guard = asking => match guard {
+            Ok(guard) => guard.map_or(Acquired::Busy, Acquired::Held),
+            Err(error) => {
+                // What the store may have granted is given back.
+                close(client).await;
+                return Err(error.into());
+            }
+        },
         failure = WaitMonitor::new(client, name, console).watch() => {
             close(client).await;
             return Err(failure);
@@ -122,8 +129,8 @@ async fn leave(client: &Client, guard: Option<Guard>, signal: u8) -> Acquired {
     Acquired::Interrupted(signal)
 }
 
-/// Leaves nothing in the store's queue.
-async fn close(client: &Client) {
+/// Gives back what is held, and leaves nothing in the store's queue.
+pub(crate) async fn close(client: &Client) {
     let _ = timeout(2 * CLOSE_TIMEOUT, client.close(CLOSE_TIMEOUT)).await;
 }
 
