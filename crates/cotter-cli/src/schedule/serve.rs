@@ -204,11 +204,11 @@ impl Service {
             self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }
         let jobs = jobs(&file, &self.commands, self.metrics.as_deref());
-        let count = jobs.len();
+        let (count, noun) = (jobs.len(), if jobs.len() == 1 { "job" } else { "jobs" });
         match self.handle.replace(jobs).await {
             Ok(()) => {
                 self.follow_ups.set(&file.jobs);
-                self.commands.log.remark(&format!("the file was reloaded and has {count} jobs"));
+                self.commands.log.remark(&format!("the file was reloaded and has {count} {noun}"));
             }
             Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
         }
