@@ -241,3 +241,15 @@ fn a_password_of_the_file_is_seen_by_nobody() {
     let output = env.run(["-v", "schedule", path.to_str().unwrap()]).code(78);
     assert!(!output.stderr.contains("canary"), "{output:?}");
 }
+
+/// As long as it may be with a job of one letter: longer than the label of a holder.
+#[test]
+fn the_name_of_a_group_may_be_long() {
+    let env = TestEnv::new();
+    let path = env.path("jobs.toml");
+    fs::write(&path, format!("group = \"{}\"\n{}", "ä".repeat(255), once("a", "echo ran"))).unwrap();
+    let mut run = env.start(["schedule", path.to_str().unwrap()]);
+    assert_eq!(run.line(), "a | ran");
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
