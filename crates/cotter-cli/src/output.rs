@@ -58,7 +58,7 @@ impl From<io::Error> for Failure {
 }
 
 /// An error and its causes, without repetitions.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
