@@ -4,6 +4,7 @@ use super::args::Run;
 use super::monitor::{WaitMonitor, busy_message};
 use super::wait_options::WaitOptions;
 use crate::command::signals::Signals;
+use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, Permit, ReadGuard};
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub(crate) async fn acquire(
             Err(error) => {
                 // What the store may have granted is given back.
                 close(client).await;
-                return Err(error.into());
+                return Err(failed(error));
             }
         },
         failure = WaitMonitor::new(client, name, console).watch() => {
@@ -60,6 +61,14 @@ pub(crate) async fn acquire(
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
+    }
+}
+
+/// A row that does not exist, in a table of the user's, is a mistake in the set-up: 1 would be taken for the code of the command.
+fn failed(error: cotter::Error) -> Failure {
+    match Failure::from(error) {
+        Failure { exit: Exit::Free, message } => Failure::config(message),
+        other => other,
     }
 }
 
