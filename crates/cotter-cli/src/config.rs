@@ -4,6 +4,7 @@ use crate::nearest::nearest;
 use crate::output::{Console, Failure, clean};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -50,8 +51,8 @@ pub(crate) struct Named {
 /// The configuration files, the user's own first.
 ///
 /// This uses `$HOME` and not the passwd entry: anybody who controls the environment could set `COTTER_URL` as well.
-pub(crate) fn places(home: Option<&str>) -> Vec<PathBuf> {
-    let own = home.filter(|h| !h.is_empty()).map(|h| Path::new(h).join(".config/cotter/config.toml"));
+pub(crate) fn places(home: Option<OsString>) -> Vec<PathBuf> {
+    let own = home.filter(|h| !h.is_empty()).map(|h| PathBuf::from(h).join(".config/cotter/config.toml"));
     own.into_iter().chain([SYSTEM.into()]).collect()
 }
 
@@ -103,7 +104,10 @@ fn unknown(name: &str, known: &[String], places: &[PathBuf]) -> Failure {
 fn read(place: &Path) -> Result<File, Failure> {
     let text = match std::fs::read_to_string(place) {
         Ok(text) => text,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(File::default()),
+        // Accounts of services have homes like /dev/null.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(File::default());
+        }
         Err(e) => {
             let place = place.display();
             let why = format!("{place}: cannot be read: {e}; use --url or COTTER_URL to do without it");
@@ -117,9 +121,18 @@ fn read(place: &Path) -> Result<File, Failure> {
 fn broken(place: &Path, text: &str, error: &toml::de::Error) -> Failure {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
-    let message = clean(error.message());
+    let message = clean(&without_value(error.message()));
     let hint = suggestion(&message).unwrap_or_default();
     Failure::config(format!("{}, line {line}: {message}{hint}", place.display()))
+}
+
+/// The message without the text that has the wrong type: `prod = "redis://…"` instead of a table has a URL there.
+fn without_value(message: &str) -> String {
+    let parts = message.split_once("string \"").zip(message.rsplit_once("\", expected "));
+    match parts {
+        Some(((before, _), (_, expected))) => format!("{before}string, expected {expected}"),
+        None => message.to_owned(),
+    }
 }
 
 /// The known key that is most similar to an unknown one.
@@ -136,10 +149,10 @@ mod tests {
     #[test]
     fn the_users_file_comes_first_and_is_left_out_without_a_home() {
         assert_eq!(
-            places(Some("/home/ann")),
+            places(Some("/home/ann".into())),
             [Path::new("/home/ann/.config/cotter/config.toml"), Path::new(SYSTEM)]
         );
         assert_eq!(places(None), [Path::new(SYSTEM)]);
-        assert_eq!(places(Some("")), [Path::new(SYSTEM)]);
+        assert_eq!(places(Some("".into())), [Path::new(SYSTEM)]);
     }
 }

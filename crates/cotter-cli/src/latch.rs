@@ -84,11 +84,19 @@ pub(crate) async fn run(args: &Latch, store: &Chosen, console: &Console) -> Resu
 
 /// A script that repeats a step counts once.
 fn caller() -> String {
-    let host = uname().nodename().to_string_lossy().into_owned();
     let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    // An id has up to 64 bytes.
-    let host: String = host.chars().filter(char::is_ascii_graphic).take(40).collect();
-    format!("{host}/{parent}")
+    party(&uname().nodename().to_string_lossy(), parent)
+}
+
+/// An id has up to 64 bytes, of which a process needs up to 11. A longer host is cut in the middle: hosts of one kind differ at
+/// the beginning (`db-1.example.com`) or at the end (`worker-7d9f8b6c5d-x2x4z`), and their processes may have the same numbers.
+fn party(host: &str, process: i32) -> String {
+    let host: String = host.chars().filter(char::is_ascii_graphic).collect();
+    let host = match host.len() {
+        ..=53 => host,
+        length => format!("{}~{}", &host[..26], &host[length - 26..]),
+    };
+    format!("{host}/{process}")
 }
 
 fn ended(end: Option<LatchEnd>, waited: Duration, name: &Name, console: &Console) -> Result<Exit, Failure> {
@@ -141,4 +149,23 @@ fn say(console: &Console, name: &Name, more: Value, text: Option<String>) -> Res
         writeln!(out, "{text}")?;
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::party;
+
+    #[test]
+    fn processes_with_the_same_number_on_hosts_with_long_names_are_different_parties() {
+        assert_eq!(party("web-3", 7), "web-3/7");
+        let long = "nightly-import-of-the-orders-".repeat(2);
+        let hosts = [0, 1].map(|n| [format!("{long}{n}"), format!("{n}{long}")]);
+        let parties = hosts.each_ref().map(|hosts| hosts.each_ref().map(|host| party(host, i32::MAX)));
+        for at in [0, 1] {
+            assert_ne!(parties[0][at], parties[1][at]);
+        }
+        assert!(parties.iter().flatten().all(|party| party.len() <= 64), "{parties:?}");
+        let worker = |end: &str| party(&format!("nightly-import-worker-deployment-7d9f8b6c5d-{end}"), 7);
+        assert_ne!(worker("x2x4z"), worker("b9k8q"));
+    }
 }

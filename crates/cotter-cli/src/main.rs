@@ -50,6 +50,7 @@ mod ticket;
 mod usage;
 
 use args::{Cli, Command};
+use command::signals::Signals;
 use exit::Exit;
 use output::{Console, Failure};
 use std::process::ExitCode;
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let exit = usage::answer(&error);
-            if std::env::args_os().any(|word| word == "acquire") {
+            if usage::may_be("acquire") {
                 ticket::fail_in_shell(exit);
             }
             return exit.into();
@@ -101,9 +102,14 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Jobs(args) => return jobs::run(args, &cli.global, console).await,
             _ => {}
         }
-        let store = store::choose(&cli.global, None, |key| std::env::var_os(key))?;
+        let store = store::choose(&cli.global, None, |key| std::env::var_os(key));
+        if let Command::Run(args) = &cli.command {
+            // Its report says so if there is no store.
+            let store = store.as_ref().map_err(Failure::clone);
+            return run::run(args, store, &mut Signals::listen()?, console).await;
+        }
+        let store = store?;
         match &cli.command {
-            Command::Run(args) => run::run(args, &store, console).await,
             Command::Acquire(args) => ticket::acquire(args, &store, console).await,
             Command::Renew(args) => ticket::renew(args, &store, console).await,
             Command::Release(args) => ticket::release(args, &store, console).await,

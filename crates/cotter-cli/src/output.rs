@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
 /// A failure: one line for people and an exit code for scripts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
@@ -58,7 +58,7 @@ impl From<io::Error> for Failure {
 }
 
 /// An error and its causes, without repetitions.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -32,6 +32,8 @@ impl PasswordFile {
             "mariadb:",
             "etcd:",
             "zookeeper:",
+            "redlock:",
+            "redlocks:",
         ]
         .iter()
         .any(|scheme| url.starts_with(scheme))
@@ -78,7 +80,8 @@ impl PasswordFile {
     }
 }
 
-fn encoded(path: &str) -> String {
+/// A path as a part of a URL.
+pub(crate) fn encoded(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     path.bytes().fold(String::new(), |text, byte| match plain(byte) {
         true => text + &char::from(byte).to_string(),

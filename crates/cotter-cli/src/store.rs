@@ -189,9 +189,9 @@ fn by_url_or_name(
     of_file: Option<&StoreRef>,
     env: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Chosen, Failure> {
-    let home = text(&env, "HOME")?;
+    let places = config::places(env("HOME"));
     let named = |name: &str, from: &str| -> Result<Chosen, Failure> {
-        let Named { url, password_file, file } = config::find(name, &config::places(home.as_deref()))?;
+        let Named { url, password_file, file } = config::find(name, &places)?;
         let of_store = format!("password_file of {name:?} in {}", file.display());
         let password_file = password_file.map(|path| PasswordFile::new(&path, of_store)).transpose()?;
         let chosen = Chosen::by_url(url, format!("{from}, {}", file.display()));
@@ -218,7 +218,7 @@ fn by_url_or_name(
     if env("COTTER_NAME").is_some() {
         return Err(nested());
     }
-    if let Some((name, file)) = config::default(&config::places(home.as_deref()))? {
+    if let Some((name, file)) = config::default(&places)? {
         let from = format!("`default` in {}", file.display());
         return named(&name, &from)
             .map_err(|failure| Failure::config(format!("{from}: {}", failure.message)));

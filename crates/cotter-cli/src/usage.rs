@@ -1,10 +1,10 @@
 //! Help, and errors of the command line.
 
-use crate::args;
+use crate::args::{self, Cli};
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
-use clap::Error;
 use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, Error};
 
 /// Prints the help, the version, or a one-line error.
 pub(crate) fn answer(error: &Error) -> Exit {
@@ -28,6 +28,17 @@ pub(crate) fn answer(error: &Error) -> Exit {
             Console::new(clap::ColorChoice::Auto, false, false, false).failure(&failure);
             failure.exit
         }
+    }
+}
+
+/// Whether a command line with a mistake may be meant for this command: it is, or it names no command that can be made out, and
+/// has this word.
+pub(crate) fn may_be(command: &str) -> bool {
+    let words = || std::env::args_os();
+    let parsed = Cli::command().ignore_errors(true).try_get_matches_from(words());
+    match parsed.as_ref().ok().and_then(ArgMatches::subcommand_name) {
+        Some(name) => name == command,
+        None => words().any(|word| word == command),
     }
 }
 

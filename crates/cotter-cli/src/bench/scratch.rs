@@ -1,6 +1,7 @@
 //! Unique names for measurements.
 
 use crate::output::{Console, Failure};
+use crate::password::encoded;
 use crate::store::Chosen;
 use cotter::{Client, Lease};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ impl Scratch {
         match scheme {
             "file" => {
                 let folder = subfolder(&instance)?;
-                let url = format!("file://{}", folder.path().join("locks").display());
+                let url = format!("file://{}", encoded(&folder.path().join("locks").to_string_lossy()));
                 let client = builder().url(&url).connect().await?;
                 Ok(scratch(client, url, Some(folder)))
             }

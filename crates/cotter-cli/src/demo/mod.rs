@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use clap::{Args, Subcommand};
+use tempfile::{Builder, TempDir};
 
 /// Demonstrate what a lock is good for
 #[derive(Debug, Args)]
@@ -34,6 +35,14 @@ enum DemoCommand {
     Replica(clear_orders::Replica),
     #[command(hide = true)]
     Holder(clear_orders::Holder),
+}
+
+/// A folder for the files of a demonstration, which is removed at its end.
+fn folder(prefix: &str) -> Result<TempDir, Failure> {
+    let made = Builder::new().prefix(prefix).tempdir();
+    made.map_err(|e| {
+        Failure::config(format!("cannot create a temporary folder: {e}; set TMPDIR to another one"))
+    })
 }
 
 /// Runs a demonstration.

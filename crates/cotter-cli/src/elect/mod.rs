@@ -100,15 +100,17 @@ pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Resu
         return observe::run(&args.name, store, console).await;
     }
     let term = args.as_run();
+    // Of all terms: a signal that arrives at the end of one, while its command is being stopped, prevents the next.
+    let mut signals = Signals::listen()?;
     let mut has_led = false;
     loop {
-        let failure = match run::run(&term, store, console).await {
+        let failure = match run::run(&term, Ok(store), &mut signals, console).await {
             Err(failure) if args.again && may_lead_again(&failure, has_led) => failure,
             ended => return ended,
         };
         console.warning(&format!("{}; campaigning again", failure.message));
         has_led = true;
-        if let Some(signal) = pause().await? {
+        if let Some(signal) = pause(&mut signals).await {
             return Ok(Exit::Interrupted(signal));
         }
     }
@@ -119,11 +121,10 @@ fn may_lead_again(failure: &Failure, has_led: bool) -> bool {
     matches!(failure.exit, Exit::Lost) || has_led && matches!(failure.exit, Exit::Unreachable)
 }
 
-async fn pause() -> Result<Option<u8>, Failure> {
-    let mut signals = Signals::listen()?;
-    Ok(tokio::select! {
+async fn pause(signals: &mut Signals) -> Option<u8> {
+    tokio::select! {
         biased;
         signal = signals.stop() => Some(signal),
         () = sleep(RETRY_PAUSE) => None,
-    })
+    }
 }

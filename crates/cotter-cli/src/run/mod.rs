@@ -47,10 +47,19 @@ use wait::Acquired;
 /// The timeout of the release; after that the lease has to expire by itself.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs a command under a lock.
-pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
+/// Runs a command under a lock, in the store if one could be chosen. The signals are listened for before anything else, so that
+/// none can end cotter and leave the command running.
+pub(crate) async fn run(
+    args: &Run,
+    store: Result<&Chosen, Failure>,
+    signals: &mut Signals,
+    console: &Console,
+) -> Result<Exit, Failure> {
     let mut report = Report::begin(&args.name);
-    let result = attempt(args, store, console, &mut report).await;
+    let result = match store {
+        Ok(store) => attempt(args, store, signals, console, &mut report).await,
+        Err(failure) => Err(failure),
+    };
     if let Some(file) = &args.report {
         report.write(file, &result, console);
     }
@@ -60,13 +69,12 @@ pub(crate) async fn run(args: &Run, store: &Chosen, console: &Console) -> Result
 async fn attempt(
     args: &Run,
     store: &Chosen,
+    signals: &mut Signals,
     console: &Console,
     report: &mut Report,
 ) -> Result<Exit, Failure> {
     let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
     once::check_store(args, store)?;
-    // Before anything else, so that no signal can end cotter and leave the command running.
-    let mut signals = Signals::listen()?;
     reap_as_init()?;
     let mut builder = Client::builder().lease(Lease::renewed(args.ttl));
     if let Some(label) = &args.label {
@@ -79,12 +87,13 @@ async fn attempt(
     };
     let above = Held::above(|key| std::env::var_os(key))?;
     above.refuse(&client, &name)?;
+    once::check_support(args, &client, &name).await?;
     let guard = match wait::acquire(
         wait::ask(args, &client, &name),
         &args.wait_options,
         &client,
         &name,
-        &mut signals,
+        signals,
         console,
     )
     .await?
@@ -94,17 +103,18 @@ async fn attempt(
         Acquired::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
     };
     report.held(guard.token());
-    // A lock that was handed over by message has a short lease until its first renewal: too short to stop a command.
-    if guard.remaining().is_some_and(|left| left < args.ttl / 2) {
-        guard.extend(args.ttl).await?;
-    }
-    let mut key = OnceKey::load(args, &client, &name).await?;
+    let mut key = match prepare(args, &client, &guard).await {
+        Ok(key) => key,
+        Err(failure) => {
+            release(guard, console).await;
+            return Err(failure);
+        }
+    };
     if let Some(key) = key.as_ref().filter(|key| key.is_done()) {
         console.confirm(&format!("{name:?}: slot {:?} is already done; not running the command", key.key()));
         release(guard, console).await;
         return Ok(Exit::Done);
     }
-    restore_lease(&guard, args.ttl).await?;
     let held = above.with(&client, &name);
     let grace = grace.fitting(&guard);
     let mut watch = Watch::new(&guard, grace, args.max_hold);
@@ -115,7 +125,7 @@ async fn attempt(
             return Err(failure);
         }
     };
-    let end = until_the_end(&mut watch, &mut child, &guard, &mut signals, console).await?;
+    let end = until_the_end(&mut watch, &mut child, &guard, signals, console).await?;
     let end = stop(&mut child, &guard, end, grace, |text| console.warning(text)).await;
     if let (Some(key), Outcome::Exited { status, .. }) = (&mut key, &end)
         && status.success()
@@ -123,10 +133,19 @@ async fn attempt(
         key.done(&guard, console).await;
     }
     let kept = KeepFor::of(args, report.since(), &client, &end);
-    let lost = kept.release(guard, &mut signals, console).await;
+    let lost = kept.release(guard, signals, console).await;
     let exit = conclude(end, lost, &name).map(|exit| exit.shared(|signal| child.shares(signal)));
     child.kill_and_wait();
     exit
+}
+
+/// What is done under the lock before the command is started.
+async fn prepare(args: &Run, client: &Client, guard: &Guard) -> Result<Option<OnceKey>, Failure> {
+    // A lock that was handed over by message has a short lease until its first renewal: too short to stop a command.
+    restore_lease(guard, args.ttl).await?;
+    let key = OnceKey::load(args, client, guard.name()).await?;
+    restore_lease(guard, args.ttl).await?;
+    Ok(key)
 }
 
 fn check(args: &Run, console: &Console) -> Result<Name, Failure> {

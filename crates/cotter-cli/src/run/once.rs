@@ -38,6 +38,14 @@ pub(super) fn check_store(args: &Run, store: &Chosen) -> Result<(), Failure> {
     Err(Failure::config(why))
 }
 
+/// Refuses a key if the store keeps no notes, before anything is locked or waited for.
+pub(super) async fn check_support(args: &Run, client: &Client, name: &Name) -> Result<(), Failure> {
+    if args.slot.is_some() && !client.info().capabilities.notes {
+        client.note(name).await?;
+    }
+    Ok(())
+}
+
 /// Parses a key of the command line.
 pub(crate) fn parse(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > MAX_KEY_BYTES {

@@ -4,6 +4,7 @@ use super::args::Run;
 use super::monitor::{WaitMonitor, busy_message};
 use super::wait_options::WaitOptions;
 use crate::command::signals::Signals;
+use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::{Client, Guard, Name, Permit, ReadGuard};
 use std::time::Duration;
@@ -35,7 +36,14 @@ pub(crate) async fn acquire(
     let acquired = tokio::select! {
         biased;
         signal = signals.stop() => Acquired::Interrupted(signal),
-        guard = asking => guard?.map_or(Acquired::Busy, Acquired::Held),
+        guard = asking => match guard {
+            Ok(guard) => guard.map_or(Acquired::Busy, Acquired::Held),
+            Err(error) => {
+                // What the store may have granted is given back.
+                close(client).await;
+                return Err(failed(error));
+            }
+        },
         failure = WaitMonitor::new(client, name, console).watch() => {
             close(client).await;
             return Err(failure);
@@ -53,6 +61,14 @@ pub(crate) async fn acquire(
             Ok(Acquired::Busy)
         }
         Acquired::Interrupted(signal) => Ok(leave(client, None, signal).await),
+    }
+}
+
+/// A row that does not exist, in a table of the user's, is a mistake in the set-up: 1 would be taken for the code of the command.
+fn failed(error: cotter::Error) -> Failure {
+    match Failure::from(error) {
+        Failure { exit: Exit::Free, message } => Failure::config(message),
+        other => other,
     }
 }
 
@@ -122,8 +138,8 @@ async fn leave(client: &Client, guard: Option<Guard>, signal: u8) -> Acquired {
     Acquired::Interrupted(signal)
 }
 
-/// Leaves nothing in the store's queue.
-async fn close(client: &Client) {
+/// Gives back what is held, and leaves nothing in the store's queue.
+pub(crate) async fn close(client: &Client) {
     let _ = timeout(2 * CLOSE_TIMEOUT, client.close(CLOSE_TIMEOUT)).await;
 }
 

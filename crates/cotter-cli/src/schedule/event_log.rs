@@ -24,6 +24,7 @@ const MAX_OUTPUT_LINES: usize = 256;
 pub(super) struct EventLog {
     lines: Sender<Line>,
     json: bool,
+    quiet: bool,
     /// The exit code of the last command of each job, until it is reported.
     codes: Mutex<HashMap<String, u8>>,
     /// The length of the longest name of a job.
@@ -71,10 +72,10 @@ impl Output {
 impl EventLog {
     pub(super) fn start(console: &Console) -> Self {
         let (lines, receiver) = channel();
-        let (json, console) = (console.json, *console);
+        let (json, quiet, console) = (console.json, console.quiet, *console);
         std::thread::spawn(move || write(&receiver, &console));
         let room = Arc::new(Semaphore::new(MAX_OUTPUT_LINES));
-        Self { lines, json, codes: Mutex::default(), width: AtomicUsize::new(0), room }
+        Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room }
     }
 
     /// Sets the exit code of a job's command, which is reported with the end of the run.
@@ -91,6 +92,7 @@ impl EventLog {
             .and_then(|job| self.codes.lock().unwrap_or_else(PoisonError::into_inner).remove(job));
         let text = text(event);
         self.send(match (self.json, event.kind.is_warning()) {
+            (true, _) if self.quiet && !is_problem(&event.kind) => return code,
             (true, _) => Line::Object(object(event, code)),
             (false, _) if is_problem(&event.kind) => Line::Problem(text),
             (false, true) => Line::Warning(text),
@@ -146,7 +148,7 @@ impl EventLog {
 
     /// A remark with the same in fields, for programs.
     pub(super) fn remark_with(&self, text: &str, fields: &[(&str, Value)]) {
-        if !self.json {
+        if !self.json || self.quiet {
             return self.remark(text);
         }
         let mut object = stamped(json!({ "event": "remark", "job": null, "message": text }));
@@ -165,6 +167,7 @@ impl EventLog {
 
     fn own(&self, kind: &str, job: Option<&str>, text: &str, line: fn(String) -> Line) {
         self.send(match (self.json, job) {
+            (true, _) if self.quiet => return,
             (true, _) => Line::Object(stamped(json!({ "event": kind, "job": job, "message": text }))),
             (false, Some(job)) => line(format!("{job}: {text}")),
             (false, None) => line(text.to_owned()),

@@ -101,7 +101,8 @@ pub(crate) async fn run(args: &Schedule, global: &Global, console: &Console) -> 
 fn print_mistakes(path: &Path, mistakes: &[Mistake], console: &Console) -> Result<(), Failure> {
     for mistake in mistakes {
         if console.json {
-            let object = json!({ "file": path, "line": mistake.line, "mistake": mistake.message });
+            let object =
+                json!({ "file": path.to_string_lossy(), "line": mistake.line, "mistake": mistake.message });
             writeln!(console.out(), "{object}")?;
         } else {
             console.failure(&Failure::config(mistake.of(path)));
@@ -119,8 +120,7 @@ fn doubts(file: &File) -> Vec<String> {
 fn print_valid(file: &File, console: &Console) -> Result<Exit, Failure> {
     let (path, jobs) = (clean(&file.path.to_string_lossy()), file.jobs.len());
     if console.json {
-        let object =
-            json!({ "file": file.path, "group": file.group, "jobs": jobs, "warnings": doubts(file) });
+        let object = json!({ "file": file.path.to_string_lossy(), "group": file.group, "jobs": jobs, "warnings": doubts(file) });
         writeln!(console.out(), "{object}")?;
     } else {
         let noun = if jobs == 1 { "job" } else { "jobs" };

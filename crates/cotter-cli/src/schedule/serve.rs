@@ -26,6 +26,8 @@ use tokio::task::JoinHandle;
 
 /// How long commands may take to die after the second signal.
 const KILL_TIMEOUT: Duration = Duration::from_secs(7);
+/// The maximum length of a label, in bytes.
+const MAX_LABEL: usize = 256;
 
 /// Runs the jobs of a file.
 pub(super) async fn serve(
@@ -60,8 +62,7 @@ async fn schedule(
     log: &Arc<EventLog>,
     console: &Console,
 ) -> Result<Exit, Failure> {
-    let label = format!("schedule {}", file.group);
-    let (client, reload) = match connect(&chosen, &label, signals, log, console).await? {
+    let (client, reload) = match connect(&chosen, &label(&file.group), signals, log, console).await? {
         Connected::Client(client, reload) => (client, reload),
         Connected::Stopped => return Ok(Exit::Done),
     };
@@ -73,6 +74,12 @@ async fn schedule(
         service.reload().await;
     }
     service.run(signals).await
+}
+
+/// The label of the holder. The name of a group may be longer than a label.
+fn label(group: &str) -> String {
+    let text = format!("schedule {group}");
+    text.char_indices().take_while(|(at, c)| at + c.len_utf8() <= MAX_LABEL).map(|(_, c)| c).collect()
 }
 
 /// A running scheduler.
@@ -204,11 +211,11 @@ impl Service {
             self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
         }
         let jobs = jobs(&file, &self.commands, self.metrics.as_deref());
-        let count = jobs.len();
+        let (count, noun) = (jobs.len(), if jobs.len() == 1 { "job" } else { "jobs" });
         match self.handle.replace(jobs).await {
             Ok(()) => {
                 self.follow_ups.set(&file.jobs);
-                self.commands.log.remark(&format!("the file was reloaded and has {count} jobs"));
+                self.commands.log.remark(&format!("the file was reloaded and has {count} {noun}"));
             }
             Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
         }

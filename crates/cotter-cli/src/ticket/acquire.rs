@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::WaitOptions;
 use crate::run::held::Held;
+use crate::run::wait::close;
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, FencingToken, Lease, Name};
@@ -100,7 +101,7 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
     let info = client.info();
     if !info.capabilities.tickets || info.scheme == "memory" {
         return Err(Failure::usage(format!(
-            "{}: locks are tied to a process here: add --pid $$ to keep the lock until the shell ends, or use cotter run",
+            "{}: a lock stays with the process that took it here: add --pid $$ to keep it until the shell ends, or use cotter run",
             info.variant
         )));
     }
@@ -109,7 +110,13 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
         Ok(guard) => guard,
         Err(exit) => return Ok(exit),
     };
-    let ticket = guard.into_ticket(args.ttl()).await?;
+    let ticket = match guard.into_ticket(args.ttl()).await {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            close(&client).await;
+            return Err(error.into());
+        }
+    };
     let acquired = Acquired { token: ticket.token(), ticket: TicketText::Leased(ticket.clone()) };
     if let Err(failure) = print(&name, &acquired, console) {
         // Nobody has the ticket.

@@ -52,10 +52,15 @@ pub(super) async fn start(args: &Acquire, store: &Chosen, console: &Console) -> 
             read.map_err(|e| cannot(&e))?;
         }
     }
-    match parse(&answer) {
-        Some(acquired) => print(&Name::new(&args.name)?, &acquired, console)?,
-        // It has said why.
-        None => return Ok(Exit::of_child(keeper.wait().await.map_err(|e| cannot(&e))?)),
+    // Otherwise it has said why.
+    let Some((kept, token)) = parse(&answer) else {
+        return Ok(Exit::of_child(keeper.wait().await.map_err(|e| cannot(&e))?));
+    };
+    let acquired = Acquired { ticket: TicketText::Kept(kept), token };
+    if let Err(failure) = print(&Name::new(&args.name)?, &acquired, console) {
+        // Nobody has the ticket.
+        let _ = kept.ask(Request::Release).await;
+        return Err(failure.into());
     }
     Ok(Exit::Done)
 }
@@ -81,9 +86,9 @@ fn words(args: &Acquire, console: &Console) -> Vec<String> {
 }
 
 /// `ticket token`
-fn parse(line: &str) -> Option<Acquired> {
+fn parse(line: &str) -> Option<(Kept, FencingToken)> {
     let (ticket, token) = line.trim().split_once(' ')?;
-    Some(Acquired { ticket: TicketText::Kept(Kept::parse(ticket)?), token: token.parse().ok()? })
+    Some((Kept::parse(ticket)?, token.parse().ok()?))
 }
 
 /// Waits for the lock, passes the ticket to the process that has started this one, and keeps the lock.

@@ -7,6 +7,7 @@ use cotter_testkit::servers::{Redis, acl_rule};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 fn bench(env: &TestEnv, url: &str, options: &[&str]) -> Output {
@@ -146,4 +147,13 @@ fn a_signal_ends_it_and_nothing_is_left() {
     running.end().code(143).silent();
     assert_eq!(files(&folder), 0);
     until("nobody is left", || !others.iter().any(|pid| is_alive(*pid)));
+}
+
+#[test]
+fn a_directory_whose_name_has_to_be_encoded_is_measured() {
+    let env = TestEnv::new();
+    fs::create_dir(env.path("a b%c")).unwrap();
+    fs::set_permissions(env.path("a b%c"), fs::Permissions::from_mode(0o700)).unwrap();
+    let url = format!("file://{}", env.path("a%20b%25c").display());
+    bench(&env, &url, &["--json"]).code(0).silent();
 }

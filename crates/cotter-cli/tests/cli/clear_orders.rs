@@ -75,6 +75,9 @@ fn exact_on_postgres() {
         side_by_side(&server.url_of("owner", &format!("mode={mode}")));
         assert_eq!(server.sql(tables), "0");
     }
+    // A user that owns nothing.
+    let output = clear_orders(&TestEnv::new(), &server.url(""), &["--same-database"]).code(69);
+    output.one_line(&["the tables of orders cannot be created", "permission denied"]);
 }
 
 #[cfg(feature = "mysql")]

@@ -1,6 +1,8 @@
 //! Which store: command line, configuration, environment, and nothing in silence.
 
 use crate::env::{Output, Running, TestEnv};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 impl TestEnv {
     /// Without `COTTER_URL`.
@@ -141,4 +143,18 @@ fn a_file_with_a_password_that_all_can_read_is_warned_of() {
     assert!(warns("prod") && !warns("b"));
     rights(0o600);
     assert!(!warns("prod"));
+}
+
+/// As accounts of services have them.
+#[test]
+fn a_home_that_is_no_directory_or_no_text_has_no_file() {
+    let env = TestEnv::new();
+    let list = |home: &OsStr| {
+        let mut command = env.cotter(["--store", "prod", "list"]);
+        Running::start(command.env_remove("COTTER_URL").env("HOME", home)).end()
+    };
+    list(OsStr::new("/dev/null")).code(78).one_line(&["there is no store \"prod\"", "/etc/cotter.toml"]);
+    list(OsStr::from_bytes(b"/nowhere/\xff")).code(78).one_line(&["there is no store \"prod\""]);
+    let mut run = env.cotter(["run", "a", "true"]);
+    Running::start(run.env("HOME", OsStr::from_bytes(b"/\xff"))).end().code(0).silent();
 }

@@ -154,3 +154,28 @@ fn a_leader_that_loses_ends_or_campaigns_again() {
         }
     }
 }
+
+/// The command of the first term takes its time to stop.
+#[test]
+fn a_signal_at_the_end_of_a_term_prevents_the_next() {
+    let env = TestEnv::new();
+    let script = "trap 'echo stopping; sleep 0.4; exit' TERM; echo leading; while :; do sleep 0.05; done";
+    let mut leader = env.start(["elect", "--again", "a", "--", "sh", "-c", script]);
+    assert_eq!(leader.line(), "leading");
+    std::fs::remove_file(env.path("locks/a.lock")).unwrap();
+    assert_eq!(leader.line(), "stopping");
+    leader.signal(Signal::TERM);
+    let output = leader.end().code(128 + 15);
+    assert_eq!(output.stdout, "leading\nstopping\n", "violation[swallowed]: it leads again");
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn an_announcement_that_is_too_long_leaves_no_leader() {
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    env.run(["elect", "--announce", &"x".repeat(70_000), "a", "true"])
+        .code(64)
+        .one_line(&["65536 are allowed"]);
+    env.run(["run", "-n", "a", "true"]).code(0).silent();
+}

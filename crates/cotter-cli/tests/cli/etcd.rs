@@ -104,3 +104,12 @@ fn it_is_measured_and_jobs_keep_their_notes_there() {
     measures_and_leaves_nothing(&server.url(""), keys);
     a_job_runs_and_is_recorded(&TestEnv::on(server.url("")));
 }
+
+#[test]
+#[ignore = "needs etcd"]
+fn a_user_of_a_cluster_without_logins_is_a_mistake_in_the_url() {
+    let (server, env) = (Etcd::start(1), TestEnv::new());
+    let url = server.url("").replacen("://", "://ann@", 1);
+    let output = env.run(["--url", &url, "list"]).code(78).one_line(&["leave the user out of the URL"]);
+    assert_eq!(output.stderr.matches("etcd:").count(), 0, "{output:?}");
+}

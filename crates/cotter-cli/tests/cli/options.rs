@@ -71,6 +71,15 @@ fn once_on_all_hosts_needs_a_store_that_was_chosen() {
     run(&["run", "--url", "file:", "--slot", "x", "a", "true"]).code(0).silent();
 }
 
+#[test]
+fn without_notes_a_slot_is_refused_before_anything_is_waited_for() {
+    let mut env = TestEnv::new();
+    env.store = Some(format!("flock:{}", env.path("lock").display()));
+    let (holder, _) = env.hold(&[], "a");
+    env.run(["run", "--slot", "x", "a", "true"]).code(64).one_line(&["flock does not support notes"]);
+    holder.let_go().code(0);
+}
+
 fn report(env: &TestEnv, args: &[&str], code: i32) -> Value {
     let file = env.path("report");
     let _ = fs::remove_file(&file);

@@ -22,3 +22,15 @@ fn it_is_measured() {
     TestEnv::on(url.clone()).run(["migrate"]).code(0);
     measures_and_leaves_nothing(&url, || 0);
 }
+
+/// Not 1, which the command itself might have returned.
+#[test]
+#[ignore = "needs postgres"]
+fn a_row_that_is_missing_in_a_table_of_the_users_is_78() {
+    let server = Postgres::migrated();
+    let env = TestEnv::on(server.url("mode=row&table=cotter_lock&column=name"));
+    for command in [&["run"][..], &["run", "-n"], &["elect"]] {
+        let output = env.run([command, &["missing", "true"]].concat()).code(78);
+        output.one_line(&["no row with name = 'missing'", "INSERT INTO cotter_lock"]);
+    }
+}

@@ -1,7 +1,7 @@
 //! A quorum of Redis servers on the command line.
 
 use crate::bench::measures_and_leaves_nothing;
-use crate::env::TestEnv;
+use crate::env::{Running, TestEnv};
 use crate::schedule::a_job_runs_and_is_recorded;
 use cotter_testkit::servers::{Redis, redlock_url};
 
@@ -73,4 +73,19 @@ fn jobs_run_while_a_majority_is_there() {
     env.run(["latch", "ready", "count-down", "--id", "x"]).code(0);
     env.run(["latch", "ready", "wait", "--wait", "5s"]).code(0);
     crate::clear_orders::exact(&TestEnv::new(), &env.url(), &[]);
+}
+
+#[test]
+#[ignore = "needs redis-server"]
+fn all_members_get_the_password_of_a_file() {
+    let servers: Vec<_> =
+        (0..3).map(|_| Redis::builder().with("requirepass", "open sesame").start()).collect();
+    let hosts: Vec<_> = servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
+    let env = TestEnv::on(format!("redlock://{}?timeout=500ms", hosts.join(",")));
+    let file = env.path("password");
+    std::fs::write(&file, "open sesame\n").unwrap();
+    env.run(["doctor", "--init"]).code(77);
+    env.run(["--password-file", file.to_str().unwrap(), "doctor", "--init"]).code(0);
+    let mut run = env.cotter(["run", "-n", "a", "true"]);
+    Running::start(run.env("COTTER_PASSWORD_FILE", &file)).end().code(0);
 }

@@ -148,3 +148,16 @@ fn two_runs_at_once_do_not_disturb_each_other() {
         .filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     assert!(left.into_iter().all(|name| !name.contains("report")));
 }
+
+/// An old report would be taken for that of this run.
+#[test]
+fn it_is_written_if_there_is_no_store() {
+    let env = TestEnv::new();
+    let file = env.path("report");
+    fs::write(&file, "old").unwrap();
+    let file = file.to_str().unwrap();
+    env.run(["--store", "nowhere", "run", "--report", file, "a", "true"]).code(78).one_line(&["\"nowhere\""]);
+    let told: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!((&told["outcome"], &told["code"]), (&"failed".into(), &78.into()));
+    assert!(told["error"].as_str().unwrap().contains("nowhere"), "{told}");
+}

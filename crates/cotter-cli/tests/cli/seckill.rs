@@ -221,3 +221,13 @@ fn a_password_stays_out_of_the_arguments() {
     }
     sale.end().code(0).silent();
 }
+
+#[test]
+fn without_a_temporary_folder_it_is_said_what_to_set() {
+    let env = TestEnv::new();
+    for demo in ["seckill", "clear-orders"] {
+        let mut command = env.cotter(["demo", demo]);
+        let output = Running::start(command.env("TMPDIR", "/nowhere")).end().code(78);
+        output.one_line(&["cannot create a temporary folder", "set TMPDIR"]);
+    }
+}

@@ -29,9 +29,16 @@ fn no_message_repeats_a_password() {
         let output = env.run(["-v", "--store", "prod", "run", "a", "true"]).code(78);
         assert!(!output.stderr.contains(CANARY), "{output:?}");
     }
-    env.config(&format!("[store.prod]\nurl = \"nope://ann:{CANARY}@h\" oops\n"));
-    let output = env.run(["--store", "prod", "run", "a", "true"]).code(78).one_line(&["line 2"]);
-    assert!(!output.stderr.contains(CANARY), "{output:?}");
+    let url = format!("nope://ann:{CANARY}@h");
+    for (text, says) in [
+        (format!("[store.prod]\nurl = \"{url}\" oops\n"), "line 2"),
+        (format!("[store]\nprod = \"{url}\"\n"), "line 2: invalid type: string, expected "),
+        (format!("\nstore = \"{url}\"\n"), "line 2: invalid type: string, expected "),
+    ] {
+        env.config(&text);
+        let output = env.run(["--store", "prod", "run", "a", "true"]).code(78).one_line(&[says]);
+        assert!(!output.stderr.contains(CANARY), "{output:?}");
+    }
 }
 
 #[test]

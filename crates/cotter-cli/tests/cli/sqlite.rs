@@ -38,3 +38,12 @@ fn it_is_measured() {
     TestEnv::on(url.clone()).run(["migrate"]).code(0);
     measures_and_leaves_nothing(&url, || 0);
 }
+
+#[test]
+fn migrate_does_not_advise_itself() {
+    let env = TestEnv::new();
+    let url = format!("sqlite://{}", env.path("nowhere/locks.db").display());
+    let output =
+        env.run(["--url", &url, "migrate"]).code(78).one_line(&["nowhere/locks.db", "directory", "make it"]);
+    assert!(!output.stderr.contains("cotter migrate"), "{output:?}");
+}

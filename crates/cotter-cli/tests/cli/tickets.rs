@@ -152,3 +152,14 @@ fn a_keeper_renews_a_lease() {
     env.run(["release", acquired[0]["ticket"].as_str().unwrap()]).code(0).silent();
     env.run(["--url", &url, "run", "-n", "a", "true"]).code(0);
 }
+
+#[test]
+fn a_ticket_that_cannot_be_printed_leaves_no_lock() {
+    let env = TestEnv::new();
+    let mut shell = script(&env, "cotter acquire a --pid $$ > /dev/full; echo $?\nread go");
+    assert_eq!(shell.line(), "69");
+    assert!(is_free(&env, "a"), "violation[left-behind]");
+    shell.write("\n");
+    let output = shell.end().code(0);
+    assert!(output.stderr.contains("cannot write the output"), "{output:?}");
+}

@@ -42,6 +42,9 @@ fn wrong_usage_is_64_and_one_line() {
         (&["completions", "cmd"], &["'cmd'", "bash"]),
         (&["man", "nothing"], &["\"nothing\"", "run, elect, latch, list, show"]),
         (&["man", "--json"], &["--json has no effect"]),
+        // Only `acquire` itself prints code for a shell.
+        (&["show", "acquire", "--bad"], &["'--bad'", "try 'cotter show --help'"]),
+        (&["run", "--bad", "a", "acquire"], &["'--bad'", "try 'cotter run --help'"]),
     ];
     for (args, says) in cases {
         let output = env.run(*args).code(64).one_line(says);
@@ -151,4 +154,17 @@ fn colours_only_on_a_terminal_or_on_request() {
     assert!(!env.run(["run", "", "true"]).code(64).stderr.contains('\x1b'));
     assert!(!env.run(["--color", "never", "run", "", "true"]).code(64).stderr.contains('\x1b'));
     assert!(env.run(["--color", "always", "run", "", "true"]).code(64).stderr.contains("\x1b[31mcotter:"));
+}
+
+#[test]
+fn wrong_usage_of_acquire_fails_in_the_shell_too() {
+    let env = TestEnv::new();
+    for args in [
+        &["acquire", "--bad", "a"][..],
+        &["--bad", "acquire", "a"],
+        &["-q", "acquire"],
+        &["--url", "acquire"],
+    ] {
+        assert_eq!(env.run(args).code(64).stdout, "(exit 64)\n", "{args:?}");
+    }
 }

@@ -138,14 +138,17 @@ pub(crate) enum Feature {
 }
 
 /// The stores that have nearly all features.
-const MOST: &str = "memory:, file:, redis:, postgres:, mysql: or sqlite:";
+const MOST: &str = "memory:, file:, redis:, etcd:, zookeeper:, postgres:, mysql: or sqlite:";
 
 impl Feature {
     /// Returns the name of the feature, and the stores that support it.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::SharedLocks => ("shared locks", MOST),
-            Self::Downgrade => ("a downgrade from exclusive to shared", MOST),
+            Self::Downgrade => (
+                "a downgrade from exclusive to shared",
+                "memory:, file:, redis:, postgres:, mysql: or sqlite:",
+            ),
             Self::Permits => ("semaphores", MOST),
             Self::Tickets => ("tickets", "memory:, redis:, postgres:, mysql: or sqlite:"),
             Self::Notes => ("notes", MOST),

@@ -80,14 +80,14 @@ impl Connector {
         let limit = self.connect_timeout + self.timeout * 2;
         let asking = async {
             let live = self.connect(host).await?;
-            live.ask(STATUS, StatusRequest {}).await.map_err(rejected)
+            live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)
         };
         timeout(limit, asking).await.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
     }
 
     async fn open_one(&self, host: usize) -> Result<Live> {
         let live = self.connect(host).await?;
-        let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(rejected)?;
+        let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)?;
         // It must be asked: a server that stands still accepts connections.
         if status.leader == 0 {
             return Err(unreachable("it has no leader"));
@@ -129,19 +129,13 @@ impl Connector {
             let password = self.cluster.password.clone().unwrap_or_default();
             let question = AuthenticateRequest { name, password };
             let answer: AuthenticateResponse =
-                live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(rejected)?;
+                live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(Failure::error)?;
             live.log_in(answer.token.parse().map_err(|_| {
                 unreachable("the server sent a login token that is not a valid header value")
             })?);
         }
         Ok(())
     }
-}
-
-/// Nothing was asked for yet, so nothing is unknown.
-fn rejected(failure: Failure) -> Error {
-    let error = Error::from(failure);
-    Error::new(error.kind(), error.to_string()).with_retryable(error.is_retryable()).with_backend(SCHEME)
 }
 
 fn unreachable(why: impl std::fmt::Display) -> Error {

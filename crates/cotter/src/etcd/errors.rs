@@ -17,7 +17,7 @@ const REFUSALS: &[&str] = &[
     "etcdserver: user name is empty",
     "etcdserver: user name not found",
     "etcdserver: authentication failed",
-    "etcdserver: authentication is not enabled",
+    NO_LOGIN,
     "etcdserver: too many requests",
     "etcdserver: request is too large",
     "etcdserver: mvcc: database space exceeded",
@@ -27,6 +27,7 @@ const REFUSALS: &[&str] = &[
 ];
 
 const LEASE_NOT_FOUND: &str = "etcdserver: requested lease not found";
+const NO_LOGIN: &str = "etcdserver: authentication is not enabled";
 const NO_LEADER: &str = "etcdserver: no leader";
 /// Users or roles have changed since the connection has logged in.
 const OLD_AUTH_REVISION: &str = "etcdserver: revision of auth store is old";
@@ -82,6 +83,19 @@ impl Failure {
         }
     }
 
+    /// The error if nothing was asked for, so that nothing is unknown.
+    pub(super) fn error(self) -> Error {
+        let is_refusal = self.is_refusal();
+        let error = match self {
+            Self::NotSent(error) => return error,
+            Self::Silence(after) => {
+                Error::new(ErrorKind::Unavailable, format!("no answer from the server within {after:?}"))
+            }
+            Self::Status(status) => explain(&status, is_refusal).with_source(*status),
+        };
+        error.with_backend(SCHEME)
+    }
+
     fn says(&self, what: &str) -> bool {
         matches!(self, Self::Status(status) if status.message().starts_with(what))
     }
@@ -96,14 +110,7 @@ impl From<Status> for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         let is_refusal = failure.is_refusal();
-        let error = match failure {
-            Failure::NotSent(error) => return error,
-            Failure::Silence(after) => {
-                Self::new(ErrorKind::Unavailable, format!("no answer from the server within {after:?}"))
-            }
-            Failure::Status(status) => explain(&status, is_refusal).with_source(*status),
-        };
-        let error = error.with_backend(SCHEME);
+        let error = failure.error();
         if is_refusal { error } else { error.with_outcome_unknown() }
     }
 }
@@ -122,6 +129,10 @@ fn explain(status: &Status, is_refusal: bool) -> Error {
         Code::ResourceExhausted if is_refusal => {
             Error::new(ErrorKind::Unavailable, format!("the server temporarily refuses requests: {said}"))
         }
+        _ if said.starts_with(NO_LOGIN) => Error::new(
+            ErrorKind::Config,
+            "the cluster has no users: leave the user out of the URL, or turn logins on (etcdctl auth enable)",
+        ),
         Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange | Code::Unimplemented => {
             Error::new(ErrorKind::Protocol, format!("the server reported an error: {said}"))
         }

@@ -122,7 +122,7 @@ fn connect(options: &Options, open: Open) -> Result<(rusqlite::Connection, bool)
     if open == Open::OrCreate {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
-    let at = |e| errors::explain_open(e, path);
+    let at = |e| errors::explain_open(e, path, open == Open::OrCreate);
     let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(at)?;
     connection.busy_handler(Some(wait_a_little)).map_err(explain)?;
     let tries = options.timeout.as_micros() / AVERAGE_PAUSE.as_micros();

@@ -43,20 +43,30 @@ pub(super) fn explain(e: rusqlite::Error) -> Error {
     error.with_backend(SCHEME).with_source(e)
 }
 
-/// The same, for opening.
-pub(super) fn explain_open(e: rusqlite::Error, path: &Path) -> Error {
+/// The same, for opening, and for creating if there is no database.
+pub(super) fn explain_open(e: rusqlite::Error, path: &Path, creates: bool) -> Error {
     if e.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
         return explain(e);
     }
     let shown = path.display();
     let error = match std::fs::metadata(path) {
-        Err(io) if io.kind() == std::io::ErrorKind::NotFound => {
-            config(format!("there is no database at {shown}; create it with `cotter migrate`"))
-        }
+        Err(io) if io.kind() == std::io::ErrorKind::NotFound => missing(path, creates),
         Err(io) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {io}")),
         Ok(_) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {e}")),
     };
     error.with_backend(SCHEME).with_source(e)
+}
+
+fn missing(path: &Path, creates: bool) -> Error {
+    let shown = path.display();
+    let Some(directory) = path.parent().filter(|directory| directory.is_dir()) else {
+        return config(format!("the directory of {shown} does not exist; make it first"));
+    };
+    if creates {
+        let why = format!("{shown} cannot be created; let this user write to {}", directory.display());
+        return Error::new(ErrorKind::Denied, why);
+    }
+    config(format!("there is no database at {shown}; create it with `cotter migrate`"))
 }
 
 /// Refuses a path that is relative, or on a file system that other hosts share: SQLite's locks do not bind them.

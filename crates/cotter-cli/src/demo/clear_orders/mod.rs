@@ -132,7 +132,7 @@ pub(super) async fn run(args: &ClearOrders, store: &Chosen, console: &Console) -
     let client = replica::connect(&args.job, store, console).await?;
     client.note("demo/clear-orders").await?;
     client.close(Duration::from_secs(2)).await?;
-    let dir = tempfile::Builder::new().prefix("cotter-clear-orders-").tempdir()?;
+    let dir = super::folder("cotter-clear-orders-")?;
     let plan = Plan { slots: args.slots, orders: args.orders, every: args.job.every };
     let table = Table::create(dir.path(), &plan)?;
     let commands = processes(args, store, dir.path())?;

@@ -140,7 +140,7 @@ pub(super) async fn run(args: &Seckill, store: &Chosen, console: &Console) -> Re
     }
     // Problems of the store are reported once here, not by every process.
     Lock::open(&args.sale, store, console).await?.close().await;
-    let dir = tempfile::Builder::new().prefix("cotter-seckill-").tempdir()?;
+    let dir = super::folder("cotter-seckill-")?;
     Stock::new(dir.path()).write(args.stock)?;
     Log::open(dir.path())?;
     let commands = processes(args, store, dir.path())?;

@@ -50,6 +50,8 @@ const COMMANDS: &[&str] = &["command", "shell"];
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// The default ttl.
 const TTL: Duration = Duration::from_secs(30);
+/// The longest lease.
+const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// A parsed job.
 #[derive(Debug, Clone)]
@@ -116,6 +118,9 @@ impl Spec {
                 "`ttl`: the minimum is 300ms, to leave time to stop the command",
                 mistakes,
             );
+        }
+        if settings.ttl > MAX_TTL {
+            section.wrong(section.at_key("ttl"), "`ttl`: the maximum is a year", mistakes);
         }
         let env = section.get("env", mistakes, value::environment).unwrap_or_default();
         let cwd = section.get("cwd", mistakes, value::directory);

@@ -78,6 +78,11 @@ fn values_say_what_to_write() {
         ("env = { A = 1 }", "5: job \"a\": `env`: \"A\" is a number; write a \"string\""),
         ("enabled = \"yes\"", "5: job \"a\": `enabled`: found a string; write true or false"),
         ("ttl = \"200ms\"", "5: job \"a\": `ttl`: the minimum is 300ms, to leave time to stop the command"),
+        ("ttl = \"400d\"", "5: job \"a\": `ttl`: the maximum is a year"),
+        (
+            "priority = 1e3",
+            "5: job \"a\": `priority`: found a number with a decimal point or an exponent; write a number",
+        ),
         ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
         ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
         ("shell = \"true\"", "5: job \"a\": only one of `command`, `shell` can be set"),

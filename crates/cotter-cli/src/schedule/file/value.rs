@@ -204,7 +204,8 @@ pub(super) fn instant(value: &DeValue<'_>) -> Result<UnixTime, String> {
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
-        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a decimal point or an exponent",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a time",
         DeValue::Array(_) => "a list",

@@ -3,6 +3,9 @@
 use super::once;
 use crate::env::{Running, TestEnv};
 use rustix::process::Signal;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn what_is_probably_a_mistake_is_a_warning() {
@@ -136,4 +139,19 @@ fn what_runs_next_is_told_for_all_jobs_together() {
     assert_eq!(last["job"], "yearly");
     let found = |job: &str| output.json().iter().filter(|object| object["job"] == job).count();
     assert_eq!((found("once"), found("night"), found("poll")), (1, 1, 1));
+}
+
+#[test]
+fn the_name_of_the_file_may_be_no_text() {
+    let env = TestEnv::new();
+    let path = env.path(".").join(OsStr::from_bytes(b"\xff.toml"));
+    for (text, code, key) in
+        [("x = 1\n", 78, "mistake"), ("group = \"g\"\n[job.a]\non_demand = true\nshell = \"x\"\n", 0, "jobs")]
+    {
+        fs::write(&path, text).unwrap();
+        let args = [OsStr::new("--json"), "schedule".as_ref(), "--validate".as_ref(), path.as_ref()];
+        let checked = env.run(args).code(code).json();
+        assert!(checked[0]["file"].as_str().unwrap().ends_with("\u{fffd}.toml"), "{checked:?}");
+        assert!(!checked[0][key].is_null(), "{checked:?}");
+    }
 }

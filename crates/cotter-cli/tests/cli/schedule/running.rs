@@ -159,12 +159,18 @@ fn with_quiet_only_failures_are_told() {
     let mut run = env.start(["-q", "schedule", path.to_str().unwrap()]);
     let line = run.error_line();
     assert!(line.starts_with("cotter: a: ended for ") && line.ends_with(": failed: exit code 3"), "{line}");
-    until("the other one has ended", || {
-        !env.run(["--json", "jobs", "--group", "g", "history", "b"]).stdout.is_empty()
-    });
+    let has_ended = |job| !env.run(["--json", "jobs", "--group", "g", "history", job]).stdout.is_empty();
+    until("the other one has ended", || has_ended("b"));
     run.signal(Signal::TERM);
     let output = run.end().code(0);
     assert_eq!(output.stderr.lines().count(), 1, "{output:?}");
+    let path = env.jobs(&[once("c", "echo out; exit 3"), once("d", "true")].concat());
+    let run = env.start(["-q", "--json", "schedule", path.to_str().unwrap()]);
+    until("both have ended", || has_ended("c") && has_ended("d"));
+    run.signal(Signal::TERM);
+    let output = run.end().code(0);
+    let kinds: Vec<_> = output.json().iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kinds, ["output", "ended"], "{output:?}");
 }
 
 #[test]
@@ -234,4 +240,16 @@ fn a_password_of_the_file_is_seen_by_nobody() {
     let path = env.jobs(&format!("url = \"{url}\"\n{}", once("a", "true")));
     let output = env.run(["-v", "schedule", path.to_str().unwrap()]).code(78);
     assert!(!output.stderr.contains("canary"), "{output:?}");
+}
+
+/// As long as it may be with a job of one letter: longer than the label of a holder.
+#[test]
+fn the_name_of_a_group_may_be_long() {
+    let env = TestEnv::new();
+    let path = env.path("jobs.toml");
+    fs::write(&path, format!("group = \"{}\"\n{}", "ä".repeat(255), once("a", "echo ran"))).unwrap();
+    let mut run = env.start(["schedule", path.to_str().unwrap()]);
+    assert_eq!(run.line(), "a | ran");
+    run.signal(Signal::TERM);
+    run.end().code(0);
 }

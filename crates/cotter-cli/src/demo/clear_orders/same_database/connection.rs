@@ -3,9 +3,9 @@
 
 use super::address::Address;
 use crate::exit::Exit;
-use crate::output::Failure;
+use crate::output::{Failure, chain};
 use crate::store::Chosen;
-use std::fmt;
+use std::error::Error;
 use std::time::Duration;
 
 /// How long a statement waits for a lock.
@@ -124,6 +124,7 @@ fn no_number() -> Failure {
     broken("an answer that is not a number")
 }
 
-fn broken(error: impl fmt::Display) -> Failure {
-    Failure::new(Exit::Unreachable, format!("the tables of orders cannot be used: {error}"))
+fn broken(error: impl Into<Box<dyn Error + Send + Sync>>) -> Failure {
+    let why = chain(&*error.into());
+    Failure::new(Exit::Unreachable, format!("the tables of orders cannot be created or used: {why}"))
 }
