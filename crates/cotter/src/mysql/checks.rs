@@ -6,13 +6,16 @@ use crate::{Error, ErrorKind, Result};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
-/// Each statement is a transaction of its own that sees what others have committed. A row that somebody keeps locked is waited
-/// for as briefly as the server allows.
+/// Each statement is a transaction of its own that sees what others have committed, and all rows that there are. A row that somebody
+/// keeps locked is waited for as briefly as the server allows. Texts are UTF-8, also where the server ignores what the driver says.
 const SETTINGS: [&str; 2] = [
-    "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = 1",
+    "SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = 1, completion_type = 'NO_CHAIN', \
+     sql_select_limit = 18446744073709551615, sql_big_selects = 1, \
+     character_set_client = utf8mb4, character_set_connection = utf8mb4, character_set_results = utf8mb4",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 ];
-const VARIABLES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')";
+const VARIABLES: &str =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'innodb_read_only', 'wsrep_on')";
 
 /// Sets up a session, and refuses a server that cannot be worked with.
 pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
@@ -25,7 +28,7 @@ pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
         let why = "this server is a node of a Galera cluster, where concurrent updates on different nodes can be lost; use a single primary";
         return Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME));
     }
-    if is_on("read_only") {
+    if is_on("read_only") || is_on("innodb_read_only") {
         let why =
             "this server is read-only, possibly a replica; put the primary, or all servers, into the URL";
         return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));

@@ -44,7 +44,23 @@ pub(super) fn code(error: &Error) -> Option<u16> {
 
 /// Whether the server has ended the session, or takes no writes any more, so that another server may have to be looked for.
 fn is_end_of_session(code: u16) -> bool {
-    matches!(code, 1053 | 1077 | 1079 | 1152 | 1153 | 1184 | 1290 | 1836 | 1927 | 3169 | 4031)
+    matches!(
+        code,
+        1036 | 1053
+            | 1077
+            | 1079
+            | 1152
+            | 1153
+            | 1184
+            | 1290
+            | 1836
+            | 1874
+            | 1927
+            | 2006
+            | 2013
+            | 3169
+            | 4031
+    )
 }
 
 fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
@@ -71,7 +87,7 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
             let why = "the server uses statement-based logging; set binlog_format to MIXED or ROW";
             Error::new(ErrorKind::Config, format!("{why} ({message})"))
         }
-        1290 | 1792 | 1836 => {
+        1036 | 1290 | 1792 | 1836 | 1874 => {
             let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
         }
@@ -79,7 +95,8 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
             let why = "the row is locked by another session, possibly one with an open transaction";
             Error::new(ErrorKind::Unavailable, format!("{why} ({message})"))
         }
-        // Deadlocks; sessions, memory and disks at their limits; statements and sessions that were ended; Galera.
+        // Deadlocks; sessions, statements, memory and disks at their limits; statements and sessions that were ended; Galera;
+        // proxies whose server is gone.
         1213
         | 1021
         | 1037
@@ -102,13 +119,18 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
         | 1206
         | 1226
         | 1317
+        | 1461
+        | 1615
         | 1927
         | 1969
+        | 2006
+        | 2013
         | 3024
         | 3058
         | 3169
         | 3572
-        | 4031 => Error::new(
+        | 4031
+        | 9001 => Error::new(
             ErrorKind::Unavailable,
             format!("the server temporarily refuses requests: {message} ({code})"),
         ),
@@ -173,4 +195,20 @@ fn lost(why: &str, wrote: bool) -> Error {
 /// The error for an answer that the request cannot have.
 pub(super) fn unexpected(what: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}")).with_backend(SCHEME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy such as ProxySQL answers in the place of a server that is gone.
+    #[test]
+    fn a_proxy_without_its_server_is_an_outage() {
+        for (code, ends) in [(2006, true), (2013, true), (9001, false)] {
+            let (message, state) = ("Lost connection to server during query".into(), "HY000".into());
+            let (error, ended) = explain(Failure::Server(ServerError { code, message, state }), true);
+            assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
+            assert_eq!((ended, error.outcome_unknown()), (ends, ends), "{code}: it may have been done");
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use super::options::Options;
 use crate::sql::Mode;
-use std::fmt::Write;
 
 /// The tables.
 const TABLES: &str = include_str!("functions/tables.sql");
@@ -29,6 +28,9 @@ const FUNCTIONS: [&str; 17] = [
     include_str!("functions/evict_hold.sql"),
 ];
 
+/// A schema that is there is left alone: the statement that creates one requires a privilege even where it has nothing to do.
+const SCHEMA: &str = "do $$ begin\n  if to_regnamespace('\"{schema}\"') is null then create schema \"{schema}\"; end if;\nend $$;\n\n";
+
 /// Two sessions that create the same thing at once get an error, so each of them waits for the other. The number is any.
 const ALONE: &str = "select pg_advisory_xact_lock(7164283501);\n";
 
@@ -46,7 +48,7 @@ pub(super) fn statements(options: &Options) -> String {
     }
     let mut all = String::from("begin;\n");
     all.push_str(ALONE);
-    let _ = writeln!(all, "create schema if not exists \"{}\";\n", options.schema);
+    all.push_str(&SCHEMA.replace("{schema}", &options.schema));
     for part in std::iter::once(TABLES).chain(FUNCTIONS) {
         let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.common.prefix);
         all.push_str(&part.replace("{listens}", &LISTENS.to_string()));

@@ -2,12 +2,11 @@
 //! neither a user's runtime nor the engine may wait for it.
 
 use super::errors::{self, explain};
+use super::files::{self, Files};
 use super::options::Options;
 use crate::sync::lock;
-use crate::sys::FileId;
 use crate::{Error, Result, random};
 use rusqlite::OpenFlags;
-use rustix::fs::stat;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,17 +28,16 @@ pub(super) struct Connection {
     jobs: Mutex<Option<Sender<Job>>>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
     path: PathBuf,
-    /// The database, and the log in which its last changes are.
-    files: Vec<(PathBuf, FileId)>,
+    files: Files,
 }
 
 impl Connection {
     pub(super) async fn open(options: &Options, open: Open) -> Result<Self> {
-        errors::refuse_remote(&options.path)?;
+        let real = files::locate(&options.path, files::file_system)?;
         let (jobs, queue) = channel();
         let (opened, answer) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
-        let own = options.clone();
+        let own = Options { path: real.clone(), ..options.clone() };
         let thread = std::thread::Builder::new().name("cotter-sqlite".into()).spawn(move || {
             let connection = connect(&own, open);
             work(connection, opened, &queue);
@@ -48,12 +46,7 @@ impl Connection {
         thread.map_err(|e| errors::no_thread(&e))?;
         let has_log = answer.await.map_err(|_| errors::ended())??;
         let path = options.path.clone();
-        let log = has_log.then(|| PathBuf::from(format!("{}-wal", path.display())));
-        let mut files = Vec::new();
-        for file in std::iter::once(path.clone()).chain(log) {
-            let found = stat(&file).map_err(|_| errors::replaced(&path))?;
-            files.push((file, FileId::of(&found)));
-        }
+        let files = Files::of(&path, &real, has_log).ok_or_else(|| errors::replaced(&path))?;
         let (jobs, ended) = (Mutex::new(Some(jobs)), Mutex::new(Some(ended)));
         Ok(Self { jobs, ended, path, files })
     }
@@ -79,7 +72,12 @@ impl Connection {
     /// Another process deletes the log when it believes to be the last one. It does so as well if this process has closed the
     /// database by other means than SQLite, since the kernel then drops the locks of this process.
     pub(super) fn is_replaced(&self) -> bool {
-        !self.files.iter().all(|(path, file)| file.is_at(path))
+        !self.files.are_there()
+    }
+
+    /// Where SQLite writes the files of the database.
+    pub(super) fn directory(&self) -> &Path {
+        &self.files.directory
     }
 
     /// Closes the database when all jobs have ended.

@@ -1,12 +1,11 @@
 //! Diagnosing a database for `doctor`.
 
+use super::files;
 use super::rows::pragma;
 use crate::Result;
 use crate::backend::{Finding, Severity};
-use crate::sys::filesystem;
 use rusqlite::Connection;
-use std::fs::{self, File};
-use std::os::fd::AsFd;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -32,8 +31,7 @@ fn journal(mode: &str) -> Finding {
 }
 
 fn place(path: &Path) -> Option<Finding> {
-    let directory = File::open(path.parent()?).ok()?;
-    let found = filesystem::of(directory.as_fd()).ok()?;
+    let found = files::file_system(path).ok()?;
     Some(Finding::new(Severity::Ok, "file system", format!("{} is on {}", path.display(), found.name)))
 }
 

@@ -2,11 +2,8 @@
 
 use super::SCHEME;
 use crate::error::config;
-use crate::sys::filesystem;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind};
 use rusqlite::ffi::ErrorCode;
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Turns an error of a statement into one of this crate. A statement that fails has changed nothing, unless the disk failed.
@@ -69,23 +66,9 @@ fn missing(path: &Path, creates: bool) -> Error {
     config(format!("there is no database at {shown}; create it with `cotter migrate`"))
 }
 
-/// Refuses a path that is relative, or on a file system that other hosts share: SQLite's locks do not bind them.
-pub(super) fn refuse_remote(path: &Path) -> Result<()> {
-    if !path.is_absolute() {
-        let why = format!("the path {} of the database is not absolute", path.display());
-        return Err(config(why).with_backend(SCHEME));
-    }
-    let Some(directory) = path.parent().and_then(|dir| File::open(dir).ok()) else { return Ok(()) };
-    match filesystem::of(directory.as_fd()) {
-        Ok(found) if found.is_remote => {
-            let (shown, name) = (path.display(), found.name);
-            let why = format!(
-                "{shown} is on {name}, where file locks may not exclude other hosts; use a local file system or a database server"
-            );
-            Err(Error::new(ErrorKind::Denied, why).with_backend(SCHEME))
-        }
-        _ => Ok(()),
-    }
+/// The error for a database that must not be used from here.
+pub(super) fn refused(path: &Path, why: &str) -> Error {
+    Error::new(ErrorKind::Denied, format!("{} {why}", path.display())).with_backend(SCHEME)
 }
 
 /// Another file is at the path: who connects now uses that one.

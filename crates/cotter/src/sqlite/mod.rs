@@ -25,6 +25,7 @@
 // |---|---|
 // | `options` | the path and the options in a URL |
 // | `schema` | the tables |
+// | `files` | where the files of a database are |
 // | `connection` | the thread that owns the connection |
 // | `errors` | translating errors of SQLite |
 // | `state` | the waiters of this host |
@@ -39,6 +40,7 @@ mod backend;
 mod connection;
 mod doctor;
 mod errors;
+mod files;
 mod notes;
 mod options;
 mod rows;

@@ -43,8 +43,8 @@ impl Notes for Sqlite {
 
     async fn changed(&self, name: &Name, key: &str, seen: u64, until: Until) -> Result<Option<Note>> {
         let woken = Arc::default();
-        let directory = self.path.parent();
-        let watch = self.watcher().zip(directory).and_then(|(w, dir)| w.watch_writes(dir, &woken));
+        let directory = self.connection.directory();
+        let watch = self.watcher().and_then(|watcher| watcher.watch_writes(directory, &woken));
         let period = if watch.is_some() { PERIOD } else { PERIOD_WITHOUT_EVENTS };
         let mut change = NoteChange::new(seen, period, || self.load(name, key)).with_hint(woken);
         poll::until(&*self.times.clock, until, &mut change).await

@@ -37,9 +37,8 @@ impl<'a> Waiting<'a> {
     }
 
     fn start_watching(&mut self) {
-        let directory = self.store.path.parent();
-        let watcher = self.store.watcher().zip(directory);
-        self.watch = watcher.and_then(|(watcher, directory)| watcher.watch_writes(directory, &self.woken));
+        let (watcher, directory) = (self.store.watcher(), self.store.connection.directory());
+        self.watch = watcher.and_then(|watcher| watcher.watch_writes(directory, &self.woken));
     }
 }
 

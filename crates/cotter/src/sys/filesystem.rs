@@ -1,6 +1,7 @@
 //! Which file system a directory is on, and whether a kernel lock there binds the processes of other hosts, or binds
 //! them only sometimes.
 
+use rustix::fs::StatFs;
 use std::borrow::Cow;
 use std::os::fd::BorrowedFd;
 
@@ -14,19 +15,46 @@ pub(crate) struct FileSystem {
 }
 
 /// The file system of an open directory.
-#[cfg(target_os = "linux")]
 pub(crate) fn of(directory: BorrowedFd<'_>) -> rustix::io::Result<FileSystem> {
-    // Numbers with the highest bit set arrive as negative ones where the field has 32 bits.
-    rustix::fs::fstatfs(directory).map(|found| FileSystem::numbered(found.f_type as u64 & 0xFFFF_FFFF))
+    rustix::fs::fstatfs(directory).map(|found| named(&found))
 }
 
-/// The file system of an open directory.
+/// The file system of a path. Nothing is opened: closing a file would drop the locks that this process has on it.
+#[cfg(feature = "sqlite")]
+pub(crate) fn at(path: &std::path::Path) -> rustix::io::Result<FileSystem> {
+    rustix::fs::statfs(path).map(|found| named(&found))
+}
+
+#[cfg(target_os = "linux")]
+fn named(found: &StatFs) -> FileSystem {
+    // Numbers with the highest bit set arrive as negative ones where the field has 32 bits.
+    FileSystem::numbered(found.f_type as u64 & 0xFFFF_FFFF)
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn of(directory: BorrowedFd<'_>) -> rustix::io::Result<FileSystem> {
-    let found = rustix::fs::fstatfs(directory)?;
+fn named(found: &StatFs) -> FileSystem {
     let name = found.f_fstypename.iter().take_while(|byte| **byte != 0).map(|byte| *byte as u8 as char);
     let is_local = u64::from(found.f_flags) & nix::libc::MNT_LOCAL as u64 != 0;
-    Ok(FileSystem { name: name.collect::<String>().into(), is_remote: !is_local })
+    FileSystem { name: name.collect::<String>().into(), is_remote: !is_local }
+}
+
+/// Whether a file is mounted by itself, as far as the system tells.
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
+pub(crate) fn is_mounted_alone(path: &std::path::Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let mount = |path| {
+        let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        // Since Linux 5.8.
+        (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+    };
+    let (file, directory) = (mount(path), path.parent().and_then(mount));
+    file.zip(directory).is_some_and(|(file, directory)| file != directory)
+}
+
+/// Whether a file is mounted by itself, which these systems cannot do.
+#[cfg(all(feature = "sqlite", not(target_os = "linux")))]
+pub(crate) fn is_mounted_alone(_: &std::path::Path) -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -42,7 +42,8 @@ impl Statements {
                 "with a as materialized (select pid, (classid::bigint << 32) | objid::bigint as key from pg_locks \
                    where locktype = 'advisory' and granted and objsubid = 1 \
                      and database = (select oid from pg_database where datname = current_database())), \
-                 s as (select s.*, s.claim is not null and case when s.xid is not null \
+                 s as (select s.*, s.claim is not null and case \
+                     when s.xid::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then false when s.xid is not null \
                      then coalesce(pg_xact_status(s.xid::xid8) = 'in progress', false) else a.key is not null end as held \
                    from {c}_session s left join a on a.pid = s.pid and a.key = s.key \
                    where place = $1 and name > $2 and starts_with(name, $3)) \

@@ -1,10 +1,12 @@
 //! What cannot work is refused when the client connects, with what to do about it.
 
-use super::setup::server;
+use super::setup::{client, server};
 use cotter::backend::Connect;
 use cotter::mysql::Store;
 use cotter::{Client, ErrorKind};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
+use std::time::Duration;
 
 /// The error of a connection with these options, which must name all of these.
 async fn refused(url: &str, kind: ErrorKind, words: &[&str]) {
@@ -65,6 +67,18 @@ async fn servers_that_take_no_writes_are_passed_over() {
     assert_eq!(replica.sql("SELECT COUNT(*) FROM cotter_locks"), "1");
 }
 
+/// Replicas in some clouds say so by this setting alone.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn servers_that_cannot_write_to_innodb_are_passed_over() {
+    let (replica, primary) = (Mariadb::builder().with("innodb-read-only", "ON").start(), server());
+    assert_eq!(replica.sql("SELECT @@read_only"), "0");
+    refused(&replica.url_of("owner", ""), ErrorKind::Unavailable, &["read-only", "primary"]).await;
+    let ports = format!("127.0.0.1:{},127.0.0.1:{}", replica.port(), primary.port());
+    let client = Client::connect(format!("mysql://app:secret@{ports}/cotter")).await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn a_node_of_a_galera_cluster_is_refused() {
@@ -96,6 +110,54 @@ async fn other_defaults_of_sessions_are_set_right() {
     }
     server.sql("SET GLOBAL autocommit = 1");
     assert_ne!(server.sql("SELECT last_token FROM cotter_locks WHERE name = 'a'"), "");
+}
+
+/// A limit for the answers to people is none for the rows of a batch of renewals.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_limit_for_rows_costs_no_lock() {
+    let server = server();
+    server.sql("SET GLOBAL sql_select_limit = 1");
+    let client = client(&server.url(""), Duration::from_millis(600)).await;
+    let mut guards = Vec::new();
+    for name in ["a", "b", "c"] {
+        guards.push(client.mutex(name).lock().await.unwrap());
+    }
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let lost: Vec<_> = guards.iter().filter(|guard| !guard.is_valid()).collect();
+    demand(lost.is_empty(), Kind::NeedlessLoss, format!("nobody has taken them: {lost:?}"));
+}
+
+/// Other limits, and what is to follow the end of a transaction, concern no step.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn limits_for_the_statements_of_people_are_lifted() {
+    let server = server();
+    server.sql(
+        "SET GLOBAL max_join_size = 1, sql_big_selects = 0, sql_safe_updates = 1, completion_type = 'RELEASE'",
+    );
+    for options in ["", "mode=row", "mode=advisory"] {
+        let client = Client::connect(server.url(options)).await.unwrap();
+        for _ in 0..5 {
+            client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+        }
+    }
+}
+
+/// Many processes with a few statements each may reach a limit of the server, until one of them ends.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_server_without_statements_to_spare_is_an_outage() {
+    let server = server();
+    let client = Client::connect(server.url("")).await.unwrap();
+    server.sql("SET GLOBAL max_prepared_stmt_count = 0");
+    let error = client.mutex("a").try_lock().await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
+    let mutex = client.mutex("a");
+    let waiting = tokio::spawn(async move { mutex.lock().await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.sql("SET GLOBAL max_prepared_stmt_count = 16382");
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
 }
 
 /// Two that create the tables at once, and a third time: everything stays.

@@ -133,3 +133,23 @@ async fn a_transaction_of_the_users_own_holds_the_lock() {
     let error = Store::from_url(server.url("")).unwrap().lock_statement().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
 }
+
+/// Some servers take every client for one of their own character set.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn the_character_set_of_the_server_does_not_matter() {
+    let server = Mariadb::builder().with("character-set-client-handshake", "OFF");
+    let server = server.with("character-set-server", "latin1").start();
+    server.migrate("");
+    server.sql(
+        "CREATE TABLE wide (id VARCHAR(9) CHARACTER SET utf8mb4 PRIMARY KEY); \
+         CREATE TABLE narrow (id VARCHAR(9) CHARACTER SET latin1 PRIMARY KEY); \
+         INSERT INTO wide VALUES (_utf8mb4 X'4AC3B662'), (_utf8mb4 X'E697A5'); INSERT INTO narrow VALUES (_utf8mb4 X'4AC3B662'); \
+         GRANT SELECT, UPDATE ON wide TO app; GRANT SELECT, UPDATE ON narrow TO app",
+    );
+    for (table, name) in [("wide", "J\u{f6}b"), ("wide", "\u{65e5}"), ("narrow", "J\u{f6}b")] {
+        let url = server.url(&format!("mode=row&table={table}&column=id"));
+        let client = Client::connect(url).await.unwrap();
+        client.mutex(name).lock().await.unwrap().finish().await.unwrap();
+    }
+}

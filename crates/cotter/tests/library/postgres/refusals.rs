@@ -106,6 +106,9 @@ async fn migration_can_be_repeated() {
     store(options).migrate().await.unwrap();
     assert!(client.mutex("a").try_lock().await.unwrap().is_none());
     guard.finish().await.unwrap();
+    // Whoever may create tables may do so in a schema that is there.
+    server.sql("grant create on schema public to app");
+    Store::from_url(server.url("prefix=mine")).unwrap().migrate().await.unwrap();
     // What is printed is what is run.
     server.sql(&store("prefix=printed").schema().unwrap());
     let tables = "select count(*) from pg_tables where tablename like 'printed%' and schemaname = 'public'";

@@ -1,8 +1,8 @@
 //! The rules of locks that live with a session, which a run may break unnoticed, each provoked.
 
-use super::setup::{backend, claim, eventually, server, take};
-use cotter::ErrorKind;
+use super::setup::{backend, claim, client, eventually, server, take};
 use cotter::backend::{Backend, Claim, Leave, Until};
+use cotter::{ErrorKind, Eviction, Filter};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
 use std::sync::Arc;
@@ -116,4 +116,22 @@ async fn a_name_whose_number_is_taken_is_an_error() {
     // Nothing of it is left.
     assert_eq!(server.sql("select count(*) from pg_locks where locktype = 'advisory'"), "0");
     take(&one, &claim("else", TTL)).await;
+}
+
+/// A dump that is restored on another server names transactions that this one has not reached yet.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn rows_of_another_server_are_held_by_nobody() {
+    let server = server();
+    let client = client(&server.url("mode=row"), TTL).await;
+    client.mutex("restored").lock().await.unwrap().finish().await.unwrap();
+    server.sql("update cotter_session set xid = '99999999999'");
+    let mut listed = client.list(Filter::held().with_free());
+    let record = listed.next().await.unwrap().expect("the row is there");
+    assert!(record.holders.is_empty() && listed.next().await.unwrap().is_none(), "{record:?}");
+    assert_eq!(client.evict("restored").await.unwrap(), Eviction::NotHeld);
+    let guard = client.mutex("restored").lock().await.unwrap();
+    let held = client.list(Filter::held()).next().await.unwrap().expect("it is held");
+    assert_eq!(held.holders[0].token, guard.token());
+    assert!(matches!(client.evict("restored").await.unwrap(), Eviction::Evicted { .. }));
 }

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `place` | a database for a test |
 //! | `opening` | databases that cannot be used, and what the errors say |
+//! | `links` | a database that is reached by more than one path |
 //! | `rows` | rows that others left, deleted or wrote |
 //! | `descriptors` | the file closed elsewhere, and children |
 //! | `trouble` | a locked database, a replaced one, clocks that are set |
 
 mod descriptors;
+mod links;
 mod opening;
 mod place;
 mod rows;

@@ -1,0 +1,119 @@
+//! Databases that are reached by more than one path.
+
+use super::place::Place;
+use cotter::sqlite::Store;
+use cotter::{Client, Error, ErrorKind, Lease, LossCause};
+use cotter_testkit::history::{Kind, demand};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn connect(path: &Path) -> Result<Client, Error> {
+    Client::builder().backend(Store::at(path)).connect().wait()
+}
+
+/// SQLite keeps the log beside the file that a link leads to.
+#[test]
+fn a_symbolic_link_leads_to_the_same_locks() {
+    let (place, elsewhere) = (Place::new(), tempfile::tempdir().unwrap());
+    let link = elsewhere.path().join("link.db");
+    symlink(place.path(), &link).unwrap();
+    let (direct, linked) = (place.client(), connect(&link).unwrap());
+    let held = direct.mutex("a").lock().wait().unwrap();
+    let taken = linked.mutex("a").try_lock().wait().unwrap();
+    demand(taken.is_none(), Kind::Overlap, "held by a client that uses another path");
+    // A wait of 20 ms is one of polls.
+    let mut waits: Vec<_> = Vec::new();
+    let mut held = Some(held);
+    for _ in 0..9 {
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let guard = linked.mutex("a").lock().wait().unwrap();
+                (Instant::now(), guard)
+            });
+            std::thread::sleep(50 * MS);
+            let freed = Instant::now();
+            held.take().unwrap().finish().wait().unwrap();
+            let (got, guard) = waiter.join().unwrap();
+            waits.push(got - freed);
+            guard.finish().wait().unwrap();
+        });
+        held = Some(direct.mutex("a").lock().wait().unwrap());
+    }
+    waits.sort();
+    assert!(waits[4] < 100 * MS, "nobody is woken: {waits:?}");
+}
+
+/// Who connects now by the link uses another database.
+#[test]
+fn a_link_that_leads_elsewhere_loses_the_locks() {
+    let (one, other, links) = (Place::new(), Place::new(), tempfile::tempdir().unwrap());
+    let link = links.path().join("link.db");
+    symlink(one.path(), &link).unwrap();
+    let held = connect(&link).unwrap().mutex("a").lease(Lease::renewed(900 * MS)).lock().wait().unwrap();
+    std::fs::remove_file(&link).unwrap();
+    symlink(other.path(), &link).unwrap();
+    assert_eq!(held.lost().wait_for(5000 * MS).expect("a loss").cause, LossCause::Gone);
+    connect(&link).unwrap().mutex("a").lock().wait().unwrap().finish().wait().unwrap();
+}
+
+/// Each name of a file has a log of its own.
+#[test]
+fn a_file_with_several_names_is_refused() {
+    let place = Place::new();
+    let second = place.path().with_file_name("second.db");
+    std::fs::hard_link(place.path(), &second).unwrap();
+    for path in [place.path(), second.clone()] {
+        let error = connect(&path).unwrap_err();
+        assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("hard links"), "{error}");
+    }
+    std::fs::remove_file(second).unwrap();
+    place.client().mutex("a").lock().wait().unwrap().finish().wait().unwrap();
+}
+
+/// Set in a process for which the file is mounted at this path, and its directory is not.
+const MOUNTED: &str = "COTTER_TEST_MOUNTED";
+
+/// As by `docker run -v /var/lib/locks.db:/locks.db`: the container would have a log of its own.
+#[test]
+fn a_file_that_is_mounted_without_its_directory_is_refused() {
+    const TEST: &str = "sqlite::links::a_file_that_is_mounted_without_its_directory_is_refused";
+    if let Some(path) = std::env::var_os(MOUNTED) {
+        let path = PathBuf::from(path);
+        match connect(&path) {
+            Ok(client) => {
+                let taken = client.mutex("a").try_lock().wait();
+                demand(!matches!(taken, Ok(Some(_))), Kind::Overlap, "held by a process outside");
+                panic!("not refused");
+            }
+            Err(error) => assert!(error.to_string().contains("mount the directory"), "{error}"),
+        }
+        return;
+    }
+    let (place, inside) = (Place::new(), tempfile::tempdir().unwrap());
+    let path = inside.path().join("locks.db");
+    std::fs::write(&path, "").unwrap();
+    let _held = place.client().mutex("a").lock().wait().unwrap();
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let run = r#"mount --bind "$1" "$2" && exec "$3" --exact --nocapture "$4""#;
+    command.args(["--mount", "sh", "-c", run, "sh"]).args([place.path(), path.clone()]);
+    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(MOUNTED, &path);
+    assert!(command.status().unwrap().success());
+}
+
+#[test]
+fn a_path_need_not_be_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::at(dir.path().join(OsStr::from_bytes(b"caf\xe9?mode=ro#%20.db")));
+    Client::builder().backend(store.clone()).migrate().wait().unwrap();
+    let client = Client::builder().backend(store).connect().wait().unwrap();
+    client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();
+}
