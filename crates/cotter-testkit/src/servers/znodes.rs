@@ -111,6 +111,21 @@ impl Znodes {
         self.ask(2, &question).is_some()
     }
 
+    /// Lets everybody do these things with a node, and nothing else: the sum of 1 to read, 2 to write, 4 to create below it, 8
+    /// to delete below it, and 16 to do this. Returns false if it cannot.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn permit(&mut self, path: &str, what: i32) -> bool {
+        let mut question = bytes(path.as_bytes());
+        question.extend_from_slice(&1_i32.to_be_bytes());
+        question.extend_from_slice(&what.to_be_bytes());
+        question.extend_from_slice(&bytes(b"world"));
+        question.extend_from_slice(&bytes(b"anyone"));
+        question.extend_from_slice(&(-1_i32).to_be_bytes());
+        self.ask(7, &question).is_some()
+    }
+
     /// Deletes all children of a node. Returns how many there were.
     ///
     /// # Panics

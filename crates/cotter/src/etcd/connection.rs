@@ -83,13 +83,20 @@ impl Link {
         Flight::new(async move { told.await.unwrap_or_else(|_| Err(ended())) })
     }
 
-    /// Sends a request on the current connection and waits for its answer.
+    /// Sends a request on the current connection and waits for its answer. A request that is refused because the login has
+    /// ended is sent once more, with another login: logins end by themselves, and not because of this request.
     pub(super) async fn ask<Q, A>(&self, path: &'static str, question: Q) -> Result<A, Failure>
     where
-        Q: Message + 'static,
+        Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        self.live().await.map_err(Failure::NotSent)?.ask(path, question).await
+        let live = self.live().await.map_err(Failure::NotSent)?;
+        let again = live.is_logged_in().then(|| question.clone());
+        let answer = live.ask(path, question).await;
+        match again.filter(|_| answer.as_ref().is_err_and(Failure::is_stale_login)) {
+            Some(question) => self.live().await.map_err(Failure::NotSent)?.ask(path, question).await,
+            None => answer,
+        }
     }
 
     /// Asks each member for its status.

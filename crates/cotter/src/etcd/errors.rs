@@ -13,7 +13,7 @@ const REFUSALS: &[&str] = &[
     OLD_AUTH_REVISION,
     NO_LEADER,
     "etcdserver: permission denied",
-    "etcdserver: invalid auth token",
+    INVALID_TOKEN,
     "etcdserver: user name is empty",
     "etcdserver: user name not found",
     "etcdserver: authentication failed",
@@ -31,6 +31,7 @@ const NO_LOGIN: &str = "etcdserver: authentication is not enabled";
 const NO_LEADER: &str = "etcdserver: no leader";
 /// Users or roles have changed since the connection has logged in.
 const OLD_AUTH_REVISION: &str = "etcdserver: revision of auth store is old";
+/// The login has ended: it was not used for a while, or lasts only so long.
 const INVALID_TOKEN: &str = "etcdserver: invalid auth token";
 
 /// Why a request has no answer.
@@ -117,7 +118,9 @@ impl From<Failure> for Error {
 
 fn explain(status: &Status, is_refusal: bool) -> Error {
     let said = status.message();
-    let temporary = [LEASE_NOT_FOUND, NO_LEADER, OLD_AUTH_REVISION].iter().any(|why| said.starts_with(why));
+    let temporary = [LEASE_NOT_FOUND, NO_LEADER, OLD_AUTH_REVISION, INVALID_TOKEN]
+        .iter()
+        .any(|why| said.starts_with(why));
     match status.code() {
         _ if temporary => {
             Error::new(ErrorKind::Unavailable, format!("the server temporarily refuses requests: {said}"))

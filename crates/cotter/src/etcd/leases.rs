@@ -152,13 +152,17 @@ impl Leases {
             }
             let key = self.keys.doubt(id);
             let question = RangeRequest { key, keys_only: true, ..RangeRequest::default() };
-            let read: RangeResponse = live.ask("/etcdserverpb.KV/Range", question).await?;
-            let terms = (answer.header.map(|h| h.raft_term), read.header.map(|h| h.raft_term));
+            let read: Result<RangeResponse, Failure> = live.ask("/etcdserverpb.KV/Range", question).await;
+            // The next connection has another login.
+            if read.as_ref().is_err_and(Failure::is_stale_login) {
+                continue;
+            }
+            let terms = (answer.header.map(|h| h.raft_term), read?.header.map(|h| h.raft_term));
             if terms.0.is_some() && terms.0 == terms.1 {
                 return Ok(Some(Proof { lease: id, as_of, ttl: whole(answer.ttl).min(old.ttl) }));
             }
         }
-        let why = "the cluster keeps changing its leader; try again";
+        let why = "the cluster keeps changing its leader or ending logins; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
     }
 

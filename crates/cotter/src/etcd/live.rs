@@ -56,6 +56,11 @@ impl Live {
         self.token = Some(token);
     }
 
+    /// Whether it has a login, which may end before the connection does.
+    pub(super) fn is_logged_in(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// Whether new requests may use it.
     pub(super) fn is_usable(&self) -> bool {
         !self.retired.load(Ordering::Acquire)

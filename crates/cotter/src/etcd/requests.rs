@@ -114,6 +114,11 @@ impl TxnRequest {
 }
 
 impl WatchResponse {
+    /// Whether it refuses a watch, which may be any of those that were asked for: some servers do not say which.
+    pub(super) fn is_refusal(&self) -> bool {
+        self.created && self.canceled && self.compact_revision == 0
+    }
+
     /// The newest revision that the answer tells of; 0 if it does not say.
     pub(super) fn revision(&self) -> i64 {
         self.header.as_ref().map_or(0, |header| header.revision)

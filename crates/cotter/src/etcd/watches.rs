@@ -1,7 +1,9 @@
 //! Watching keys, all over one stream of the connection.
 
 use super::connection::Link;
-use super::messages::{TxnRequest, TxnResponse, WatchResponse};
+use super::errors::Failure;
+use super::live::Live;
+use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchResponse};
 use super::orders::{Orders, State, Tell, Watch};
 use super::requests::{TXN, look};
 use super::waiter::Waiter;
@@ -118,7 +120,7 @@ impl Watches {
                 match opened {
                     Ok(answers) => {
                         backoff.reset();
-                        self.read(answers).await;
+                        self.read(answers, &live).await;
                         live.retire();
                     }
                     Err(failure) if failure.is_of_this_member() => live.retire(),
@@ -144,9 +146,10 @@ impl Watches {
         Orders(orders)
     }
 
-    async fn read(&self, mut answers: Streaming<WatchResponse>) {
+    async fn read(&self, mut answers: Streaming<WatchResponse>, live: &Live) {
         while let Ok(Some(answer)) = answers.message().await {
-            if !self.on(&answer) {
+            let is_over = if answer.is_refusal() { has_ended(live).await } else { !self.on(&answer) };
+            if is_over {
                 return;
             }
         }
@@ -197,6 +200,14 @@ impl Watches {
         state.is_running = !state.open.is_empty();
         !state.is_running
     }
+}
+
+/// Whether the login of a connection has ended. A stream has the one with which it was opened, and a server that refuses a watch
+/// does not say whether it would accept another login.
+async fn has_ended(live: &Live) -> bool {
+    let question = RangeRequest { key: vec![0], keys_only: true, ..RangeRequest::default() };
+    let _: Result<RangeResponse, Failure> = live.ask("/etcdserverpb.KV/Range", question).await;
+    !live.is_usable()
 }
 
 /// Loses a session whose entry is gone, with the reason if it can be had quickly.

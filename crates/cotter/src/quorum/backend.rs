@@ -14,6 +14,7 @@ use crate::backend::{
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
 
 /// One connection to a quorum.
 #[derive(Debug)]
@@ -97,16 +98,22 @@ impl Backend for Quorum {
         self.release_all(claim, leave).await
     }
 
-    /// The clock of whichever member answers first: a sign of life, and the basis of schedules.
+    /// The clock in the middle: a sign of life, and the basis of schedules. A minority of clocks that are wrong must not move
+    /// it, so more than a majority is asked for, as far as they answer as soon.
     async fn time(&self) -> Result<Option<SystemTime>> {
-        let seats = self.seats.awake();
+        let (seats, majority, reached) = (self.seats.awake(), self.seats.majority(), Notify::new());
         let time = |_, backend: Arc<dyn Backend>| async move { backend.time().await };
-        let majority = self.seats.majority();
         let heard = |answers: &[Option<Result<_>>]| {
-            answers.iter().flatten().filter(|a| a.is_ok()).count() >= majority
+            if answers.iter().flatten().filter(|a| a.is_ok()).count() >= majority {
+                reached.notify_one();
+            }
+            false
         };
-        let answers = self.seats.ask(&seats, self.seats.limit(Duration::MAX), time, heard).await;
-        self.majority_of(answers).map(|times| times.into_iter().flatten().min())
+        let over = self.patience(Duration::MAX, &reached);
+        let answers = self.seats.ask_while(&seats, over, time, heard).await;
+        let mut times: Vec<_> = self.majority_of(answers)?.into_iter().flatten().collect();
+        times.sort_unstable();
+        Ok(times.get(times.len().saturating_sub(1) / 2).copied())
     }
 
     async fn close(&self) {

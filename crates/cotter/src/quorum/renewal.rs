@@ -4,6 +4,7 @@ use super::backend::Quorum;
 use super::rounds::{Ballot, Round};
 use super::shortage::no_quorum;
 use crate::backend::{Backend, Extension, Grant, Leave};
+use crate::join::all;
 use crate::{Error, LossCause, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,14 +31,14 @@ impl Quorum {
             grants.iter().zip(rounds).map(|(grant, round)| Some(Renewal::of(grant, round?))).collect();
         let as_of = self.seats.now();
         self.ask_voters(&mut renewals, ttl).await;
-        let mut extensions = Vec::with_capacity(grants.len());
-        for renewal in renewals {
-            extensions.push(match renewal {
+        // At the same time: a member without a vote takes its time for each of them.
+        let concluded = renewals.into_iter().map(|renewal| async move {
+            match renewal {
                 Some(renewal) => self.conclude(renewal, ttl, as_of).await,
                 None => Ok(Extension::Lost(LossCause::Gone)),
-            });
-        }
-        extensions
+            }
+        });
+        all(concluded).await
     }
 
     async fn ask_voters(&self, renewals: &mut [Option<Renewal<'_>>], ttl: Duration) {

@@ -90,7 +90,7 @@ impl Quorum {
 
     /// Completes when it is no use to wait for more votes: true if members are silent, false if they are only slower than a
     /// majority.
-    async fn patience(&self, ttl: Duration, reached: &Notify) -> bool {
+    pub(super) async fn patience(&self, ttl: Duration, reached: &Notify) -> bool {
         let began = self.seats.now();
         tokio::select! {
             biased;

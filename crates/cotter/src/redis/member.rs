@@ -9,9 +9,9 @@ use super::live::Live;
 use super::notes::dated;
 use super::script;
 use super::state::{Answer, Block, digits};
-use super::voting::{Voting, run, vote};
+use super::voting::{Voting, run, too_long, vote};
 use crate::backend::{Acceptor, Claim, Grant, Member, Vote};
-use crate::{Error, ErrorKind, Name, Note, Result};
+use crate::{Error, Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
 use std::pin::Pin;
@@ -55,13 +55,7 @@ impl Cast {
 
 pub(super) fn parse_vote(claim: &Claim, answer: &str) -> Result<Cast> {
     if let Some(longest) = answer.strip_prefix('l') {
-        let why = format!(
-            "a lease of {:?} is longer than {:?}, the longest that the member was set up for; shorten it, or raise \
-             max_ttl= for all clients and run `cotter doctor --init`",
-            claim.ttl,
-            duration(longest)?
-        );
-        return Err(Error::new(ErrorKind::InvalidInput, why).with_name(&claim.name));
+        return Err(too_long(claim.ttl, duration(longest)?).with_name(&claim.name));
     }
     if let Some(left) = answer.strip_prefix('a') {
         return Ok(Cast::Abstains(duration(left)?));

@@ -7,8 +7,9 @@ use super::names::Keys;
 use super::options::Options;
 use super::script::Script;
 use super::state::{digits, micros, text};
-use crate::Result;
+use crate::{Error, ErrorKind, Result};
 use redis::Value;
+use std::time::Duration;
 
 /// The fields that are the same in all requests to a member.
 #[derive(Debug)]
@@ -39,6 +40,20 @@ impl Shared {
     pub(super) fn voting(&self) -> &Voting {
         self.voting.as_ref().expect("it is a member")
     }
+
+    /// The error for a lease that would outlive the abstinence of a server that votes: after that, it grants what it has
+    /// forgotten to others. An extension is checked here, because the script for it knows nothing of votes.
+    pub(super) fn refuses(&self, ttl: Duration) -> Option<Error> {
+        self.options.votes.filter(|longest| ttl > *longest).map(|longest| too_long(ttl, longest))
+    }
+}
+
+pub(super) fn too_long(ttl: Duration, longest: Duration) -> Error {
+    let why = format!(
+        "a lease of {ttl:?} is longer than {longest:?}, the longest that the member was set up for; shorten it, or raise \
+         max_ttl= for all clients and run `cotter doctor --init`"
+    );
+    Error::new(ErrorKind::InvalidInput, why)
 }
 
 /// Runs a script that votes, and answers with a text.

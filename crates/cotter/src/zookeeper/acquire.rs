@@ -1,7 +1,7 @@
 //! Entering the queue of a name.
 
 use super::backend::Inner;
-use super::errors::{Failure, NO_NODE, NODE_EXISTS, place_is_gone, unexpected};
+use super::errors::{Failure, NO_AUTH, NO_NODE, NODE_EXISTS, place_is_gone, unexpected};
 use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
@@ -133,6 +133,9 @@ impl Inner {
     }
 
     /// Creates a folder and those above it. The server deletes them when they have been empty for a while.
+    ///
+    /// Whoever may create the folder need not be permitted to create those above, which are there then. The server does not say
+    /// that they are, because it checks first what is permitted.
     pub(super) async fn make_folder(&self, path: &str, live: &Live) -> Result<()> {
         let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
         let create = |end: usize| {
@@ -140,14 +143,18 @@ impl Inner {
             live.ask::<Created>(&Op::Create { path, data, kind, acl: self.acl })
         };
         let all: Vec<_> = ends.map(create).collect();
+        let mut denied = None;
         for created in all {
             match created.await {
+                Err(failure) if failure.is(NO_AUTH) => denied = Some(failure),
                 // One above may have vanished in between: the caller sees that, and comes again.
-                Err(failure) if failure.is(NODE_EXISTS) || failure.is(NO_NODE) => {}
-                created => _ = created?,
+                Err(failure) if failure.is(NO_NODE) => {}
+                Err(failure) if !failure.is(NODE_EXISTS) => return Err(failure.into()),
+                // It is there, and so are those above.
+                _ => denied = None,
             }
         }
-        Ok(())
+        denied.map_or(Ok(()), |failure| Err(failure.into()))
     }
 
     /// Finds the node of a claim whose request has no answer. Requests of a session are carried out in order, also over

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind};
 pub(super) const NO_NODE: i32 = -101;
 pub(super) const BAD_VERSION: i32 = -103;
 pub(super) const NODE_EXISTS: i32 = -110;
-const NO_AUTH: i32 = -102;
+pub(super) const NO_AUTH: i32 = -102;
 const SESSION_EXPIRED: i32 = -112;
 const INVALID_ACL: i32 = -114;
 const AUTH_FAILED: i32 = -115;

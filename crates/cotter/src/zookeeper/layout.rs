@@ -52,7 +52,7 @@ const PERMITS: &str = "permits-";
 /// In front of a claim, and the length of a claim with its dashes.
 const PROTECTED: &str = "_c_";
 const CLAIM: usize = 36;
-/// The digits that the server appends; more if the number is negative.
+/// The length of the number that the server appends; one more if it is negative and has as many digits.
 const DIGITS: usize = 10;
 
 impl Layout {
@@ -163,9 +163,13 @@ fn behind_claim(node: &str) -> Option<&str> {
 
 /// The part of a node's name before the number that the server has appended, and that number.
 fn split_number(rest: &str) -> Option<(&str, i32)> {
-    let (front, digits) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+    let (front, number) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+    let digits = number.strip_prefix('-').unwrap_or(number);
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
+    }
+    if digits != number {
+        return Some((front, number.parse().ok()?));
     }
     let (front, sign) = match front.strip_suffix("--") {
         // A negative number of the most digits, behind a kind that ends with a dash.
@@ -200,6 +204,9 @@ mod tests {
         assert_eq!(of("__READ__0000000000"), number(Mode::Shared, 0));
         assert_eq!(of("permits-2-30-0000000007"), number(Mode::Permits { take: 2, of: 30 }, 7));
         assert_eq!(of("__WRIT__-2147483648"), number(Mode::Exclusive, i32::MIN));
+        assert_eq!(of("__READ__-999999999"), number(Mode::Shared, -999_999_999));
+        assert_eq!(of("permits-2-30--000000005"), number(Mode::Permits { take: 2, of: 30 }, -5));
+        assert_eq!(of("__WRIT__+999999999"), None);
         assert_eq!(of("permits-2-30--2147483647"), number(Mode::Permits { take: 2, of: 30 }, i32::MIN + 1));
         assert_eq!(of("lock-0000000012"), None);
         assert_eq!(Layout::Own.entry("note".into()), None);
@@ -211,6 +218,9 @@ mod tests {
         let line = ["__WRIT__-2147483648", "__WRIT__2147483646", "__WRIT__2147483647"].map(node);
         let orders: Vec<_> = Layout::Own.entries(line.into()).into_iter().map(|entry| entry.order).collect();
         assert_eq!(orders, [i32::MAX - 1, i32::MAX, i32::MIN].map(Order::Number));
+        let line = ["__WRIT__0000000000", "__WRIT__-000000001", "__WRIT__-1000000000"].map(node);
+        let orders: Vec<_> = Layout::Own.entries(line.into()).into_iter().map(|entry| entry.order).collect();
+        assert_eq!(orders, [-1_000_000_000, -1, 0].map(Order::Number));
     }
 
     #[test]

@@ -143,6 +143,9 @@ impl<P: Steps> Backend for Older<P> {
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        if let Some(refusal) = self.steps.shared().refuses(ttl) {
+            return grants.iter().map(|grant| Err(refusal.clone().with_name(&grant.claim.name))).collect();
+        }
         let batches = grants.chunks(BATCH).map(|batch| self.extend_batch(batch, ttl));
         all(batches).await.into_iter().flatten().collect()
     }

@@ -7,11 +7,13 @@
 //! | `others` | `etcdctl lock` and Go's package `concurrency` in the same folder |
 //! | `server_lock` | the lock service of the server, which is not used |
 //! | `tls` | certificates and passwords |
+//! | `logins` | logins that end before their connection does |
 //! | `stale` | a leader that was replaced |
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
 mod late;
+mod logins;
 mod lost;
 mod others;
 mod server_lock;

@@ -1,9 +1,9 @@
 //! Members that have forgotten what they granted.
 
 use super::setup::{Members, PREFIX, acquire, attempt, release};
-use cotter::ErrorKind;
-use cotter::backend::Backend;
-use cotter_testkit::bare::{claim, enlist};
+use cotter::backend::{Backend, Connect, Host};
+use cotter::{ErrorKind, redis};
+use cotter_testkit::bare::{claim, clock, enlist, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
@@ -120,6 +120,27 @@ async fn a_lease_that_would_outlive_the_abstinence_is_refused() {
     let error = attempt(&client, &claim("a", LONGEST * 2)).await.expect_err("it is too long");
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::InvalidInput, false), "{error}");
     assert!(error.to_string().contains("max_ttl="), "{error}");
+    let held = acquire(&client, "a").await;
+    let error = client.extend(&[&held], LONGEST * 2).await.remove(0).expect_err("it is too long");
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::InvalidInput, false), "{error}");
+    assert!(error.to_string().contains("max_ttl="), "{error}");
+    client.extend(&[&held], LONGEST).await.remove(0).expect("it is still held");
+}
+
+/// In each mode that can be a member.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_extends_no_lease_beyond_its_abstinence() {
+    let server = Redis::start();
+    for mode in ["", "mode=plain"] {
+        let store = redis::Store::from_url(server.url(mode)).unwrap().with_votes(LONGEST);
+        let member = store.connect(&Host::without_engine(clock())).await.unwrap();
+        let claim = claim(&format!("a{mode}"), TTL);
+        let held = take(&member, &claim).await;
+        let error = member.extend(&[&held], LONGEST * 2).await.remove(0).expect_err("it is too long");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{mode}: {error}");
+        member.extend(&[&held], LONGEST).await.remove(0).expect("it is still held");
+    }
 }
 
 /// With all members, one may jump. Tokens go on from the largest.

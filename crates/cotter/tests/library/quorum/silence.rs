@@ -1,11 +1,12 @@
 //! Members that are gone or silent.
 
 use super::setup::{Members, TTL, acquire, attempt, release};
-use cotter::ErrorKind;
 use cotter::backend::{Extension, Found};
+use cotter::{Client, ErrorKind, memory, quorum};
 use cotter_testkit::bare::{claim, eventually};
 use cotter_testkit::history::{Kind, demand};
-use std::time::{Duration, Instant};
+use cotter_testkit::skewed::{Skew, Skewed};
+use std::time::{Duration, Instant, SystemTime};
 
 const TIMEOUT: Duration = Duration::from_millis(250);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -163,4 +164,48 @@ async fn one_server_under_two_addresses_is_refused() {
     let error = members.client().await.expect_err("it would have two votes");
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     assert!(error.to_string().contains("is the same server as member"), "{error}");
+}
+
+/// A member that is slower than the others, but not silent, has no votes at first. It takes its time once for all locks
+/// that are renewed together.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_slow_member_takes_its_time_once_for_all_locks() {
+    const SLOW: Duration = Duration::from_millis(20);
+    let members = Members::voting(3, HOUR, TIMEOUT);
+    let client = members.client().await.unwrap();
+    release(&client, &acquire(&client, "warm").await).await;
+    members.proxies[2].delay_replies(SLOW);
+    let mut grants = Vec::new();
+    for n in 0..32 {
+        grants.push(attempt(&client, &claim(&format!("n{n}"), TTL)).await.unwrap().expect("it is free"));
+    }
+    let votes = |n: usize| grants[n].votes.as_ref().unwrap().given();
+    assert!((0..32).any(|n| votes(n) == 2), "it is not slow enough to be left out");
+    // Its answers to those requests are on their way.
+    tokio::time::sleep(SLOW * 40).await;
+    let all: Vec<_> = grants.iter().collect();
+    let start = Instant::now();
+    let extended = client.extend(&all, TTL).await;
+    assert!(start.elapsed() < SLOW * 16, "{:?} for {} locks", start.elapsed(), all.len());
+    assert!(extended.iter().all(|e| matches!(e, Ok(Extension::Extended { .. }))), "{extended:?}");
+    assert!((0..32).all(|n| votes(n) == 3), "it has no vote for some of them");
+}
+
+/// Each clock may be the wrong one: an hour fast or an hour slow.
+#[tokio::test]
+async fn one_wrong_clock_does_not_move_the_time() {
+    for (wrong, hours) in (0..3).flat_map(|wrong| [(wrong, -1), (wrong, 1)]) {
+        let skews: [Skew; 3] = Default::default();
+        skews[wrong].set_millis(hours * 3_600_000);
+        let members = skews.iter().map(|skew| Skewed::new(memory::Store::new(), skew));
+        let store = quorum::Store::new(members).unwrap();
+        let client = Client::builder().backend(store).connect().await.unwrap();
+        let (time, now) = (client.time().await.unwrap().unwrap(), SystemTime::now());
+        let off = now.duration_since(time).unwrap_or_else(|e| e.duration());
+        assert!(
+            off < Duration::from_secs(60),
+            "member {wrong} is {hours} h ahead, the quorum off by {off:?}"
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::shared;
 use cotter::{Client, ErrorKind};
+use cotter_testkit::servers::ZooKeeper;
 
 #[tokio::test]
 async fn a_bad_url_says_what_is_wrong() {
@@ -51,4 +52,23 @@ async fn the_nodes_of_a_user_are_closed_to_others() {
     let also_ours = Client::connect(url("app:secret@")).await.unwrap();
     assert!(also_ours.mutex("a").try_lock().await.unwrap().is_none());
     guard.finish().await.unwrap();
+}
+
+/// Whoever may use a folder need not be permitted to create anything above it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_folder_below_one_that_is_closed_can_be_used() {
+    const TO_READ: i32 = 1;
+    let server = ZooKeeper::start(1);
+    let mut nodes = server.nodes(0);
+    assert!(nodes.create("/team", b"", false) && nodes.permit("/", TO_READ));
+    let url = |path: &str| format!("zookeeper://127.0.0.1:{}{path}", server.port(0));
+    let client = Client::connect(url("/team")).await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    client.swap_note("a", "key", 0, b"value").await.unwrap();
+    for path in ["", "/missing"] {
+        let client = Client::connect(url(path)).await.unwrap();
+        let error = client.mutex("a").lock().await.unwrap_err();
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{path}: {error}");
+    }
 }

@@ -1,0 +1,89 @@
+//! Logins that end before their connection does.
+
+use cotter::Client;
+use cotter::backend::Filter;
+use cotter_testkit::bare::client;
+use cotter_testkit::servers::Etcd;
+use std::time::{Duration, Instant};
+
+/// Who waits for such a lock looks again after a quarter of this, if nobody tells it before.
+const TTL: Duration = Duration::from_secs(16);
+/// How long a login lasts.
+const LOGIN: Duration = Duration::from_secs(2);
+
+/// A cluster with a user who may use locks, where logins are of this kind.
+fn serve(kind: &[&str]) -> (Etcd, String) {
+    let server = Etcd::with_args(1, &[kind, &["--bcrypt-cost", "4"]].concat());
+    for words in [
+        &["user", "add", "root:god"][..],
+        &["user", "grant-role", "root", "root"],
+        &["role", "add", "locks"],
+        &["role", "grant-permission", "locks", "--prefix=true", "readwrite", "cotter/"],
+        &["user", "add", "app:s3cret"],
+        &["user", "grant-role", "app", "locks"],
+        &["auth", "enable"],
+    ] {
+        server.ctl(words);
+    }
+    let url = format!("etcd://app:s3cret@127.0.0.1:{}", server.port(0));
+    (server, url)
+}
+
+/// They end also while they are used.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_login_that_lasts_only_so_long_is_renewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
+    let (key, login) = (key.display(), LOGIN.as_secs());
+    let kind = format!("jwt,pub-key={key},priv-key={key},sign-method=HS256,ttl={login}s");
+    let (_server, url) = serve(&["--auth-token", &kind]);
+    let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
+    let guard = one.mutex("held").lock().await.unwrap();
+    let waiting = tokio::spawn(other.mutex("held").lock());
+    for n in 0..20 {
+        tokio::time::sleep(LOGIN / 5).await;
+        let tried = one.mutex(format!("n{n}")).try_lock().await;
+        tried.unwrap().expect("it is free").finish().await.unwrap();
+        assert!(guard.is_valid() && !waiting.is_finished(), "after {n} attempts");
+    }
+    guard.finish().await.unwrap();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
+    they_are_told(&one, &other).await;
+}
+
+/// A release wakes who waits for it, whichever of them it is.
+async fn they_are_told(one: &Client, other: &Client) {
+    for [one, other] in [[one, other], [other, one]] {
+        let guard = one.mutex("told").lock().await.unwrap();
+        let waiting = tokio::spawn(other.mutex("told").lock());
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!waiting.is_finished());
+        let start = Instant::now();
+        guard.finish().await.unwrap();
+        waiting.await.unwrap().unwrap().finish().await.unwrap();
+        assert!(start.elapsed() < TTL / 8, "it was woken after {:?}", start.elapsed());
+    }
+}
+
+/// They end when nobody has used them for a while.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_client_that_was_idle_logs_in_again() {
+    let (_server, url) = serve(&["--auth-token-ttl", &LOGIN.as_secs().to_string()]);
+    let (client, other) = (client(&url, TTL).await, client(&url, TTL).await);
+    they_are_told(&client, &other).await;
+    let rest = || tokio::time::sleep(LOGIN * 2);
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    rest().await;
+    client.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
+    rest().await;
+    assert_eq!(client.list(Filter::held()).collect().await.unwrap(), []);
+    rest().await;
+    client.time().await.unwrap();
+    rest().await;
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    rest().await;
+    they_are_told(&client, &other).await;
+}
