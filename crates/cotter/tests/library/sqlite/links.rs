@@ -7,8 +7,7 @@ use cotter_testkit::history::{Kind, demand};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -74,39 +73,6 @@ fn a_file_with_several_names_is_refused() {
     }
     std::fs::remove_file(second).unwrap();
     place.client().mutex("a").lock().wait().unwrap().finish().wait().unwrap();
-}
-
-/// Set in a process for which the file is mounted at this path, and its directory is not.
-const MOUNTED: &str = "COTTER_TEST_MOUNTED";
-
-/// As by `docker run -v /var/lib/locks.db:/locks.db`: the container would have a log of its own.
-#[test]
-fn a_file_that_is_mounted_without_its_directory_is_refused() {
-    const TEST: &str = "sqlite::links::a_file_that_is_mounted_without_its_directory_is_refused";
-    if let Some(path) = std::env::var_os(MOUNTED) {
-        let path = PathBuf::from(path);
-        match connect(&path) {
-            Ok(client) => {
-                let taken = client.mutex("a").try_lock().wait();
-                demand(!matches!(taken, Ok(Some(_))), Kind::Overlap, "held by a process outside");
-                panic!("not refused");
-            }
-            Err(error) => assert!(error.to_string().contains("mount the directory"), "{error}"),
-        }
-        return;
-    }
-    let (place, inside) = (Place::new(), tempfile::tempdir().unwrap());
-    let path = inside.path().join("locks.db");
-    std::fs::write(&path, "").unwrap();
-    let _held = place.client().mutex("a").lock().wait().unwrap();
-    let mut command = Command::new("unshare");
-    if !rustix::process::geteuid().is_root() {
-        command.args(["--user", "--map-root-user"]);
-    }
-    let run = r#"mount --bind "$1" "$2" && exec "$3" --exact --nocapture "$4""#;
-    command.args(["--mount", "sh", "-c", run, "sh"]).args([place.path(), path.clone()]);
-    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(MOUNTED, &path);
-    assert!(command.status().unwrap().success());
 }
 
 #[test]

@@ -5,12 +5,14 @@
 //! | `place` | a database for a test |
 //! | `opening` | databases that cannot be used, and what the errors say |
 //! | `links` | a database that is reached by more than one path |
+//! | `namespaces` | databases below mounts |
 //! | `rows` | rows that others left, deleted or wrote |
 //! | `descriptors` | the file closed elsewhere, and children |
 //! | `trouble` | a locked database, a replaced one, clocks that are set |
 
 mod descriptors;
 mod links;
+mod namespaces;
 mod opening;
 mod place;
 mod rows;

@@ -2,8 +2,7 @@
 
 use super::place::Place;
 use cotter::{Client, Error, ErrorKind, Severity, sqlite};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 fn refused(path: &Path) -> Error {
     Client::builder().backend(sqlite::Store::at(path)).connect().wait().unwrap_err()
@@ -46,35 +45,6 @@ fn another_file_is_left_alone() {
 fn a_relative_path_is_refused() {
     let error = refused("locks.db".as_ref());
     assert!(error.kind() == ErrorKind::Config && error.to_string().contains("not absolute"), "{error}");
-}
-
-/// Set in a process that has such a file system here.
-const REMOTE: &str = "COTTER_TEST_REMOTE";
-
-/// What FUSE mounts may be on any host. No program serves this one: whoever is not its user is told no more than what it is. Only root
-/// can mount it for somebody else.
-#[test]
-fn a_file_system_of_other_hosts_is_refused() {
-    const TEST: &str = "sqlite::opening::a_file_system_of_other_hosts_is_refused";
-    if let Some(directory) = std::env::var_os(REMOTE) {
-        let path = PathBuf::from(directory).join("locks.db");
-        let migrated = Client::builder().backend(sqlite::Store::at(&path)).migrate().wait();
-        for error in [migrated.unwrap_err(), refused(&path)] {
-            assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("is on FUSE"), "{error}");
-        }
-        return;
-    }
-    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let run = r#"exec 3<>/dev/fuse &&
-        mount -i -t fuse -o fd=3,rootmode=40000,user_id=65534,group_id=65534 none "$1" &&
-        exec "$2" --exact --nocapture "$3""#;
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", run, "sh"]).arg(directory.path());
-    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(REMOTE, directory.path());
-    assert!(command.status().unwrap().success());
 }
 
 #[test]

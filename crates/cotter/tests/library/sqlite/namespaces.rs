@@ -1,0 +1,84 @@
+//! Databases below mounts.
+
+use super::place::Place;
+use cotter::sqlite::Store;
+use cotter::{Client, Error};
+use cotter_testkit::history::{Kind, demand};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn connect(path: &Path) -> Result<Client, Error> {
+    Client::builder().backend(Store::at(path)).connect().wait()
+}
+
+/// Set in a process for which the file is mounted at this path, and its directory is not.
+const MOUNTED: &str = "COTTER_TEST_MOUNTED";
+
+/// As by `docker run -v /var/lib/locks.db:/locks.db`: the container would have a log of its own.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn a_file_that_is_mounted_without_its_directory_is_refused() {
+    const TEST: &str = "sqlite::namespaces::a_file_that_is_mounted_without_its_directory_is_refused";
+    if let Some(path) = std::env::var_os(MOUNTED) {
+        let path = PathBuf::from(path);
+        match connect(&path) {
+            Ok(client) => {
+                let taken = client.mutex("a").try_lock().wait();
+                demand(!matches!(taken, Ok(Some(_))), Kind::Overlap, "held by a process outside");
+                panic!("not refused");
+            }
+            Err(error) => assert!(error.to_string().contains("mount the directory"), "{error}"),
+        }
+        return;
+    }
+    let (place, inside) = (Place::new(), tempfile::tempdir().unwrap());
+    let path = inside.path().join("locks.db");
+    std::fs::write(&path, "").unwrap();
+    let _held = place.client().mutex("a").lock().wait().unwrap();
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let run = r#"mount --bind "$1" "$2" && exec "$3" --exact --nocapture --ignored "$4""#;
+    command.args(["--mount", "sh", "-c", run, "sh"]).args([place.path(), path.clone()]);
+    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(MOUNTED, &path);
+    assert!(command.status().unwrap().success());
+}
+
+mod fuse {
+    use super::connect;
+    use cotter::sqlite::Store;
+    use cotter::{Client, ErrorKind};
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    /// Set in a process that has such a file system here.
+    const REMOTE: &str = "COTTER_TEST_REMOTE";
+
+    /// What FUSE mounts may be on any host. No program serves this one: whoever is not its user is told no more than what it
+    /// is. Only root can mount it for somebody else.
+    #[test]
+    #[ignore = "needs root and /dev/fuse"]
+    fn a_file_system_of_other_hosts_is_refused() {
+        const TEST: &str = "sqlite::namespaces::fuse::a_file_system_of_other_hosts_is_refused";
+        if let Some(directory) = std::env::var_os(REMOTE) {
+            let path = PathBuf::from(directory).join("locks.db");
+            let migrated = Client::builder().backend(Store::at(&path)).migrate().wait();
+            for error in [migrated.unwrap_err(), connect(&path).unwrap_err()] {
+                assert!(
+                    error.kind() == ErrorKind::Denied && error.to_string().contains("is on FUSE"),
+                    "{error}"
+                );
+            }
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let run = r#"exec 3<>/dev/fuse &&
+            mount -i -t fuse -o fd=3,rootmode=40000,user_id=65534,group_id=65534 none "$1" &&
+            exec "$2" --exact --nocapture --ignored "$3""#;
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", run, "sh"]).arg(directory.path());
+        command.arg(std::env::current_exe().unwrap()).arg(TEST).env(REMOTE, directory.path());
+        assert!(command.status().unwrap().success());
+    }
+}
