@@ -1,7 +1,10 @@
 //! The file with the password of a store. Only its path is passed on; the store reads the file.
 
 use crate::output::{Console, Failure, clean};
-use std::fs;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct PasswordFile {
     path: PathBuf,
     from: String,
+    /// What the path leads to, if that is in memory.
+    _copy: Option<File>,
 }
 
 impl PasswordFile {
@@ -17,7 +22,22 @@ impl PasswordFile {
     pub(crate) fn new(path: &Path, from: impl Into<String>) -> Result<Self, Failure> {
         let from = from.into();
         let path = std::path::absolute(path).map_err(|e| Failure::config(format!("{from}: {e}")))?;
-        Ok(Self { path, from })
+        Ok(Self { path, from, _copy: None })
+    }
+
+    /// Copies a pipe into memory, such as `<(pass show redis)` in a shell: it can be read only once, but each connection, further
+    /// processes of this program, and nested commands read the file for themselves.
+    pub(crate) fn in_memory_unless_file(mut self) -> Result<Self, Failure> {
+        if self.path.metadata().map_or(true, |found| found.is_file() || found.is_dir()) {
+            return Ok(self);
+        }
+        let text = self.read()?;
+        let copy =
+            copy(&text).map_err(|e| Failure::config(format!("{}: cannot be copied: {e}", self.from)))?;
+        // Not /proc/self: other processes are to find it as well.
+        self.path = format!("/proc/{}/fd/{}", std::process::id(), copy.as_raw_fd()).into();
+        self._copy = Some(copy);
+        Ok(self)
     }
 
     /// Whether stores of this kind have passwords.
@@ -78,6 +98,14 @@ impl PasswordFile {
             ));
         }
     }
+}
+
+/// A file in memory that only this user can read.
+fn copy(text: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create("password", MemfdFlags::CLOEXEC)?);
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 /// A path as a part of a URL.

@@ -76,11 +76,13 @@ impl Chosen {
             (None, None) => of_env.map(|file| (file, true)),
         };
         let Some((file, is_passed_on)) = file else { return Ok(self) };
+        // The setting in the environment may be meant for other stores.
+        let applies = global.password_file.is_some() || !is_passed_on || PasswordFile::is_for(&self.url);
+        let file = if applies { file.in_memory_unless_file()? } else { file };
         if is_passed_on {
             self.passed_on = Some(file.text()?.to_owned());
         }
-        // The setting in the environment may be meant for other stores.
-        if global.password_file.is_some() || !is_passed_on || PasswordFile::is_for(&self.url) {
+        if applies {
             self.complete = file.add_to(&self.url, password(&self.url).is_some())?;
             self.password_file = Some(file);
         }

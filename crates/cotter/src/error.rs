@@ -160,6 +160,13 @@ impl Error {
         self
     }
 
+    /// The same for a request that does no harm if it was carried out.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    pub(crate) fn with_outcome_known(mut self) -> Self {
+        self.0.outcome_unknown = false;
+        self
+    }
+
     /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -102,14 +102,18 @@ pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Resu
     let term = args.as_run();
     // Of all terms: a signal that arrives at the end of one, while its command is being stopped, prevents the next.
     let mut signals = Signals::listen()?;
-    let mut has_led = false;
+    let (mut has_led, mut was_down) = (false, false);
     loop {
         let failure = match run::run(&term, Ok(store), &mut signals, console).await {
             Err(failure) if args.again && may_lead_again(&failure, has_led) => failure,
             ended => return ended,
         };
-        console.warning(&format!("{}; campaigning again", failure.message));
-        has_led = true;
+        // An outage is reported once.
+        let is_down = failure.exit == Exit::Unreachable;
+        if !(is_down && was_down) {
+            console.warning(&format!("{}; campaigning again", failure.message));
+        }
+        (has_led, was_down) = (true, is_down);
         if let Some(signal) = pause(&mut signals).await {
             return Ok(Exit::Interrupted(signal));
         }

@@ -179,3 +179,23 @@ fn an_announcement_that_is_too_long_leaves_no_leader() {
         .one_line(&["65536 are allowed"]);
     env.run(["run", "-n", "a", "true"]).code(0).silent();
 }
+
+#[test]
+#[ignore = "needs redis-server"]
+fn an_outage_between_two_terms_is_reported_once() {
+    let (env, mut redis) = (TestEnv::new(), Redis::start());
+    let mut leader = candidate(&env, &redis.url(""), &["--again", "--ttl", "1s"], "one");
+    leader.line();
+    leader.ward();
+    redis.kill();
+    while !leader.error_line().starts_with("cotter: redis at ") {
+        // The end of the first term.
+    }
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    redis.restart();
+    leader.line();
+    leader.ward();
+    leader.signal(Signal::TERM);
+    let output = leader.end().code(128 + 15);
+    assert!(output.stderr.matches("campaigning again").count() <= 2, "{output:?}");
+}

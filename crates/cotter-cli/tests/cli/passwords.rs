@@ -5,7 +5,7 @@ use cotter_testkit::servers::Redis;
 use rustix::process::Signal;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PASSWORD: &str = "open sesame";
 /// For the test that looks for it everywhere: a server that starts elsewhere shows its own.
@@ -137,4 +137,21 @@ fn the_first_line_of_a_schedule_has_the_store_without_its_password() {
         run.signal(Signal::TERM);
         run.end().code(0);
     }
+}
+
+/// `<(pass show redis)`, which can be read once. This process, a keeper and a nested command each need the password.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_pipe_has_the_password() {
+    let (redis, env, _) = locked(PASSWORD);
+    let bash = |script: &str| {
+        let mut bash = env.anywhere(Path::new("bash"));
+        bash.args(["-c", script, env!("CARGO_BIN_EXE_cotter")]).env("COTTER_URL", redis.open_url(""));
+        Running::start(bash.env("PASSWORD", PASSWORD)).end()
+    };
+    let option = "--password-file <(echo \"$PASSWORD\")";
+    bash(&format!("\"$0\" {option} run a -- \"$0\" run b echo nested")).code(0).silent();
+    bash(&format!("\"$0\" {option} acquire a --pid $$")).code(0).silent();
+    bash(&format!("\"$0\" {option} demo seckill --buyers 4")).code(0).silent();
+    bash("echo \"$PASSWORD\" | \"$0\" --password-file /dev/stdin list").code(0).silent();
 }

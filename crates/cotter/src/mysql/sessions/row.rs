@@ -88,7 +88,7 @@ impl Row {
             // Somebody else has created it, and locked it.
             Err(e) if code(&e) == Some(LOCK_TIMEOUT) => Ok(()),
             // It may have been, and that does no harm.
-            Err(e) => Err(Error::new(e.kind(), e.to_string()).with_backend(SCHEME)),
+            Err(e) => Err(e.with_outcome_known()),
             Ok(_) => Ok(()),
         }
     }

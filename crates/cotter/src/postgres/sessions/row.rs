@@ -80,7 +80,7 @@ impl Row {
         let live = inner.parts.pool.of(claim.id).live().await?;
         let inserted = live.rows(&self.insert, &[(&&*claim.name, Type::TEXT)]).await;
         // It may have been, and that does no harm.
-        inserted.map(|_| ()).map_err(|e| Error::new(e.kind(), e.to_string()).with_backend(SCHEME))
+        inserted.map(|_| ()).map_err(Error::with_outcome_known)
     }
 
     async fn is_open(&self, session: &Connection, held: &Held) -> Result<bool> {
