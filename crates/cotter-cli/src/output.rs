@@ -64,12 +64,20 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     while let Some(error) = cause {
         let more = error.to_string();
         let words = more.split(" (os error ").next().unwrap_or_default();
-        if !text.contains(words) {
+        if !text.contains(words) && !quotes(&more, &text) {
             text = format!("{text}: {more}");
         }
         cause = error.source();
     }
     text
+}
+
+/// Whether a cause only frames what an error has said already, in its last part or parts.
+fn quotes(cause: &str, said: &str) -> bool {
+    /// Less may be the same by chance.
+    const SENTENCE: usize = 16;
+    let parts = said.match_indices(": ").map(|(at, colon)| &said[at + colon.len()..]);
+    parts.filter(|part| part.len() >= SENTENCE).any(|part| cause.contains(part))
 }
 
 /// Makes foreign text (labels, names, arguments) safe to print on one line of a terminal: control characters are replaced,
@@ -155,6 +163,26 @@ impl Console {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cotter::ErrorKind;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let told = |message: &str, cause: &str| {
+            let error = cotter::Error::new(ErrorKind::Denied, message).with_source(io::Error::other(cause));
+            chain(&error)
+        };
+        let why = "Access denied for user 'app'@'localhost' (using password: YES)";
+        let once = told(
+            &format!("the server denied access: {why}"),
+            &format!("Server error: `ERROR 1045 (28000): {why}'"),
+        );
+        assert_eq!(once, format!("denied: the server denied access: {why}"));
+        assert_eq!(told("no access", "broken pipe"), "denied: no access: broken pipe");
+        assert_eq!(
+            told("cannot write: full", "no space: full"),
+            "denied: cannot write: full: no space: full"
+        );
+    }
 
     #[test]
     fn text_from_elsewhere_can_neither_turn_the_line_nor_end_it() {
