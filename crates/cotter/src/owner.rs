@@ -13,6 +13,9 @@ tokio::task_local! {
 /// Re-entry is explicit: the same owner on the same client acquires the lock once more, counted, without a round trip;
 /// the last release frees it. An owner is never stored and never leaves the process.
 ///
+/// Only a lock that is held already is acquired again. Of two calls that wait for the lock at the same time, the second
+/// waits for the guard of the first, even under the same owner: joining both in one task (`join!`) never ends.
+///
 /// A [`scope`](Self::scope) does not extend into `tokio::spawn`: pass [`Owner::current`] on and open a scope in the new
 /// task.
 ///
