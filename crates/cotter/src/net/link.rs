@@ -99,7 +99,6 @@ impl<C: Open> Link<C> {
     }
 
     /// The current connection, whether it still works or not.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(crate) fn current(&self) -> Option<Arc<C::Live>> {
         lock(&self.shared.state).current.clone()
     }

@@ -184,16 +184,23 @@ fn replicas(at_least: &str, _: Protocol) -> Finding {
     Finding::new(Severity::Ok, "min-replicas-to-write", message)
 }
 
-/// Permissions that an ACL may lack: scripts look for subscribers, `list` scans and reads.
+/// Permissions that an ACL may lack: waiters subscribe, scripts look for subscribers and publish, `list` scans and reads.
 async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
-    let mut numsub = redis::cmd("PUBSUB");
-    numsub.arg("NUMSUB").arg(format!("{prefix}:wake:doctor"));
+    let channel = format!("{prefix}:wake:doctor");
+    let (mut numsub, mut publish) = (redis::cmd("PUBSUB"), redis::cmd("PUBLISH"));
+    numsub.arg("NUMSUB").arg(&channel);
+    publish.arg(&channel).arg("");
     let (mut scan, mut mget) = (redis::cmd("SCAN"), redis::cmd("MGET"));
     scan.arg(0).arg("MATCH").arg(format!("{prefix}:{{*}}")).arg("COUNT").arg(1);
     mget.arg(format!("{prefix}:{{doctor}}"));
     let mut findings = Vec::new();
     for (ask, severity, refused) in [
         (numsub, Severity::Problem, "PUBSUB is forbidden: nobody can wait; the ACL needs +pubsub|numsub"),
+        (
+            publish,
+            Severity::Warning,
+            "PUBLISH is forbidden: waiters are not woken; the ACL needs +publish and the channels",
+        ),
         (scan, Severity::Warning, "SCAN is forbidden: locks cannot be listed; the ACL needs +scan"),
         (mget, Severity::Warning, "MGET is forbidden: locks cannot be shown; the ACL needs +mget"),
     ] {
@@ -202,8 +209,14 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
             Err(e) if e.kind() == ErrorKind::Denied => {
                 findings.push(Finding::new(severity, "permissions", refused));
             }
-            Err(e) => return Err(e),
+            Err(e) if e.outcome_unknown() => return Err(e),
+            // A replica that has lost its master, or a node of a cluster: the other findings say what is wrong.
+            Err(e) => findings.push(Finding::new(Severity::Problem, "requests", e.to_string())),
         }
+    }
+    if let Err(e) = link.subscribe(&channel).await {
+        let message = format!("cannot subscribe, so waiters poll and have no place in the queue: {e}");
+        findings.push(Finding::new(Severity::Warning, "subscriptions", message));
     }
     if findings.is_empty() {
         let message = "scripts can look for subscribers, and locks can be listed";
@@ -227,8 +240,9 @@ fn text(value: Value) -> String {
     redis::from_redis_value(value).unwrap_or_default()
 }
 
-/// The value of a setting, which the server sends after its name.
+/// The value of a setting, which the server sends with its name: as a list, or as a map if the application's client has
+/// chosen RESP3.
 fn pair(value: Value) -> String {
-    let fields: Vec<String> = redis::from_redis_value(value).unwrap_or_default();
-    fields.into_iter().nth(1).unwrap_or_default()
+    let fields: Vec<(String, String)> = redis::from_redis_value(value).unwrap_or_default();
+    fields.into_iter().next().map(|(_, setting)| setting).unwrap_or_default()
 }

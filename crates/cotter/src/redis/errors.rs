@@ -24,12 +24,17 @@ const TEMPORARY: &[&str] = &[
     "CLUSTERDOWN",
     "TRYAGAIN",
     "UNKILLABLE",
+    // The server became a replica while a WAIT was blocked.
+    "UNBLOCKED",
 ];
+
+/// The answer of a replica to WAIT.
+const NO_WAIT: &str = "WAIT cannot be used with replica instances";
 
 /// Permanent refusals, until the configuration is changed.
 const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 
-/// The error of servers from 7 on, instead of NOPERM, if a script runs a command that the user may not run.
+/// The error instead of NOPERM if a script runs a command that the user may not run; before 7, inside another text.
 const DENIED_IN_SCRIPT: &str = "The user executing the script can't";
 
 /// The key holds a value of another program.
@@ -60,13 +65,16 @@ fn by_code(code: &str, e: &RedisError) -> Error {
     if let Some(code) = is(DENIED) {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
-    if let Some(code) = is(TEMPORARY) {
+    if let Some(code) = is(TEMPORARY).or_else(|| is_demoted(e).then_some("ERR")) {
         return Error::new(
             ErrorKind::Unavailable,
             format!("the server temporarily refuses requests: {code} {said}"),
         );
     }
-    let in_script = said.starts_with(DENIED_IN_SCRIPT);
+    if said.starts_with("DB index is out of range") || said.starts_with("SELECT is not allowed") {
+        return Error::new(ErrorKind::Config, format!("the server does not have this database: {said}"));
+    }
+    let in_script = said.contains(DENIED_IN_SCRIPT);
     if in_script || said.contains("invalid password") || said.contains("AUTH") {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
@@ -113,7 +121,18 @@ pub(super) fn is_unknown_command(e: &RedisError) -> bool {
 
 /// Whether the server is no longer the master. A new connection may find the one that is.
 pub(super) fn is_demoted(e: &RedisError) -> bool {
-    matches!(e.code(), Some("READONLY" | "MASTERDOWN"))
+    let said = e.detail().unwrap_or_default();
+    match e.code() {
+        Some("READONLY" | "MASTERDOWN" | "UNBLOCKED") => true,
+        // Servers before 7, if the command of a script was refused; and any replica that is asked to WAIT.
+        Some("ERR") => said.contains("-READONLY") || said.starts_with(NO_WAIT),
+        _ => false,
+    }
+}
+
+/// Whether the user may not run EVALSHA. In full, the script may be allowed.
+pub(super) fn is_evalsha_denied(e: &RedisError) -> bool {
+    e.code() == Some("NOPERM") && e.detail().is_some_and(|said| said.contains("'evalsha'"))
 }
 
 /// The error for an answer that the request cannot have.
@@ -121,4 +140,45 @@ pub(super) fn unexpected(what: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}"))
         .with_backend(SCHEME)
         .with_outcome_unknown()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redis::make_extension_error;
+
+    /// The texts of servers of version 6 and 7 that have become a replica.
+    #[test]
+    fn a_server_that_is_not_the_master_any_more_is_left() {
+        for (code, said) in [
+            ("READONLY", "You can't write against a read only replica."),
+            (
+                "ERR",
+                "Error running script (call to f_1): @user_script:1: @user_script: 1: -READONLY You can't write",
+            ),
+            ("ERR", "WAIT cannot be used with replica instances. Please also note that since Redis 4.0"),
+            (
+                "UNBLOCKED",
+                "force unblock from blocking operation, instance state changed (master -> replica?)",
+            ),
+        ] {
+            let e = make_extension_error(code.into(), Some(said.into()));
+            assert!(is_demoted(&e), "{code} {said}");
+            let error = explain(e, Sent::Yes);
+            assert!(error.is_retryable(), "{error}");
+        }
+        let other = make_extension_error("ERR".into(), Some("wrong number of arguments".into()));
+        assert!(!is_demoted(&other));
+    }
+
+    #[test]
+    fn a_command_that_a_script_may_not_run_is_denied() {
+        let said = "The user executing the script can't run this command or subcommand";
+        let version_6 =
+            format!("Error running script (call to f_1): @user_script:3: @user_script: 3: {said}");
+        for said in [said.to_owned(), version_6] {
+            let error = explain(make_extension_error("ERR".into(), Some(said)), Sent::Yes);
+            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ pub(super) struct Live {
     /// Unique in this process.
     pub(super) number: u64,
     /// The server is too old for script flags.
-    pub(super) legacy: bool,
+    legacy: AtomicBool,
     /// The id of the run of the server, once it was requested.
     pub(super) run: OnceCell<String>,
     socket: Arc<SocketState>,
@@ -39,7 +39,7 @@ impl Live {
         Self {
             wire,
             number: next_number(),
-            legacy,
+            legacy: AtomicBool::new(legacy),
             run: OnceCell::new(),
             socket,
             driver,
@@ -47,6 +47,16 @@ impl Live {
             answers: AtomicU64::new(0),
             broken: AtomicBool::new(false),
         }
+    }
+
+    /// Whether the server is known to be too old for script flags.
+    pub(super) fn is_legacy(&self) -> bool {
+        self.legacy.load(Ordering::Relaxed)
+    }
+
+    /// The server has refused a script because of its flags.
+    pub(super) fn set_legacy(&self) {
+        self.legacy.store(true, Ordering::Relaxed);
     }
 
     /// Sends a command and waits for its answer. Commands run in the order of their first poll. A command whose future is

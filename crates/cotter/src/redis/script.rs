@@ -1,6 +1,6 @@
 //! The Lua scripts, one file in `lua/` for each. They are run by hash, and sent in full if the server does not know them (yet).
 
-use super::errors::{is_no_script, is_unknown_command};
+use super::errors::{is_evalsha_denied, is_no_script, is_unknown_command};
 use super::live::Live;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisError, RedisResult, Value};
@@ -119,11 +119,24 @@ impl Script {
     /// Runs the script by its hash, and in full if the server does not know the hash, or a proxy not the command. No other
     /// error is retried.
     pub(super) async fn run(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
-        let text = self.text(on.legacy);
+        let text = self.text(on.is_legacy());
         match on.query(&command("EVALSHA", &text.hash, keys, args)).await {
-            Err(e) if is_no_script(&e) || is_unknown_command(&e) => {
-                let full = command("EVAL", &text.body, keys, args);
-                Box::pin(on.query(&full)).await
+            // Boxed, or the future of a script that is known would have room for it.
+            Err(e) if is_no_script(&e) || is_unknown_command(&e) || is_evalsha_denied(&e) => {
+                Box::pin(self.run_in_full(on, keys, args)).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Runs the script in full. A server that refused to load scripts when it was connected to, because of its ACL or
+    /// because it was busy or loading its data, shows only now that it is too old for script flags.
+    async fn run_in_full(&self, on: &Live, keys: &[&str], args: &[&[u8]]) -> RedisResult<Value> {
+        let in_full = |legacy| command("EVAL", &self.text(legacy).body, keys, args);
+        match on.query(&in_full(on.is_legacy())).await {
+            Err(e) if is_too_old(&e) => {
+                on.set_legacy();
+                on.query(&in_full(true)).await
             }
             answer => answer,
         }
@@ -131,7 +144,7 @@ impl Script {
 
     /// Runs the script this many times without waiting for its answers.
     pub(super) async fn send(&self, on: &Live, keys: &[&str], args: &[&[u8]], times: u16) {
-        let text = self.text(on.legacy);
+        let text = self.text(on.is_legacy());
         for i in 0..times {
             // The first one makes sure that the server knows the script.
             let mut command = match i {
@@ -224,16 +237,4 @@ fn is_too_old(e: &RedisError) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_script_is_assembled() {
-        for script in all() {
-            for text in [&script.flagged, &script.bare] {
-                assert!(!text.body.contains("@include") && !text.body.contains("--@"), "{}", text.body);
-            }
-            assert!(script.flagged.body.starts_with("#!lua"));
-        }
-    }
-}
+mod tests;

@@ -141,6 +141,7 @@ impl Reader {
     async fn run(self: Arc<Self>) {
         let mut backoff = BACKOFF;
         loop {
+            let beside = self.carrier();
             if let Ok(subscription) = self.link.subscribe(&self.channel).await {
                 backoff.reset();
                 self.state.send_replace(State::Open);
@@ -150,7 +151,7 @@ impl Reader {
                 let following = self.notes.follow(sink.clone(), self.link.timeout());
                 let end = tokio::select! {
                     biased;
-                    end = self.read(sink, stream) => end,
+                    end = self.read(sink, stream, beside) => end,
                     () = following => End::Lost,
                 };
                 self.waiters.set_subscribed(&self.channel, false);
@@ -167,7 +168,12 @@ impl Reader {
         self.state.send_replace(State::Closed);
     }
 
-    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream) -> End {
+    /// The number of the connection that carries the requests.
+    fn carrier(&self) -> Option<u64> {
+        self.link.current().map(|live| live.number)
+    }
+
+    async fn read(&self, mut sink: PubSubSink, mut stream: PubSubStream, beside: Option<u64>) -> End {
         let mut tick = tokio::time::interval(PING_PERIOD);
         let mut idle = self.listeners.idle_time();
         tick.tick().await;
@@ -182,6 +188,11 @@ impl Reader {
                 _ = tick.tick() => {
                     if idle.is_over(&self.listeners, PING_PERIOD) {
                         return End::Idle;
+                    }
+                    // A new connection for requests may lead to another server, after a fail-over: that server sees
+                    // no subscriber, and would pass over the waiters of this process for ever.
+                    if self.carrier() != beside {
+                        return End::Lost;
                     }
                     let pong = tokio::time::timeout(self.link.timeout(), sink.ping::<redis::Value>()).await;
                     if !matches!(pong, Ok(Ok(_))) {

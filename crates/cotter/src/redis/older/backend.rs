@@ -176,7 +176,11 @@ pub(super) fn grant(claim: &Claim, (number, turns): (u64, u16), as_of: Moment, t
     Grant { turns, ttl: Some(ttl), ..Grant::new(claim.clone(), number, as_of) }
 }
 
+/// The longest time in milliseconds that is sent: a hundred years. The server refuses an expiry that does not fit into its
+/// own arithmetic, and a release that keeps the name would then fail.
+const MAX_MILLIS: u128 = 100 * 366 * 86_400 * 1000;
+
 /// A duration in milliseconds, rounded up; never 0.
 pub(super) fn millis(d: Duration) -> u64 {
-    u64::try_from(d.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1)
+    d.as_nanos().div_ceil(1_000_000).clamp(1, MAX_MILLIS) as u64
 }

@@ -202,3 +202,52 @@ async fn what_a_script_must_not_run_is_denied() {
     let error = client.mutex("a").try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
 }
+
+/// It is called when something is wrong: what the server refuses for now does not hide the rest.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_replica_without_its_master_is_diagnosed() {
+    let server = Redis::start();
+    show_doctor(&server);
+    server.command(&["CONFIG", "SET", "replica-serve-stale-data", "no"]);
+    let client = client(&server.url(""), TTL).await;
+    server.command(&["REPLICAOF", "127.0.0.1", "1"]);
+    let findings = client.diagnose().await.unwrap();
+    for (subject, says) in [("role", "this is a replica"), ("requests", "MASTERDOWN")] {
+        let is_told = findings
+            .iter()
+            .any(|f| f.subject == subject && f.severity == Severity::Problem && f.message.contains(says));
+        assert!(is_told, "nothing about {subject} in {findings:?}");
+    }
+}
+
+/// The locks work without it, but waiters are slow: nothing else would say why.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn what_keeps_waiters_from_being_woken_is_said() {
+    let server = Redis::start();
+    let user = acl_rule("native")[2];
+    server.command(&["ACL", "SETUSER", user, "-publish"]);
+    let said = finding(&server, "", "permissions").await;
+    assert!(said.severity == Severity::Warning && said.message.contains("+publish"), "{said}");
+    server.command(&["ACL", "SETUSER", user, "resetchannels"]);
+    let said = finding(&server, "", "subscriptions").await;
+    assert!(said.severity == Severity::Warning && said.message.contains("waiters poll"), "{said}");
+}
+
+/// It changes the form of some answers.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn an_application_may_have_chosen_resp3() {
+    let server = Redis::start();
+    let url = format!("redis://127.0.0.1:{}/?protocol=resp3", server.port());
+    let store = cotter::redis::Store::from_client(redis::Client::open(url).unwrap());
+    let client = Client::builder().backend(store).connect().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    let findings = client.diagnose().await.unwrap();
+    for (subject, says) in [("maxmemory-policy", "noeviction"), ("min-replicas-to-write", "without any")] {
+        let is_ok = |f: &&Finding| f.subject == subject && f.severity == Severity::Ok;
+        let found = findings.iter().find(is_ok);
+        assert!(found.is_some_and(|f| f.message.contains(says)), "{subject}: {findings:?}");
+    }
+}

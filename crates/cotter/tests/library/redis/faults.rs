@@ -3,7 +3,7 @@
 use super::setup::{backend, claim, client, eventually, queued, show_doctor, take};
 use cotter::backend::{Extension, Leave, Release, Until};
 use cotter::{Client, ErrorKind, Severity};
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, acl_rule};
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(20);
@@ -213,4 +213,27 @@ async fn evalsha_script_and_subscribe_are_not_needed() {
         guard.finish().await.unwrap();
         waiting.await.unwrap().unwrap().finish().await.unwrap();
     }
+}
+
+/// docs/stores.md says that EVAL alone is enough.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_user_who_may_not_run_scripts_by_hash_sends_them_in_full() {
+    let server = Redis::start();
+    for mode in ["native", "plain", "getset"] {
+        server.command(&["ACL", "SETUSER", acl_rule(mode)[2], "-evalsha", "-script|load"]);
+        let client = client(&server.url(&format!("mode={mode}")), TTL).await;
+        let guard = client.mutex("a").lock().await.unwrap();
+        guard.extend(2 * TTL).await.unwrap();
+        assert_eq!(guard.release().await.unwrap(), cotter::Released::Yes, "{mode}");
+        server.command(&["DEL", "a"]);
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_database_that_is_not_there_is_a_mistake_in_the_url() {
+    let server = Redis::start();
+    let error = Client::connect(format!("redis://127.0.0.1:{}/99", server.port())).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Config && error.to_string().contains("DB index"), "{error}");
 }

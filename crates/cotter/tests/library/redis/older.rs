@@ -162,3 +162,24 @@ async fn getset_cannot_tell_leases_apart_that_end_in_the_same_millisecond() {
     assert_eq!(guard.release().await.unwrap(), Released::Yes);
     assert_eq!(server.command(&["EXISTS", "a"]), "0");
 }
+
+/// The server refuses an expiry that does not fit into its arithmetic, and the sum with the clock must not wrap around.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_name_may_be_kept_for_as_long_as_time_can_be_counted() {
+    let server = Redis::start();
+    for mode in ["native", "plain", "getset"] {
+        let client = client(&server.url(&format!("mode={mode}")), TTL).await;
+        for (name, rest) in [("a", Duration::MAX), ("b", Duration::from_millis(u64::MAX / 2))] {
+            let guard = client.mutex(name).lock().await.unwrap();
+            assert_eq!(guard.keep_for(rest).await.unwrap(), Released::Yes, "{mode}");
+            assert!(
+                client.mutex(name).try_lock().await.unwrap().is_none(),
+                "violation[overlap]: {mode} {rest:?}"
+            );
+        }
+        for key in ["a", "b"] {
+            server.command(&["DEL", key]);
+        }
+    }
+}

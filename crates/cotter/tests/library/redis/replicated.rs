@@ -1,9 +1,13 @@
 //! `replicas=`: what too few replicas have acknowledged does not count.
 
+use super::setup::{client, eventually};
 use crate::steps::many_take_turns;
 use cotter::{Client, ErrorKind, Guard, Lease, LossCause};
 use cotter_testkit::servers::{Redis, acl_rule};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
 
 const MS: Duration = Duration::from_millis(1);
 const TTL: Duration = Duration::from_secs(3);
@@ -96,6 +100,26 @@ async fn a_renewal_that_no_replica_has_does_not_move_the_deadline() {
     drop(client.mutex("a").try_lock_for(10 * TTL).await.unwrap().expect("free again"));
 }
 
+/// The server breaks off a WAIT when it becomes a replica itself: a fail-over, not an error of the protocol.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn a_master_that_is_demoted_while_it_waits_for_its_replicas_is_unavailable() {
+    let (master, replica) = pair();
+    for mode in ["native", "plain", "getset"] {
+        let client = connect(&master, &format!("mode={mode}&replicas=1")).await;
+        replica.stop();
+        let attempt = tokio::spawn(client.mutex(mode).try_lock());
+        let blocked = || master.command(&["INFO", "clients"]).contains("blocked_clients:1");
+        eventually("the server waits for its replica", blocked).await;
+        master.command(&["REPLICAOF", "127.0.0.1", "1"]);
+        let error = attempt.await.unwrap().expect_err("violation[unconfirmed]");
+        assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{mode}: {error}");
+        master.promote();
+        replica.go_on();
+        replica.follow(&master);
+    }
+}
+
 /// The old master goes on without its replica, which is promoted. Returns whether two clients believed to hold the lock.
 async fn two_holders_after_a_fail_over(mode: &str, options: &str) -> bool {
     let (master, replica) = pair();
@@ -140,6 +164,48 @@ async fn grants_of_many_tasks_are_acknowledged_together() {
     let waits = stats.split("cmdstat_wait:calls=").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
     let waits: u32 = waits.parse().unwrap();
     assert!(waits < 64 * 20 / 2, "{waits} requests for {} grants", 64 * 20);
+}
+
+/// Connections through it lead to this port from now on. Those that exist stay where they are.
+async fn virtual_address(target: Arc<AtomicU16>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let to = target.load(Ordering::SeqCst);
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    port
+}
+
+/// A virtual address or a proxy moves on to the new master and leaves connections to the old one open. A subscription there
+/// makes its waiters deaf on the new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn waiters_subscribe_on_the_new_master() {
+    let (master, replica) = pair();
+    let target = Arc::new(AtomicU16::new(master.port()));
+    let port = virtual_address(target.clone()).await;
+    let url = master.url("").replace(&format!(":{}?", master.port()), &format!(":{port}?"));
+    let connect = async || client(&url, 10 * TTL).await;
+    let (one, other) = (connect().await, connect().await);
+    let guard = one.mutex("a").lock().await.unwrap();
+    let waiting = tokio::spawn(other.mutex("a").lock());
+    // By then, the replica has the holder's grant too.
+    eventually("the replica has its place", || replica.command(&["ZCARD", "cotter:{a}:q"]) == "1").await;
+    replica.promote();
+    target.store(replica.port(), Ordering::SeqCst);
+    master.follow(&replica);
+    let channels = || replica.command(&["PUBSUB", "CHANNELS", "cotter:wake:*"]);
+    eventually("the waiter is subscribed on the new master", || channels().contains("wake")).await;
+    guard.finish().await.unwrap();
+    let begun = Instant::now();
+    waiting.await.unwrap().unwrap().finish().await.unwrap();
+    assert!(begun.elapsed() < TTL / 2, "it was told by a message");
 }
 
 /// Every case, on one pair of servers, each under a prefix of its own.

@@ -1,0 +1,52 @@
+//! The sources of the scripts, and servers without script flags.
+
+use super::*;
+use redis::{AsyncConnectionConfig, RedisConnectionInfo};
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+#[test]
+fn every_script_is_assembled() {
+    for script in all() {
+        for text in [&script.flagged, &script.bare] {
+            assert!(!text.body.contains("@include") && !text.body.contains("--@"), "{}", text.body);
+        }
+        assert!(script.flagged.body.starts_with("#!lua"));
+    }
+}
+
+/// Answers like a server of version 6, whose Lua compiler knows no flags. It knows no script by its hash, because it has
+/// refused to load any.
+async fn version_6(mut socket: DuplexStream) {
+    let mut request = vec![0; 100_000];
+    while let Ok(n @ 1..) = socket.read(&mut request).await {
+        let text = String::from_utf8_lossy(&request[..n]);
+        let answer = match () {
+            () if text.contains("EVALSHA") => "-NOSCRIPT No matching script. Please use EVAL.\r\n",
+            () if text.contains("#!lua") => {
+                "-ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'\r\n"
+            }
+            () if text.contains("EVAL") => "$4\r\ndone\r\n",
+            () => "+OK\r\n",
+        };
+        socket.write_all(answer.as_bytes()).await.unwrap();
+    }
+}
+
+/// A server that is loading its data when it is connected to refuses to load scripts, and so does one whose ACL has no
+/// `script|load`.
+#[tokio::test]
+async fn an_old_server_that_refused_to_load_scripts_gets_them_without_flags() {
+    let (ours, theirs) = tokio::io::duplex(200_000);
+    tokio::spawn(version_6(theirs));
+    let (login, config) =
+        (RedisConnectionInfo::default().set_skip_set_lib_name(), AsyncConnectionConfig::new());
+    let (wire, driver) = MultiplexedConnection::new_with_config(&login, ours, config).await.unwrap();
+    tokio::spawn(driver);
+    let live = Live::new(wire, false, Arc::default(), None);
+    for script in [&PLAIN_RELEASE, &RELEASE] {
+        let answer = script.run(&live, &["a"], &[]).await.unwrap();
+        assert_eq!(answer, Value::BulkString(b"done".into()));
+    }
+    assert!(live.is_legacy(), "the flags are not tried again");
+}
