@@ -56,6 +56,11 @@ pub(crate) fn words(duration: Duration) -> String {
     parts.join(" ")
 }
 
+/// As an argument of another process of this program: nothing is rounded, least of all to zero.
+pub(crate) fn exact(duration: Duration) -> String {
+    format!("{}ns", duration.as_nanos())
+}
+
 /// Whole milliseconds, for programs.
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
@@ -102,6 +107,14 @@ mod tests {
             assert!(why.contains(says), "{text}: {why}");
         }
         assert!(parse_positive("0s").unwrap_err().contains("zero"));
+    }
+
+    #[test]
+    fn what_is_passed_on_arrives_as_it_was() {
+        for duration in [Duration::ZERO, Duration::from_nanos(1), Duration::from_micros(1_500), MAX_DURATION]
+        {
+            assert_eq!(parse(&exact(duration)), Ok(duration));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
-use cotter::{Client, EvictOrder, Eviction, FencingToken, Name};
+use cotter::{Client, EvictOrder, Eviction, FencingToken, Filter, Name, Record};
 use serde_json::json;
 use std::io::Write;
 
@@ -37,7 +37,8 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
     match client.evict_with(&name, order).await? {
         Eviction::Evicted { token } => {
             let more = json!({ "token": token.to_string() });
-            print(console, &name, "evicted", more, &format!("evicted (token {token}){}", when(args.now)))?;
+            let then = if args.now { AT_ONCE } else { after(&client, &name, token).await };
+            print(console, &name, "evicted", more, &format!("evicted (token {token}){then}"))?;
             Ok(Exit::Done)
         }
         Eviction::NotHeld => {
@@ -62,11 +63,17 @@ pub(crate) async fn run(args: &Evict, store: &Chosen, console: &Console) -> Resu
     }
 }
 
-fn when(now: bool) -> &'static str {
-    if now {
-        " immediately: its holder may continue for up to its ttl"
-    } else {
-        ": its holder is notified at its next renewal, the lock passes on when its lease ends"
+const AT_ONCE: &str = " immediately: its holder may continue for up to its ttl";
+
+/// What happens after an eviction. A store deletes the entry of a holder that it cannot notify: a key of etcd without a lease, or
+/// one of another client.
+async fn after(client: &Client, name: &Name, token: FencingToken) -> &'static str {
+    let left = client.list(Filter::exactly(name).with_free()).next().await;
+    let is_gone = |record: &Record| record.holders.iter().all(|holder| holder.token != token);
+    match left {
+        Ok(None) => ": it no longer holds the lock",
+        Ok(Some(record)) if is_gone(&record) && record.unlisted == 0 => ": it no longer holds the lock",
+        _ => ": its holder is notified at its next renewal, the lock passes on when its lease ends",
     }
 }
 

@@ -38,6 +38,7 @@ impl From<cotter_scheduler::Error> for Failure {
         use cotter_scheduler::ErrorKind;
         let exit = match (error.kind(), error.store()) {
             (_, Some(store)) => store.kind().into(),
+            _ if error.is_retryable() => Exit::Busy(Exit::BUSY),
             (ErrorKind::ForeignNote, _) => Exit::UsedOtherwise,
             (ErrorKind::UnknownJob, _) => Exit::Usage,
             (ErrorKind::Trigger | ErrorKind::Job, _) => Exit::Config,

@@ -29,11 +29,13 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     store: Option<cotter::Error>,
+    /// Whether it passes by itself, without an error of the store.
+    passes: bool,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), store: None }
+        Self { kind, message: message.into(), store: None, passes: false }
     }
 
     pub(crate) fn trigger(message: impl Into<String>) -> Self {
@@ -42,6 +44,12 @@ impl Error {
 
     pub(crate) fn job(job: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Job, format!("job {job:?}: {message}"))
+    }
+
+    /// Marks an error that passes by itself.
+    pub(crate) fn passing(mut self) -> Self {
+        self.passes = true;
+        self
     }
 
     /// Returns the category of the error.
@@ -61,7 +69,7 @@ impl Error {
 
     /// Returns true if the same call may succeed later without anything being fixed.
     pub fn is_retryable(&self) -> bool {
-        self.store.as_ref().is_some_and(cotter::Error::is_retryable)
+        self.passes || self.store.as_ref().is_some_and(cotter::Error::is_retryable)
     }
 }
 
@@ -73,7 +81,7 @@ impl From<cotter::Error> for Error {
             }
             _ => (ErrorKind::Store, error.to_string()),
         };
-        Self { kind, message, store: Some(error) }
+        Self { kind, message, store: Some(error), passes: false }
     }
 }
 

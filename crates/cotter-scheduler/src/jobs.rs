@@ -179,7 +179,8 @@ impl Jobs {
                 _ => Err(Error::job(
                     job,
                     "too many requests with arguments are pending; wait until they have run",
-                )),
+                )
+                .passing()),
             }
         })
         .await
@@ -221,7 +222,7 @@ impl Jobs {
         let (state, lock) = (self.known(job).await?, self.lock_name(job));
         let guard = self.client.mutex(&lock).try_lock().await?;
         let guard = guard.ok_or_else(|| {
-            Error::job(job, "it is running, or its lock is held by somebody else; try again later")
+            Error::job(job, "it is running, or its lock is held by somebody else; try again later").passing()
         })?;
         let keys = history::keys(&state);
         let places = keys.iter().map(|key| (lock.clone(), key.clone())).collect::<Vec<_>>();

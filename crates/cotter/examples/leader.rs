@@ -1,7 +1,7 @@
 //! A candidate that leads, announces its address, and campaigns again when its leadership is lost; and an observer that
 //! follows whoever leads.
 //!
-//! Start it several times, and kill the one that leads.
+//! Start it several times at once, and each leads in its turn. With more rounds there is time to kill the one that leads.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use cotter::{Client, Election, Leadership, Lease, Result};

@@ -1,6 +1,6 @@
 //! A job that stops when its lock is lost: during its work, between its steps, and in another task.
 //!
-//! Run it with a Redis URL and evict it: `cotter evict example:report`.
+//! With a Redis URL and longer steps, there is time to evict it: `cotter evict example:report`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use cotter::{Client, Result};

@@ -22,7 +22,7 @@ use crate::schedule::file;
 use crate::store::{self, StoreRef};
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
-use cotter_scheduler::UnixTime;
+use cotter_scheduler::{ErrorKind, UnixTime};
 use rustix::process::getuid;
 use rustix::system::uname;
 use std::path::PathBuf;
@@ -77,6 +77,7 @@ enum Action {
     /// Run a job once as soon as possible, even if it is paused
     ///
     /// Requests that wait for a run in progress count as one, except for those with arguments, each of which gets its own run.
+    /// Exits with 75 if too many of these are waiting.
     Trigger {
         /// The name of the job within the group
         job: String,
@@ -86,7 +87,8 @@ enum Action {
     },
     /// Add one run of a job at a given time, and print its id
     ///
-    /// It is kept in the store: a scheduler of the group runs it once, even if none is running now.
+    /// It is kept in the store: a scheduler of the group runs it once, even if none is running now. Exits with 75 if too many
+    /// runs are pending.
     AddOnce(one_shots::AddOnce),
     /// List the runs that were added and have not ended
     Pending,
@@ -103,7 +105,7 @@ enum Action {
         #[arg(short, long)]
         output: bool,
     },
-    /// Forget a job that was removed: its state, its history, and any requests for it
+    /// Forget a job that was removed: its state, its history, and any requests for it; exits with 75 while it is running
     Forget {
         /// The name of the job within the group
         job: String,
@@ -147,7 +149,7 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
             console.confirm("resumed, except for jobs that are paused individually");
         }
         Action::Trigger { job, arguments } => {
-            jobs.trigger_with(job, arguments.iter().cloned()).await?;
+            jobs.trigger_with(job, arguments.iter().cloned()).await.map_err(refused)?;
             console.confirm(&format!("{job}: triggered; a scheduler of the group will run it once"));
         }
         Action::AddOnce(run) => one_shots::add(&jobs, run, console).await?,
@@ -160,6 +162,13 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         }
     }
     Ok(Exit::Done)
+}
+
+/// The failure of a request. Unlike the jobs of a file, what is wrong with it is on the command line.
+fn refused(error: cotter_scheduler::Error) -> Failure {
+    let is_wrong = error.kind() == ErrorKind::Job && error.store().is_none() && !error.is_retryable();
+    let failure = Failure::from(error);
+    if is_wrong { Failure::usage(failure.message) } else { failure }
 }
 
 impl Jobs {

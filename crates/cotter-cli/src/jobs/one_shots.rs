@@ -1,6 +1,6 @@
 //! `cotter jobs add-once`, `pending` and `cancel`.
 
-use super::{arguments, short};
+use super::{arguments, refused, short};
 use crate::duration::parse;
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
@@ -42,7 +42,8 @@ pub(super) async fn add(jobs: &Jobs, run: &AddOnce, console: &Console) -> Result
     };
     let one_shot = run.id.iter().fold(one_shot, |one_shot, id| one_shot.id(id));
     let with = |one_shot: OneShot, (name, value): &(String, String)| one_shot.argument(name, value);
-    let id = jobs.add(&run.job, run.arguments.iter().fold(one_shot, with)).await?;
+    let added = jobs.add(&run.job, run.arguments.iter().fold(one_shot, with)).await;
+    let id = added.map_err(refused)?;
     match console.json {
         true => writeln!(console.out(), "{}", json!({ "id": id, "job": run.job }))?,
         false => writeln!(console.out(), "{}", clean(&id))?,

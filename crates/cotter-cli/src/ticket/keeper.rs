@@ -6,6 +6,7 @@ use super::kept::{Answer, Kept, Request};
 use super::text::TicketText;
 use super::wait::wait;
 use crate::command::signals::Signals;
+use crate::duration::exact;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::held::Held;
@@ -67,11 +68,10 @@ pub(super) async fn start(args: &Acquire, store: &Chosen, console: &Console) -> 
 
 fn words(args: &Acquire, console: &Console) -> Vec<String> {
     let mut words = vec!["acquire".to_owned(), "--keeper".to_owned()];
-    let millis = |d: Duration| format!("{}ms", d.as_millis());
     let mut option = |name: &str, value: Option<String>| words.extend(value.map(|v| format!("--{name}={v}")));
     option("pid", args.pid.map(|pid| pid.to_string()));
-    option("ttl", Some(millis(args.ttl())));
-    option("wait", args.wait_options.wait.map(millis));
+    option("ttl", Some(exact(args.ttl())));
+    option("wait", args.wait_options.wait.map(exact));
     option("busy-code", Some(args.wait_options.busy_code.to_string()));
     option("label", args.label.clone());
     let flags = [

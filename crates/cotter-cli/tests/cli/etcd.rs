@@ -68,7 +68,8 @@ fn a_key_without_a_lease_is_named_and_evicted() {
         assert!(shown.contains(&format!("a key without a lease: {key}")), "{shown}");
         let found = at(&["doctor"]).stdout;
         assert!(found.contains(&key) && found.contains("cotter evict"), "{found}");
-        at(&["evict", "orders"]).code(0);
+        let evicted = at(&["evict", "orders"]).code(0).stdout;
+        assert!(evicted.contains("no longer holds the lock") && !evicted.contains("renewal"), "{evicted}");
         at(&["run", "-n", "orders", "true"]).code(0).silent();
         assert!(!at(&["doctor"]).stdout.contains("without a lease"));
     }

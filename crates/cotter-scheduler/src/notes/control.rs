@@ -353,12 +353,12 @@ fn full(group: &str, job: &str) -> Error {
          run, or send smaller arguments",
         Note::MAX_BYTES >> 10
     );
-    Error::job(job, why)
+    Error::job(job, why).passing()
 }
 
 fn contended(group: &str) -> Error {
     let why = format!("the requests for group {group:?} are being changed by others; try again");
-    Error::new(ErrorKind::Store, why)
+    Error::new(ErrorKind::Store, why).passing()
 }
 
 #[cfg(test)]

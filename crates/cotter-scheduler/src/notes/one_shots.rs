@@ -130,7 +130,7 @@ async fn edit_shard<T>(
         if bytes.len() > Note::MAX_BYTES {
             let why =
                 format!("too many one-shot runs are pending in group {group:?}; wait until some have run");
-            return Err(Error::new(ErrorKind::Job, why));
+            return Err(Error::new(ErrorKind::Job, why).passing());
         }
         if client.swap_note(group, &key, seen, bytes).await?.is_some() {
             return Ok(result);

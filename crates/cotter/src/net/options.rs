@@ -9,6 +9,13 @@ use std::time::Duration;
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(&str, String)>> {
     query.split('&').filter(|p| !p.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if key.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.')) {
+            // It may be the end of a password with a question mark in it.
+            return Err(config(
+                "after the ? of the URL stands something that is not KEY=VALUE; a question mark before the options, \
+                 as in a password, must be written as %3F",
+            ));
+        }
         Ok((key, decode(&format!("option {key:?}"), value)?))
     })
 }

@@ -6,6 +6,10 @@ use crate::error::config;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use std::net::IpAddr;
 
+/// A hint for errors about parts of a URL that may be parts of a password.
+pub(crate) const ENCODE: &str =
+    "; in a user name or a password, write %2F for a slash and %3F for a question mark";
+
 /// Credentials, hosts and path.
 #[derive(Default)]
 pub(crate) struct Url<'a> {
@@ -29,7 +33,10 @@ impl<'a> Url<'a> {
             Some((credentials, hosts)) => (Some(credentials), hosts),
             None => (None, authority),
         };
-        let hosts: Result<_> = hosts.split(',').map(|host| host_and_port(host, default_port)).collect();
+        // Without an `@`, what stands there may be the beginning of a user and a password with a slash in it.
+        let hint = if credentials.is_none() { ENCODE } else { "" };
+        let host = |host| host_and_port(host, default_port, hint);
+        let hosts: Result<_> = hosts.split(',').map(host).collect();
         let mut url = Self { hosts: hosts?, path, ..Self::default() };
         if let Some(credentials) = credentials {
             let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
@@ -63,7 +70,7 @@ pub(crate) fn is_local(host: &str) -> bool {
     host.starts_with('/') || host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
-fn host_and_port(text: &str, default: u16) -> Result<(String, u16)> {
+fn host_and_port(text: &str, default: u16, hint: &str) -> Result<(String, u16)> {
     let (host, port) = match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
         Some((host, rest)) => (host, rest.strip_prefix(':')),
         None => match text.split_once(':') {
@@ -72,14 +79,46 @@ fn host_and_port(text: &str, default: u16) -> Result<(String, u16)> {
         },
     };
     if host.is_empty() {
-        return Err(config("the URL names no host"));
+        return Err(config(format!("the URL names no host{}", port.map_or("", |_| hint))));
     }
     let port = port.map_or(Ok(default), |p| {
-        p.parse().map_err(|_| config("the port in the URL is not a number up to 65535"))
+        let hint = if p.contains(|c: char| !c.is_ascii_digit()) { hint } else { "" };
+        p.parse().map_err(|_| config(format!("the port in the URL is not a number up to 65535{hint}")))
     })?;
     Ok((decode("host", host)?, port))
 }
 
 fn non_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Client;
+
+    /// A slash ends the hosts, and a question mark everything before the options.
+    #[test]
+    fn a_password_that_is_not_encoded_is_not_repeated() {
+        for url in [
+            "redis://:sec/ret@host/0",
+            "redis://user:sec/ret@host/0",
+            "redis://user:sec?ret@host/0",
+            "redis://user:1?ret@host/0",
+            "redis://user:1?sec@host/0?timeout=1s",
+            "redis://user:1/ret@host/0",
+            "redlock://user:sec/ret@a,b,c",
+            #[cfg(feature = "postgres")]
+            "postgres://user:sec/ret@host/db",
+            #[cfg(feature = "mysql")]
+            "mysql://user:sec?ret@host/db",
+        ] {
+            let error = Client::builder().url(url).connect().wait().unwrap_err().to_string();
+            assert!(error.contains("%2F") || error.contains("%3F"), "{url}: {error}");
+            assert!(!error.contains("sec") && !error.contains("ret"), "{url}: {error}");
+        }
+        for url in ["redis://host:seven", "redis://", "redis://host:70000", "redis://u:p@host:seven"] {
+            let error = Client::builder().url(url).connect().wait().unwrap_err().to_string();
+            assert_eq!(error.contains("%2F"), url == "redis://host:seven", "{url}: {error}");
+        }
+    }
 }

@@ -5,7 +5,6 @@ use crate::net::TURNED_AWAY;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use std::io;
-use tokio_postgres::error::DbError;
 
 /// The error that the functions raise in transactions of another isolation level.
 const NOT_READ_COMMITTED: &str = "CT001";
@@ -29,7 +28,7 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
         };
         return error.with_backend(SCHEME).with_source(e);
     };
-    let error = by_code(said);
+    let error = by_code(said.code().code(), said.message());
     // A statement whose session was ended has been rolled back, unless it was about to answer.
     let error = if sent && is_end_of_session(&e) { error.with_outcome_unknown() } else { error };
     error.with_backend(SCHEME)
@@ -55,8 +54,7 @@ pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
     })
 }
 
-fn by_code(said: &DbError) -> Error {
-    let (code, message) = (said.code().code(), said.message());
+fn by_code(code: &str, message: &str) -> Error {
     match (code, &code[..2]) {
         (NOT_READ_COMMITTED, _) => {
             let why = "the isolation level must be READ COMMITTED: ALTER ROLE … SET default_transaction_isolation = 'read committed'";
@@ -87,6 +85,11 @@ fn by_code(said: &DbError) -> Error {
         }
         ("25006", _) => {
             let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
+            Error::new(ErrorKind::Unavailable, why)
+        }
+        // Supavisor has no code of its own for it.
+        ("XX000", _) if message.to_lowercase().contains("max client") => {
+            let why = format!("the pooler has no connection to spare: {message} ({code})");
             Error::new(ErrorKind::Unavailable, why)
         }
         // Deadlocks and conflicts; limits of resources; operators; locks that were not available; the connection.
@@ -123,4 +126,28 @@ pub(super) fn unexpected(what: &str) -> Error {
     Error::new(ErrorKind::Protocol, format!("unexpected answer from the server: {what}"))
         .with_backend(SCHEME)
         .with_outcome_unknown()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the poolers say it.
+    #[test]
+    fn a_pooler_at_its_limit_is_an_outage() {
+        for (code, message) in [
+            ("XX000", "Max client connections reached"),
+            (
+                "XX000",
+                "MaxClientsInSessionMode: max clients reached - in Session mode max clients are limited to pool_size",
+            ),
+            ("08P01", "no more connections allowed (max_client_conn)"),
+            ("53300", "sorry, too many clients already"),
+        ] {
+            let error = by_code(code, message);
+            assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        assert_eq!(by_code("XX000", "Tenant or user not found").kind(), ErrorKind::Protocol);
+    }
 }

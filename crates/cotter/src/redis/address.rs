@@ -3,7 +3,7 @@
 use super::socket::{Endpoint, Server};
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode};
+use crate::net::{Certificates, ENCODE, Url, decode};
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
 
@@ -89,5 +89,7 @@ pub(super) fn database(text: &str) -> Result<i64> {
         return Ok(0);
     }
     let db = text.parse().ok().filter(|db| (0..=1_000_000).contains(db));
-    db.ok_or_else(|| config("the database number in the URL is not a number up to 1000000"))
+    // A host behind a slash that belongs to the password.
+    let hint = if text.contains('@') { ENCODE } else { "" };
+    db.ok_or_else(|| config(format!("the database number in the URL is not a number up to 1000000{hint}")))
 }

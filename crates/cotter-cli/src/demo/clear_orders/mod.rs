@@ -18,7 +18,7 @@ pub(super) use replica::play;
 pub(super) use same_database::{Holder, play as play_holder};
 
 use super::children::{Children, check_shared, demo_process};
-use crate::duration::parse_positive;
+use crate::duration::{exact, parse_positive};
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::stop_signals::StopSignals;
@@ -116,7 +116,7 @@ impl Job {
     fn words(&self) -> Vec<String> {
         let kind = self.lock.to_possible_value().map(|kind| format!("--lock={}", kind.get_name()));
         let every = format!("--every={}s", self.every.as_secs());
-        kind.into_iter().chain([every, format!("--work={}us", self.work.as_micros())]).collect()
+        kind.into_iter().chain([every, format!("--work={}", exact(self.work))]).collect()
     }
 }
 

@@ -23,7 +23,7 @@ mod stock;
 pub(super) use buyers::play;
 
 use super::children::{Children, check_shared, demo_process};
-use crate::duration::parse_positive;
+use crate::duration::{exact, parse_positive};
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::stop_signals::StopSignals;
@@ -119,8 +119,8 @@ impl Sale {
     fn words(&self) -> Vec<String> {
         let kind = self.lock.to_possible_value().map(|kind| format!("--lock={}", kind.get_name()));
         let item = format!("--item={}", self.item);
-        let ttl = self.ttl.map(|ttl| format!("--ttl={}us", ttl.as_micros()));
-        let work = self.work.map(|work| format!("--work={}us", work.as_micros()));
+        let ttl = self.ttl.map(|ttl| format!("--ttl={}", exact(ttl)));
+        let work = self.work.map(|work| format!("--work={}", exact(work)));
         kind.into_iter().chain([item]).chain(ttl).chain(work).collect()
     }
 

@@ -48,6 +48,37 @@ fn runs_are_added_listed_and_cancelled() {
 }
 
 #[test]
+fn wrong_requests_are_64_and_too_many_are_75() {
+    let env = TestEnv::new();
+    let end = env.path("end");
+    let shell = format!("until test -e {}; do sleep 0.05; done", end.display());
+    let run = env.schedule(&format!("[job.a]\non_demand = true\nshell = \"{shell}\"\n"));
+    let jobs = |words: &[&str]| env.run([&["jobs", "--group", "g"], words].concat());
+    until("it is known", || !jobs(&["list"]).stdout.is_empty());
+    let long = format!("A={}", "x".repeat(2000));
+    for (words, says) in [
+        (&["trigger", "a", &long][..], "too long"),
+        (&["trigger", "a", "A=1", "A=2"], "occurs twice"),
+        (&["add-once", "a", "--after", "1h", &long], "too long"),
+        (&["add-once", "a", "--after", "1h", "--id", &long], "the id"),
+        (&["add-once", "a", "--after", "1h", "--id", ""], "the id"),
+        (&["add-once", "a", "--at", "1969-01-01T00:00:00Z"], "out of range"),
+    ] {
+        jobs(words).code(64).one_line(&[says]);
+    }
+    jobs(&["trigger", "a"]).code(0);
+    until("it runs", || env.run(["show", "--quiet", "g/a"]).code == 0);
+    jobs(&["forget", "a"]).code(75).one_line(&["try again later"]);
+    for _ in 0..16 {
+        jobs(&["trigger", "a", "A=1"]).code(0);
+    }
+    jobs(&["trigger", "a", "A=1"]).code(75).one_line(&["too many requests"]);
+    run.signal(Signal::TERM);
+    fs::write(end, "").unwrap();
+    run.end().code(0);
+}
+
+#[test]
 fn each_runs_once_whoever_is_killed() {
     let env = TestEnv::new();
     let url = env.url();

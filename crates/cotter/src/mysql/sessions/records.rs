@@ -6,6 +6,7 @@ use crate::backend::{
     Admin, Claim, Cursor, EvictOrder, Filter, Finding, Grant, Holder, Mode, NoteAt, Notes, Page, Record,
     Until,
 };
+use crate::mysql::SCHEME;
 use crate::mysql::attempt::attempt;
 use crate::mysql::live::Running;
 use crate::mysql::notes;
@@ -13,13 +14,15 @@ use crate::mysql::rows::{holes, text, value};
 use crate::mysql::session::Session;
 use crate::mysql::state;
 use crate::sql::Table;
-use crate::{Eviction, Name, Note, Result};
+use crate::{Error, ErrorKind, Eviction, Name, Note, Result};
 use async_trait::async_trait;
 use mysql_async::{Params, Row, Value};
 use std::collections::HashMap;
 
 /// The number of names on a page.
 const PAGE: usize = 500;
+/// The most bytes that the column has for the name of a note.
+const MAX_NOTE_NAME: usize = 512;
 
 impl<S: Steps> Inner<S> {
     /// Runs a job after which no claim holds more than before.
@@ -77,6 +80,22 @@ impl<S: Steps> Inner<S> {
         Table::note_name(self.shared.options.table.as_ref(), &self.statements.place, name)
     }
 
+    /// The same for a note that is to be written.
+    fn new_note_name(&self, name: &Name) -> Result<String> {
+        let note = self.note_name(name);
+        let over = note.len().saturating_sub(MAX_NOTE_NAME);
+        if over == 0 {
+            return Ok(note);
+        }
+        let most = name.len() - over;
+        let why = format!(
+            "a lock of a row in {} can only have notes if its name has at most {most} bytes, and this one has {}",
+            self.statements.place,
+            name.len()
+        );
+        Err(Error::new(ErrorKind::InvalidName, why).with_backend(SCHEME).with_name(name))
+    }
+
     async fn end_evicted(&self, name: &Name) -> Result<()> {
         let rows = self.read(&self.statements.evicted_session, (name.as_str(),)).await?;
         let Some(row) = rows.first() else { return Ok(()) };
@@ -95,7 +114,7 @@ impl<S: Steps> Notes for Inner<S> {
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (name, id) = (&grant.claim.name, grant.claim.id.to_string());
         let values: Vec<Value> = vec![
-            self.note_name(name).into(),
+            self.new_note_name(name)?.into(),
             at.key.into(),
             at.token.into(),
             at.sequence.into(),
@@ -114,7 +133,7 @@ impl<S: Steps> Notes for Inner<S> {
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
-        let note = self.note_name(name);
+        let note = self.new_note_name(name)?;
         let swapped = notes::swap(&self.parts.link, &self.shared.servers, &note, (key, seen), bytes).await;
         swapped.map_err(|e| e.with_name(name))
     }

@@ -37,6 +37,9 @@ impl Admin for ShedLock {
         if order.token.is_some_and(|token| token.get() != number) {
             return Ok(Eviction::NotHeld);
         }
+        if shedlock::is_evicted(&locked_by) && !order.now {
+            return Ok(Eviction::Evicted { token: number.into() });
+        }
         let owned = name.clone();
         let evicted = self.run(move |session, statements| {
             let (name, locked_by) = (owned.clone(), locked_by.clone());

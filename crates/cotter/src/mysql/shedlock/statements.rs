@@ -67,7 +67,7 @@ impl Statements {
             ),
             evict: format!(
                 "UPDATE {t} SET lock_until = IF(?, {LAST_MILLI}, lock_until), \
-                 locked_by = LEFT(CONCAT('evicted ', locked_by), 255) \
+                 locked_by = IF(locked_by LIKE 'evicted %', locked_by, LEFT(CONCAT('evicted ', locked_by), 255)) \
                  WHERE name = ? AND locked_by = ? AND lock_until > {NOW}"
             ),
             diagnose: format!(

@@ -7,7 +7,7 @@ use crate::mysql::errors::{DEADLOCK, code, unexpected};
 use crate::mysql::rows::{text, value};
 use crate::mysql::session::{Session, Written};
 use crate::sql::contended;
-use crate::sql::shedlock::{STEP, digest, mark, parse, text as holder};
+use crate::sql::shedlock::{STEP, digest, is_evicted, mark, parse, text as holder};
 use crate::{LossCause, Moment, Name, Result};
 use mysql_async::{Params, Value};
 use std::collections::HashMap;
@@ -101,8 +101,10 @@ pub(super) async fn extend(
     let began = write(session, &statements.extend(count), &first.name, values).await?.id as i64;
     let mut ends = HashMap::new();
     for row in session.read(&statements.holders(count), Params::Positional(names)).await? {
-        if value(&row, 2)? {
-            ends.insert(holder_of(&text(&row, 0)?).to_owned(), value::<i64>(&row, 1)?);
+        let locked_by = text(&row, 0)?;
+        // One that was evicted at once has no time left.
+        if value(&row, 2)? || is_evicted(&locked_by) {
+            ends.insert(holder_of(&locked_by).to_owned(), value::<i64>(&row, 1)?);
         }
     }
     claims.iter().map(|claim| extension(&ends, claim, began, as_of, ttl)).collect()
@@ -130,8 +132,8 @@ fn extension(
             Err(unexpected("an extension that was neither granted nor refused"))
         };
     }
-    let is_evicted = ends.contains_key(&format!("evicted {mark}"));
-    Ok(Extension::Lost(if is_evicted { LossCause::Evicted } else { LossCause::Gone }))
+    let evicted = ends.contains_key(&format!("evicted {mark}"));
+    Ok(Extension::Lost(if evicted { LossCause::Evicted } else { LossCause::Gone }))
 }
 
 pub(super) async fn release(

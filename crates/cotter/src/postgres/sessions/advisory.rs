@@ -11,7 +11,8 @@ use crate::postgres::connector::Link;
 use crate::postgres::live::Bound;
 use crate::postgres::options::Options;
 use crate::sql::sessions::{Asked, Tokens, Wait};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 #[derive(Debug)]
@@ -28,9 +29,14 @@ impl Advisory {
     async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
         let as_of = inner.parts.now();
         let answer = session.live.ask(&self.attempt, &Values::of(claim).bound()).await;
-        let row = match answer.map_err(refusal) {
+        let row = match answer {
             Ok(rows) => one(rows)?,
-            Err(refused) => return refused.map(Asked::from),
+            // The lock itself is not waited for, so this is about the row with the tokens.
+            Err(e) if e.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                let why = "the row of the name in cotter_session is locked by another session, possibly one with an open transaction";
+                return Err(Error::new(ErrorKind::Unavailable, why).with_source(e));
+            }
+            Err(e) => return refusal(e).map(Asked::from),
         };
         let block = block(&row, 0)?;
         Ok(block.map_or(Asked::Busy { failed: false }, |block| {

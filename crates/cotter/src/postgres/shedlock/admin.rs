@@ -28,6 +28,9 @@ impl Admin for ShedLock {
         if order.token.is_some_and(|token| token.get() != number) {
             return Ok(Eviction::NotHeld);
         }
+        if shedlock::is_evicted(&locked_by) && !order.now {
+            return Ok(Eviction::Evicted { token: number.into() });
+        }
         let bound: [Bound<'_>; 3] =
             [(&&**name, Type::TEXT), (&locked_by, Type::TEXT), (&order.now, Type::BOOL)];
         let rows = self.link.live().await?.rows(&self.statements.evict, &bound).await;

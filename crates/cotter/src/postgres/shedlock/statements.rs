@@ -72,7 +72,8 @@ impl Statements {
                 left("s.lock_until")
             ),
             evict: format!(
-                "update {t} s set locked_by = left('evicted ' || s.locked_by, 255), \
+                "update {t} s set locked_by = case when starts_with(s.locked_by, 'evicted ') then s.locked_by \
+                     else left('evicted ' || s.locked_by, 255) end, \
                    lock_until = case when $3 then {at_once} else s.lock_until end \
                  where s.name = $1 and s.locked_by = $2 and s.lock_until > {NOW} returning 1"
             ),

@@ -15,9 +15,22 @@ pub(crate) fn text(claim: &Claim) -> String {
     format!("{} {label}", mark(claim))
 }
 
+/// What an eviction and a release put before the text of a holder, which stays there for the rest of its time.
+const EVICTED: &str = "evicted ";
+const RELEASED: &str = "released ";
+
+/// Whether the holder was evicted, and has not let go yet.
+pub(crate) fn is_evicted(locked_by: &str) -> bool {
+    locked_by.starts_with(EVICTED)
+}
+
 /// The label and the token of a holder. One that is not a claim of cotter's is its own label, and has no token.
 pub(crate) fn parse(locked_by: &str) -> (&str, u64) {
-    let claim = locked_by.strip_prefix("cotter:").and_then(|rest| {
+    let mut text = locked_by;
+    while let Some(rest) = text.strip_prefix(EVICTED).or_else(|| text.strip_prefix(RELEASED)) {
+        text = rest;
+    }
+    let claim = text.strip_prefix("cotter:").and_then(|rest| {
         let (_, rest) = rest.split_once(' ')?;
         let (label, number) = rest.rsplit_once(' ')?;
         Some((label, number.parse().ok()?))
@@ -37,9 +50,13 @@ mod tests {
         let mut claim = Claim::new(Name::new("a").unwrap(), Mode::Exclusive, Duration::from_secs(1));
         for label in ["host/1 (job)", "", "a b  c "] {
             claim.label = label.into();
-            assert_eq!(parse(&format!("{} 1234", text(&claim))), (label, 1234));
+            for before in ["", "released ", "evicted ", "released evicted ", "evicted released "] {
+                assert_eq!(parse(&format!("{before}{} 1234", text(&claim))), (label, 1234));
+            }
         }
-        assert_eq!(parse("worker-1.example"), ("worker-1.example", 0));
+        for other in ["worker-1.example", "evicted worker-1", "released "] {
+            assert_eq!(parse(other), (other, 0));
+        }
         claim.label = "é".repeat(500).into();
         assert!(format!("evicted {} {}", text(&claim), 1_u64 << 53).chars().count() <= 255);
     }

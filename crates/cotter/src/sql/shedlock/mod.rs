@@ -10,6 +10,6 @@ mod holder;
 mod requests;
 mod rules;
 
-pub(crate) use holder::{mark, parse, text};
+pub(crate) use holder::{is_evicted, mark, parse, text};
 pub(crate) use requests::{acquire, extend, released};
 pub(crate) use rules::{STEP, digest, info, record};

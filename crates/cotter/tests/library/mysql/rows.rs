@@ -53,6 +53,36 @@ async fn rows_that_are_there_are_locked() {
     holding.wait().unwrap();
 }
 
+/// The notes of a row have the name of the table before them, for which there is less room than for a name.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_name_that_is_too_long_for_notes_is_told_so() {
+    let server = shop();
+    server.sql(
+        "CREATE TABLE shop.long_names (name VARCHAR(510) CHARACTER SET ascii PRIMARY KEY); \
+         INSERT INTO shop.long_names VALUES (REPEAT('x', 510)), (REPEAT('x', 491)), (REPEAT('x', 492)); \
+         GRANT SELECT, UPDATE ON shop.long_names TO app",
+    );
+    let client = Client::connect(server.url("mode=row&table=shop.long_names&column=name")).await.unwrap();
+    for length in [510, 492] {
+        let name = "x".repeat(length);
+        let guard = client.mutex(&name).lock().await.unwrap();
+        let stored = guard.put_note("of the row").await.unwrap_err();
+        let swapped = client.swap_note(&name, "", 0, "of the row").await.unwrap_err();
+        for error in [stored, swapped] {
+            assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::InvalidName, false), "{error}");
+            assert!(error.to_string().contains("at most 491 bytes"), "{error}");
+        }
+        assert!(client.note(&name).await.unwrap().is_none());
+        guard.finish().await.unwrap();
+    }
+    let name = "x".repeat(491);
+    let guard = client.mutex(&name).lock().await.unwrap();
+    guard.put_note("of the row").await.unwrap();
+    assert_eq!(client.note(&name).await.unwrap().expect("it was put").bytes, b"of the row");
+    guard.finish().await.unwrap();
+}
+
 /// A text is no number, and names that a collation takes for equal are two.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]

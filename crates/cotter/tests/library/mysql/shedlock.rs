@@ -124,6 +124,7 @@ async fn what_a_row_says_is_one_claims_own() {
     let server = Mariadb::migrated();
     shedlock::every_claim_has_a_value_of_its_own(&*server).await;
     shedlock::tokens_rise_whatever_the_clock_says(&*server).await;
+    shedlock::holders_are_named_after_their_end(&*server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

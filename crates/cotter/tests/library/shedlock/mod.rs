@@ -1,6 +1,6 @@
 //! `mode=shedlock` beside the real ShedLock, whatever the database: whoever holds a name keeps the other out, in both directions.
 
-use cotter::{Client, ErrorKind, Lease, LossCause, Released};
+use cotter::{Client, ErrorKind, EvictOrder, Eviction, FencingToken, Lease, LossCause, Released};
 use cotter_testkit::history::{Kind, demand};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -196,6 +196,36 @@ pub(crate) async fn tokens_rise_whatever_the_clock_says(database: &impl Database
         }
         database.sql("update shedlock set locked_by = 'host' where name = 'rising'");
     }
+}
+
+/// A name that was released, and is kept for a while, has the same holder as before. One that is evicted again has been evicted.
+pub(crate) async fn holders_are_named_after_their_end(database: &impl Database) {
+    let client = client(&database.url("")).await;
+    let guard = client.mutex("named").lock().await.unwrap();
+    let held = held_by(&client, "named").await;
+    assert_eq!(guard.keep_for(TTL).await.unwrap(), Released::Yes);
+    assert_eq!(held_by(&client, "named").await, held);
+    let order = EvictOrder::new().only(held.1);
+    for order in [order, order, order.at_once()] {
+        let evicted = client.evict_with("named", order).await.unwrap();
+        assert_eq!(evicted, Eviction::Evicted { token: held.1 });
+    }
+    for (name, last) in [("again", EvictOrder::new()), ("again at once", EvictOrder::new().at_once())] {
+        let guard = client.mutex(name).lock().await.unwrap();
+        let held = held_by(&client, name).await;
+        for order in [EvictOrder::new(), last] {
+            assert_eq!(held_by(&client, name).await, held);
+            let evicted = client.evict_with(name, order).await.unwrap();
+            assert_eq!(evicted, Eviction::Evicted { token: held.1 });
+        }
+        let lost = guard.extend(TTL).await.unwrap_err();
+        assert_eq!(lost.lost().map(|lost| lost.cause), Some(LossCause::Evicted), "{lost}");
+    }
+}
+
+async fn held_by(client: &Client, name: &str) -> (String, FencingToken) {
+    let record = client.holder(name).await.unwrap().expect("it is held");
+    (record.holders[0].label.clone(), record.holders[0].token)
 }
 
 pub(crate) async fn what_the_table_cannot_hold_is_refused(database: &impl Database) {
