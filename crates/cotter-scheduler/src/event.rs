@@ -102,6 +102,12 @@ pub enum EventKind {
         /// The problem.
         error: String,
     },
+    /// Requests of operators cannot be read, and have no effect until a problem is fixed; jobs run as they did before.
+    /// Reported once.
+    RequestsUnread {
+        /// The problem.
+        error: String,
+    },
     /// The store cannot keep the lock for [`at_least`](crate::Job::at_least) without this process, which therefore
     /// stays for the rest of that time, within the grace period.
     Stays {
@@ -113,7 +119,7 @@ pub enum EventKind {
     Paused {
         /// True if it is paused, false if it is resumed.
         yes: bool,
-        /// The operator.
+        /// The operator; empty if the job is no longer paused because it was forgotten.
         by: String,
         /// The reason that the operator has given for a pause; may be empty.
         reason: String,
@@ -178,7 +184,11 @@ impl fmt::Display for EventKind {
                 write!(f, "paused by {by}: {reason}")
             }
             Self::Paused { yes: true, by, .. } => write!(f, "paused by {by}"),
+            Self::Paused { yes: false, by, .. } if by.is_empty() => f.write_str("no longer paused"),
             Self::Paused { yes: false, by, .. } => write!(f, "resumed by {by}"),
+            Self::RequestsUnread { error } => {
+                write!(f, "requests of operators have no effect: {error}")
+            }
         }
     }
 }

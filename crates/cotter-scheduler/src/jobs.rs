@@ -118,7 +118,7 @@ impl Jobs {
         let notes = load_all(&self.client, locks).await?;
         let mut found = Vec::new();
         for (name, note) in names.into_iter().zip(notes) {
-            if let Some(state) = note.map_or(Ok(None), |n| State::parse(&n.bytes))? {
+            if let Some(state) = note.map_or(Ok(None), |n| State::parse(&name, &n.bytes))? {
                 found.push(status(name, &state, &control, now));
             }
         }
@@ -219,12 +219,13 @@ impl Jobs {
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::Job`] if the job is running.
     pub async fn forget(&self, job: &str) -> Result<()> {
-        let (state, lock) = (self.known(job).await?, self.lock_name(job));
+        self.known(job).await?;
+        let lock = self.lock_name(job);
         let guard = self.client.mutex(&lock).try_lock().await?;
         let guard = guard.ok_or_else(|| {
             Error::job(job, "it is running, or its lock is held by somebody else; try again later").passing()
         })?;
-        let keys = history::keys(&state);
+        let keys = history::all_keys();
         let places = keys.iter().map(|key| (lock.clone(), key.clone())).collect::<Vec<_>>();
         let notes = load_all(&self.client, places).await?;
         for (key, _) in keys.iter().zip(notes).filter(|(_, note)| note.is_some()) {
@@ -267,7 +268,7 @@ impl Jobs {
             return Ok(None);
         }
         let note = self.client.note(self.lock_name(job)).await?;
-        note.map_or(Ok(None), |n| State::parse(&n.bytes))
+        note.map_or(Ok(None), |n| State::parse(job, &n.bytes))
     }
 
     pub(crate) async fn known(&self, job: &str) -> Result<State> {

@@ -11,7 +11,7 @@ pub(super) fn is_problem(kind: &EventKind) -> bool {
         EventKind::Ended { outcome, .. } => {
             !matches!(outcome, Ending::Ok | Ending::Stopped | Ending::Replaced)
         }
-        EventKind::Crashed { .. } | EventKind::Broken { .. } => true,
+        EventKind::Crashed { .. } | EventKind::Broken { .. } | EventKind::RequestsUnread { .. } => true,
         _ => false,
     }
 }
@@ -86,6 +86,7 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::StoreDown { error } => json!({ "event": "store down", "message": error }),
         EventKind::StoreBack => json!({ "event": "store back" }),
         EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
+        EventKind::RequestsUnread { error } => json!({ "event": "requests unread", "message": error }),
         EventKind::Stays { rest } => json!({ "event": "stays", "rest_ms": millis(*rest) }),
         EventKind::Paused { yes: true, by, reason } => {
             json!({ "event": "paused", "by": by, "reason": given(reason) })

@@ -324,7 +324,11 @@ pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: Unix
             Some(next_on_grid(anchor, *period, now - shift))
         }
         Kind::Delay(delay) => Some(now + *delay),
-        Kind::Cron(..) | Kind::Once(_) | Kind::Demand => definition.trigger.next_after(now - shift),
+        Kind::Cron(..) => {
+            let begin = note.map_or(now - shift, |state| state.anchor + definition.policy.initial_delay);
+            definition.trigger.next_after((begin - planner::TICK).max(now - shift))
+        }
+        Kind::Once(_) | Kind::Demand => definition.trigger.next_after(now - shift),
     };
     next.filter(|at| definition.trigger.1.covers(*at)).map(|at| at + shift)
 }

@@ -140,6 +140,11 @@ impl Control {
         own.or_else(|| self.legacy.get(job)).cloned().unwrap_or_default()
     }
 
+    /// Whether a job is paused, by itself or with the group.
+    pub(crate) fn is_paused(&self, job: &str) -> bool {
+        self.group.pause.is_some() || self.own(job).pause.is_some()
+    }
+
     /// The requests that apply to a job: its own, and those to the group.
     pub(crate) fn of(&self, job: &str) -> JobControl {
         let own = self.own(job);
@@ -172,9 +177,14 @@ impl Control {
         }
     }
 
-    /// The jobs with changed requests of their own, or with new one-shot runs.
+    /// The jobs whose own requests have changed or are gone, or that have new one-shot runs.
     pub(crate) fn changed<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
-        self.changed_requests(before).chain(self.new_one_shots(before))
+        let gone = before.changed_requests(self).filter(|job| !self.has_own(job));
+        self.changed_requests(before).chain(gone).chain(self.new_one_shots(before))
+    }
+
+    fn has_own(&self, job: &str) -> bool {
+        self.jobs.get(&shard::of(job)).is_some_and(|shard| shard.contains_key(job))
     }
 
     fn new_one_shots<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a str> {
@@ -226,11 +236,22 @@ pub(crate) async fn load_changed(
 ) -> cotter::Result<Loaded> {
     // An error is reported when it is parsed again.
     let (jobs, one_shots) = match GroupControl::parse(Some(&note)) {
-        Ok(now) => (now.jobs.since(&known.group.jobs), now.one_shots.since(&known.group.one_shots)),
+        Ok(now) => named(now.jobs.since(&known.group.jobs), now.one_shots.since(&known.group.one_shots)),
         Err(_) => (Some(BTreeSet::new()), Some(BTreeSet::new())),
     };
     let (_, shards, one_shots) = load_keys(client, group, Vec::new(), jobs, one_shots).await?;
     Ok(Loaded { group: Some(note), legacy: None, shards, one_shots })
+}
+
+type Names = Option<BTreeSet<u8>>;
+
+/// The shards to load. If none is named, all are: either the whole group was paused or resumed, or the store has lost its data,
+/// and there were as many requests since as before.
+fn named(jobs: Names, one_shots: Names) -> (Names, Names) {
+    match (jobs, one_shots) {
+        (Some(jobs), Some(one_shots)) if jobs.is_empty() && one_shots.is_empty() => (None, None),
+        some => some,
+    }
 }
 
 type Shards = Vec<(u8, Option<Note>)>;

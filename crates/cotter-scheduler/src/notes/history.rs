@@ -94,16 +94,21 @@ impl Output {
     }
 }
 
-/// The keys of all notes of a history.
-pub(crate) fn keys(state: &State) -> Vec<String> {
-    let segments = (0..ring(state.kept()).unwrap_or_default()).map(key);
+/// The keys of all notes of a history that keeps so many runs.
+fn keys_of(kept: usize) -> Vec<String> {
+    let segments = (0..ring(kept).unwrap_or_default()).map(key);
     let outputs = (0..OUTPUTS).map(Output::key);
     segments.chain(outputs).chain([LEGACY.to_owned()]).collect()
 }
 
+/// The keys of the longest history, which this one may have been before.
+pub(crate) fn all_keys() -> Vec<String> {
+    keys_of(MAX_RUNS)
+}
+
 /// The history of the job with this lock and state, oldest run first.
 pub(crate) async fn load(client: &Client, lock: &str, state: &State) -> Result<Vec<Entry>> {
-    let keys = keys(state);
+    let keys = keys_of(state.kept());
     let places = keys.iter().map(|key| (lock.to_owned(), key.clone())).collect::<Vec<_>>();
     let notes = load_all(client, places).await?;
     let (mut runs, mut outputs) = (Vec::new(), HashMap::new());

@@ -115,8 +115,8 @@ impl State {
         }
     }
 
-    /// The state in a note; `None` if the job was forgotten.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>> {
+    /// The state of this job in a note; `None` if the job was forgotten.
+    pub(crate) fn parse(job: &str, bytes: &[u8]) -> Result<Option<Self>> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl State {
             VERSION => serde_json::from_slice(bytes).map(Self::with_implied),
             newer => Err(serde_json::Error::custom(format_args!("version {newer}"))),
         });
-        parsed.map(Some).map_err(|e| foreign("state of the job", &e))
+        parsed.map(Some).map_err(|e| foreign(&format!("state of job {job:?}"), &e))
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {

@@ -12,9 +12,9 @@ use super::context::{Context, Halt, Stop};
 use super::hold::{Hold, HoldResult};
 use super::snapshot::{JobSnapshot, Observation};
 use super::workers::Worker;
-use crate::decide::{Followed, after_now, decide};
+use crate::decide::{Decision, Followed, after_now, decide};
 use crate::notes::State;
-use crate::{Busy, Error, EventKind, UnixTime};
+use crate::{Busy, EventKind, UnixTime};
 use cotter::{Guard, Mutex};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,8 @@ const MAX_LOCK_WAIT: Duration = Duration::from_secs(15);
 const MIN_RECHECK: Duration = Duration::from_millis(10);
 const MAX_RECHECK: Duration = Duration::from_secs(60);
 
-/// The first attempt at a job in this process, and any at a job without slots. It acquires the lock only if something has to be
-/// done.
+/// The first attempt at a job in this process, and any at a job without slots or while another definition is in effect. It
+/// acquires the lock only if something has to be done: who stands by must not be in the way of others at each slot.
 pub(super) async fn first_attempt(
     context: &Arc<Context>,
     snapshot: &Arc<JobSnapshot>,
@@ -36,14 +36,19 @@ pub(super) async fn first_attempt(
         read(context, snapshot).await?.0
     };
     if let Some(state) = note {
-        let control = context.control.borrow().of(snapshot.name());
-        let seen = decide(&snapshot.definition, Some(&state), &control, context.clock.now(), Followed::Not);
+        let seen = look(context, snapshot, &state);
         let quiet = state.hash == snapshot.definition.hash && seen.due.is_none() && seen.crashed.is_none();
         if seen.stands_by || quiet && !seen.alarm {
             return Ok(Observation { next: seen.next, handled: state.handled, stands_by: seen.stands_by });
         }
     }
     attempt(context, snapshot).await
+}
+
+/// Decides without the lock, as a hint.
+fn look(context: &Context, snapshot: &JobSnapshot, note: &State) -> Decision {
+    let control = context.control.borrow().of(snapshot.name());
+    decide(&snapshot.definition, Some(note), &control, context.clock.now(), Followed::Not)
 }
 
 /// Runs what is due, waiting for the lock and for a worker if necessary.
@@ -68,10 +73,14 @@ pub(super) async fn attempt(
             if worker.take().is_some() && snapshot.job.policy.busy == Busy::Wait {
                 continue;
             }
-            context.emit(snapshot.name(), EventKind::Busy);
             let (note, _) = read(context, snapshot).await?;
+            let seen = note.as_ref().map(|note| look(context, snapshot, note));
+            let stands_by = seen.is_some_and(|seen| seen.stands_by);
+            if !stands_by {
+                context.emit(snapshot.name(), EventKind::Busy);
+            }
             let next = fallback(snapshot, note.as_ref(), context.clock.now());
-            return Ok(Observation { next, ..Observation::default() });
+            return Ok(Observation { next, stands_by, ..Observation::default() });
         };
         match Hold::new(context, snapshot, guard, waiting).work(worker.take()).await? {
             HoldResult::Observation(seen) => return Ok(seen),
@@ -117,13 +126,9 @@ pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<(O
     let name = context.lock_name(snapshot.name());
     let note = context.ask(Stop::Starts, || context.settings.client.note(&name)).await?;
     let Some(note) = note else { return Ok((None, false)) };
-    let state = State::parse(&note.bytes).map_err(|e| named(snapshot, &e))?;
+    let state = State::parse(snapshot.name(), &note.bytes)?;
     let is_forgotten = state.is_none();
     Ok((state, is_forgotten))
-}
-
-fn named(snapshot: &JobSnapshot, error: &Error) -> Error {
-    Error::new(error.kind(), format!("job {:?}: {error}", snapshot.name()))
 }
 
 /// The next check of a job without a decision: at its next slot, but within a minute and not immediately.

@@ -5,6 +5,7 @@ use cotter::Client;
 use cotter::clock::{Clock, Moment, Sleep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// An estimate of the store's clock between two queries, based on a clock that is never stepped.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct StoreClock {
     client: Client,
     clock: Arc<dyn Clock>,
     reading: Mutex<Reading>,
+    /// Notified when a query has shown that the estimate was wrong.
+    corrected: watch::Sender<()>,
 }
 
 /// The store's clock showed at least `store` at this moment.
@@ -34,7 +37,12 @@ impl StoreClock {
     pub(crate) fn new(client: &Client) -> Self {
         let clock = client.clock();
         let reading = Reading { store: clock.wall().into(), at: clock.now(), off: Duration::ZERO };
-        Self { client: client.clone(), clock, reading: Mutex::new(reading) }
+        Self {
+            client: client.clone(),
+            clock,
+            reading: Mutex::new(reading),
+            corrected: watch::Sender::new(()),
+        }
     }
 
     pub(crate) fn now(&self) -> UnixTime {
@@ -54,6 +62,10 @@ impl StoreClock {
         let store = if (least..=most).contains(&known) { known } else { least };
         let off = wall.since(most).max(least.since(wall));
         *reading = Reading { store, at, off };
+        drop(reading);
+        if store != known {
+            self.corrected.send_replace(());
+        }
         Ok(store)
     }
 
@@ -67,12 +79,20 @@ impl StoreClock {
         self.reading().off
     }
 
-    /// Completes when the estimated store's clock reaches `at`.
-    pub(crate) fn sleep_until(&self, at: UnixTime) -> Sleep {
-        let reading = *self.reading();
-        let early = reading.store.since(at);
-        let moment = reading.at + at.since(reading.store);
-        self.clock.sleep_until(if early.is_zero() { moment } else { Moment::ZERO })
+    /// Completes when the estimated store's clock reaches `at`, also if the estimate is corrected meanwhile.
+    pub(crate) async fn sleep_until(&self, at: UnixTime) {
+        let mut corrected = self.corrected.subscribe();
+        loop {
+            let reading = *self.reading();
+            let early = reading.store.since(at);
+            let moment = reading.at + at.since(reading.store);
+            let sleep = self.clock.sleep_until(if early.is_zero() { moment } else { Moment::ZERO });
+            tokio::select! {
+                () = sleep => return,
+                // The sender lives as long as we do.
+                _ = corrected.changed() => {}
+            }
+        }
     }
 
     /// Completes after `d`.

@@ -1,6 +1,7 @@
 //! Watches the requests of operators, in one task for the whole group.
 
 use super::context::{Context, Halt, Stop};
+use crate::EventKind;
 use crate::notes::{GROUP, load_changed, load_control};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +21,15 @@ pub(super) async fn load(context: &Context) -> Result<u64, Halt> {
 
 /// Publishes changes for as long as the runner starts runs.
 pub(super) async fn listen(context: Arc<Context>, mut seen: u64) {
+    let mut is_told = false;
     loop {
         match next(&context, seen).await {
-            Ok(revision) => seen = revision,
+            Ok(revision) => (seen, is_told) = (revision, false),
             Err(Halt::Stopped) => return,
+            Err(Halt::Failed(error)) if !std::mem::replace(&mut is_told, true) => {
+                context.emit_group(EventKind::RequestsUnread { error: error.to_string() });
+                context.clock.sleep(MAX_CHANGE_WAIT).await;
+            }
             Err(_) => context.clock.sleep(MAX_CHANGE_WAIT).await,
         }
     }

@@ -89,7 +89,7 @@ impl Dispatcher {
         }
         self.context.stop.send_replace(Stop::Runs);
         let longest = self.snapshots.values().map(|snapshot| snapshot.job.policy.stop_within).max();
-        self.all_done(longest.unwrap_or_default() + STOP_TIMEOUT).await;
+        self.all_done(longest.unwrap_or_default().saturating_add(STOP_TIMEOUT)).await;
         self.attempts.shutdown().await;
     }
 
@@ -128,7 +128,7 @@ impl Dispatcher {
             }
             entry.active = true;
             let is_on_demand = *entry.snapshot.job.trigger() == Trigger::on_demand();
-            let fresh = std::mem::take(&mut entry.fresh) || is_on_demand;
+            let fresh = std::mem::take(&mut entry.fresh) || is_on_demand || entry.stands_by;
             let (context, snapshot) = (self.context.clone(), entry.snapshot.clone());
             let looking = async move {
                 if fresh {

@@ -4,9 +4,10 @@ use super::context::{Context, Stop};
 use super::gates::Gates;
 use crate::job::Policy;
 use crate::run::Working;
-use crate::{Ending, UnixTime, Why};
+use crate::{Ending, Why};
 use cotter::Guard;
 use std::any::Any;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -36,12 +37,10 @@ impl Task {
     }
 }
 
-/// Everything that can end a run early.
+/// What a run must not lose.
 pub(super) struct Limits<'a> {
     pub(super) guard: &'a Arc<Guard>,
     pub(super) gates: &'a Gates,
-    /// The next slot, if it takes the place of this run.
-    pub(super) replaced_at: Option<UnixTime>,
 }
 
 impl Limits<'_> {
@@ -55,22 +54,16 @@ impl Limits<'_> {
             () = self.gates.lost() => {}
         }
     }
-
-    async fn replaced(&self, context: &Context) {
-        match self.replaced_at {
-            Some(at) => context.clock.sleep_until(at).await,
-            None => std::future::pending().await,
-        }
-    }
 }
 
-/// Waits for the end of a run, and stops it if necessary.
+/// Waits for the end of a run, and stops it if necessary; `replaced` completes when the next slot takes its place.
 pub(super) async fn execute(
     context: &Context,
     policy: &Policy,
     limits: &Limits<'_>,
     mut task: Task,
     cancel: &watch::Sender<Option<Why>>,
+    replaced: impl Future<Output = ()>,
 ) -> Ending {
     let margin = margin(limits.guard, policy.stop_within);
     let warning = limits.guard.expiring(margin);
@@ -88,7 +81,7 @@ pub(super) async fn execute(
         () = limits.lost() => Why::Loss,
         _ = warning, if !margin.is_zero() => Why::Loss,
         () = too_long => Why::MaxRun,
-        () = limits.replaced(context) => Why::Replaced,
+        () = replaced => Why::Replaced,
     };
     let _ = cancel.send(Some(why));
     let own = stop_task(context, policy, limits, &mut task).await;

@@ -60,7 +60,6 @@ impl Hold<'_> {
     }
 
     async fn run_once(&self, slot: &DueRun, token: u64, now: UnixTime, gates: &Gates) -> (Ending, Report) {
-        let replaced_at = self.replaced_at(now);
         let (context, snapshot, guard) = (self.context, self.snapshot, self.guard.clone());
         let shift = if slot.asked { Duration::ZERO } else { snapshot.definition.shift };
         let late = now.since(slot.at + shift);
@@ -81,20 +80,46 @@ impl Hold<'_> {
             cancel: cancelled,
             report: report.clone(),
         }));
-        let limits = Limits { guard: &guard, gates, replaced_at };
-        let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel).await;
+        let limits = Limits { guard: &guard, gates };
+        let ending = execute(context, &snapshot.job.policy, &limits, task, &cancel, self.replaced(now)).await;
         let report = std::mem::take(&mut *report.lock().unwrap_or_else(PoisonError::into_inner));
         (ending, report)
     }
 
-    /// When the next slot takes the place of a run that starts now.
-    fn replaced_at(&self, now: UnixTime) -> Option<UnixTime> {
+    /// Completes when the next slot takes the place of a run that starts now. Slots of a job that is paused or removed do not
+    /// come.
+    async fn replaced(&self, mut now: UnixTime) {
+        let definition = &self.snapshot.definition;
         let replaces = self.snapshot.job.policy.concurrency == Concurrency::Replace;
-        let is_delay = self.snapshot.definition.trigger.depends_on_ends();
-        if !replaces || is_delay {
-            None
-        } else {
-            after_now(&self.snapshot.definition, self.note.as_ref(), now)
+        if replaces && !definition.trigger.depends_on_ends() {
+            while let Some(at) = after_now(definition, self.note.as_ref(), now) {
+                self.context.clock.sleep_until(at).await;
+                if !self.is_withdrawn() {
+                    return;
+                }
+                now = at;
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// Whether no more slots are started: the job is paused, removed, or has another definition now.
+    fn is_withdrawn(&self) -> bool {
+        self.snapshot.is_retired() || self.context.control.borrow().is_paused(self.snapshot.name())
+    }
+
+    /// Whether a run may be repeated. One that was requested runs during a pause as well.
+    fn may_be_repeated(&self, slot: &DueRun) -> bool {
+        if slot.request.is_some() { !self.snapshot.is_retired() } else { !self.is_withdrawn() }
+    }
+
+    /// Completes when a run must not be repeated.
+    async fn withdrawn(&self, slot: &DueRun) {
+        let mut control = self.context.control.subscribe();
+        let (name, is_requested) = (self.snapshot.name(), slot.request.is_some());
+        tokio::select! {
+            () = self.snapshot.retired() => {}
+            _ = control.wait_for(|control| !is_requested && control.is_paused(name)) => {}
         }
     }
 
@@ -136,8 +161,8 @@ impl Hold<'_> {
         self.context.ask(Stop::Runs, || self.guard.put_note_at(&key, bytes.clone())).await
     }
 
-    /// Waits before a retry, with the lock but without a worker and what else a run needs. If this process does not live that long, or stops, another one
-    /// finds in the note what is due.
+    /// Waits before a retry, with the lock but without a worker and what else a run needs. If this process does not live that
+    /// long, or stops, another one finds in the note what is due; so does the next definition, or this one after a pause.
     async fn pause(&mut self, slot: &DueRun, until: UnixTime) -> Result<(Worker, Gates), Halt> {
         let retried = slot.attempt - 1 - slot.crashes;
         let (attempt, after) = (slot.attempt + 1, self.snapshot.job.policy.retry_pause(retried));
@@ -145,16 +170,18 @@ impl Hold<'_> {
         tokio::select! {
             () = self.context.stopping(Stop::Starts) => return Err(Halt::Stopped),
             lost = self.guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
+            () = self.withdrawn(slot) => return Err(Halt::Stopped),
             () = self.context.clock.sleep_until(until) => {}
         }
         let worker = self.wait_for_worker().await?;
-        if let Some(room) = self.enter(worker).await? {
-            return Ok(room);
-        }
-        match Gates::enter(self.context, self.snapshot, &self.guard).await? {
-            Some(gates) => Ok((self.wait_for_worker().await?, gates)),
-            // The note says that the attempt is due.
-            None => Err(Halt::Stopped),
-        }
+        let room = match self.enter(worker).await? {
+            Some(room) => room,
+            None => match Gates::enter(self.context, self.snapshot, &self.guard).await? {
+                Some(gates) => (self.wait_for_worker().await?, gates),
+                // The note says that the attempt is due.
+                None => return Err(Halt::Stopped),
+            },
+        };
+        if self.may_be_repeated(slot) { Ok(room) } else { Err(Halt::Stopped) }
     }
 }

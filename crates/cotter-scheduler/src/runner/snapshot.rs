@@ -3,7 +3,7 @@
 use crate::definition::Definition;
 use crate::{Job, UnixTime};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
 
 /// A job and its current definition, shared by the dispatcher and the attempt in progress.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct JobSnapshot {
     pub(super) job: Job,
     pub(super) definition: Definition,
     /// Shared by all snapshots of one definition.
-    retired: Arc<AtomicBool>,
+    retired: Arc<watch::Sender<bool>>,
 }
 
 impl JobSnapshot {
@@ -37,11 +37,17 @@ impl JobSnapshot {
 
     /// Marks the definition as replaced: a run in progress ends, and none follows.
     pub(super) fn retire(&self) {
-        self.retired.store(true, Ordering::Relaxed);
+        self.retired.send_replace(true);
     }
 
     pub(super) fn is_retired(&self) -> bool {
-        self.retired.load(Ordering::Relaxed)
+        *self.retired.borrow()
+    }
+
+    /// Completes when the definition is replaced.
+    pub(super) async fn retired(&self) {
+        // The sender lives as long as we do.
+        let _ = self.retired.subscribe().wait_for(|retired| *retired).await;
     }
 }
 

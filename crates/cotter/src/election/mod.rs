@@ -153,7 +153,7 @@ impl Election {
 async fn elected(guard: Guard) -> Result<Leadership> {
     match guard.put_note_at(KEY, Announcement::Elected.bytes()).await {
         // Observers find out without it.
-        Err(e) if e.kind() != ErrorKind::Unavailable => Err(e),
+        Err(e) if !matches!(e.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => Err(e),
         _ => Ok(Leadership::new(guard)),
     }
 }

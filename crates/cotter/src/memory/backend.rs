@@ -44,6 +44,15 @@ impl Memory {
         (if one_clock { now.at } else { self.clock.now() }, now)
     }
 
+    /// The end of a wait on the store's clock. That of the client may count from another origin.
+    pub(super) fn on_store_clock(&self, until: Until) -> Until {
+        let (mine, now) = self.moments();
+        match (until, until.left(mine)) {
+            (Until::Moment(_), Some(left)) => Until::Moment(now.at + left),
+            _ => until,
+        }
+    }
+
     /// Runs a request on the lock of a claim. The grant counts from the client's time before the request.
     pub(super) fn request(
         &self,
@@ -60,7 +69,7 @@ impl Memory {
     async fn wait(&self, claim: &Claim, until: Until) -> Result<Option<Grant>> {
         let store = &*self.shared.time().clock;
         let mut entry = QueueEntry { memory: self, claim, woken: Arc::default(), granted: false };
-        poll::until(store, until, &mut entry).await
+        poll::until(store, self.on_store_clock(until), &mut entry).await
     }
 }
 

@@ -102,6 +102,6 @@ impl Notes for Memory {
         let (notes, key) = (&self.shared.notes, (name.clone(), key.to_owned()));
         let load = || std::future::ready(Ok(notes.load(&key)));
         let mut change = NoteChange::new(seen, PERIOD, load).with_hint(notes.changed.clone());
-        poll::until(&*self.shared.time().clock, until, &mut change).await
+        poll::until(&*self.shared.time().clock, self.on_store_clock(until), &mut change).await
     }
 }

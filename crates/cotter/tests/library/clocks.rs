@@ -1,8 +1,8 @@
 //! Hosts whose clocks are wrong, on stores that have a clock of their own.
 
-use cotter::ManualClock;
 use cotter::backend::{Backend, Leave, Until};
 use cotter::clock::Clock;
+use cotter::{Client, ManualClock, memory};
 use cotter_testkit::bare::{claim, take};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -30,4 +30,24 @@ pub(crate) async fn those_of_clients_do_not_matter(
         assert!(last > held.number && real.abs_diff(last) < 60_000_000, "{last} follows the server's clock");
         other.release(&next, Leave::used(1)).await.unwrap();
     }
+}
+
+/// Its clock begins when it is connected, and the store has the clock of the first client.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_comes_later_waits_as_long_as_it_says() {
+    let (store, wait) = (memory::Store::new(), Duration::from_secs(5));
+    let connect = || Client::builder().backend(store.clone()).in_this_runtime().connect();
+    let held = connect().await.unwrap().mutex("a").lock().await.unwrap();
+    tokio::time::sleep(HOUR).await;
+    let late = connect().await.unwrap();
+    for waits_for_a_note in [false, true] {
+        let start = tokio::time::Instant::now();
+        let found = match waits_for_a_note {
+            true => late.note_changed("a", "", 0, wait).await.unwrap().is_some(),
+            false => late.mutex("a").try_lock_for(wait).await.unwrap().is_some(),
+        };
+        let took = start.elapsed();
+        assert!(!found && took >= wait && took < 2 * wait, "{took:?}");
+    }
+    held.finish().await.unwrap();
 }

@@ -1,6 +1,7 @@
 //! Elections: who leads, and what those who follow are told.
 
-use cotter::{Client, ErrorKind, Leader, Lease, LossCause, ManualClock, Observer, Owner, memory};
+use cotter::{Client, ErrorKind, Leader, Lease, LossCause, ManualClock, Observer, Owner, memory, quorum};
+use cotter_testkit::faulty::{Call, Faults, Faulty};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -177,6 +178,26 @@ fn a_leader_that_resigned_learns_that_it_does_not_lead() {
     let long = vec![0; cotter::Election::MAX_ANNOUNCEMENT + 100];
     let leadership = one.election("a").campaign().wait().unwrap();
     assert_eq!(leadership.announce(long).wait().unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+/// It has been won, and observers find out without an announcement.
+#[test]
+fn a_leadership_is_kept_although_no_majority_has_answered_the_announcement() {
+    let faults: Vec<_> = (0..3).map(Faults::seeded).collect();
+    let members = faults.iter().map(|faults| Faulty::new(memory::Store::new(), faults));
+    let store = quorum::Store::new(members).unwrap();
+    let client = Client::builder().backend(store).connect().wait().unwrap();
+    let silence = || faults.iter().for_each(|faults| faults.lose_next_reply(Call::Note));
+    let guard = client.mutex("a").lock().wait().unwrap();
+    silence();
+    let error = guard.put_note("x").wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoQuorum, "{error}");
+    guard.finish().wait().unwrap();
+    silence();
+    let leadership = client.election("a").campaign().wait().unwrap();
+    leadership.check().unwrap();
+    let leader = client.election("a").leader().wait().unwrap().expect("somebody leads");
+    assert_eq!(leader.token, leadership.token());
 }
 
 #[cfg(all(feature = "file", unix))]

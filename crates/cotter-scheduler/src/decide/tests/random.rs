@@ -95,7 +95,7 @@ impl Store {
         } else {
             assert!(d.next.is_none_or(|next| next > self.now), "nothing is due, and yet it is");
         }
-        self.note = State::parse(&state.bytes()).unwrap();
+        self.note = State::parse("a", &state.bytes()).unwrap();
         due
     }
 

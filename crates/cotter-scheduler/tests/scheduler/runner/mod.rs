@@ -6,6 +6,7 @@ mod definitions;
 mod ends;
 mod limits;
 mod notes;
+mod odd_moments;
 mod one_shots;
 mod operators;
 mod outages;

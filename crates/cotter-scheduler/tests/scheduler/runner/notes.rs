@@ -37,6 +37,25 @@ async fn a_history_keeps_as_many_runs_as_it_should() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_history_that_was_longer_once_is_forgotten_as_a_whole() {
+    let world = World::new();
+    // Each client takes the time of day when it is made.
+    let client = world.client().await;
+    let jobs = Jobs::new(&client, "g");
+    for (kept, seconds) in [(60, 50), (3, 10), (60, 5)] {
+        let job = world.log.job("a", every(S), MS);
+        let replica = world.start_on(client.clone(), |s| s.job(job).history(kept), S);
+        sleep(S * seconds + MS * 500).await;
+        replica.stop().await;
+        if kept == 3 {
+            jobs.forget("a").await.unwrap();
+        }
+    }
+    let history = jobs.history("a").await.unwrap();
+    assert!((4..=7).contains(&history.len()), "{} runs: {history:?}", history.len());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_history_has_host_code_and_output_of_failures() {
     let world = World::new();
     let job = Job::new("a", every(S), |run: Run| async move {
