@@ -39,6 +39,8 @@ pub struct Ticket {
     /// The first token of the block that was granted, by which the store knows the grant.
     number: u64,
     token: FencingToken,
+    /// The notes that its holders have written under this token: the next one goes on after them.
+    notes: u64,
 }
 
 /// The version of the text.
@@ -46,9 +48,9 @@ const VERSION: &str = "ct1";
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':').remove(b'/');
 
 impl Ticket {
-    pub(crate) fn new(grant: &Grant, token: FencingToken) -> Self {
+    pub(crate) fn new(grant: &Grant, token: FencingToken, notes: u64) -> Self {
         let Claim { name, id, mode, .. } = &grant.claim;
-        Self { name: name.clone(), id: *id, mode: *mode, number: grant.number, token }
+        Self { name: name.clone(), id: *id, mode: *mode, number: grant.number, token, notes }
     }
 
     /// Returns the name of the lock.
@@ -68,6 +70,10 @@ impl Ticket {
     }
 
     /// The claim that the store knows.
+    pub(crate) fn notes(&self) -> u64 {
+        self.notes
+    }
+
     pub(crate) fn claim(&self) -> Claim {
         Claim { id: self.id, ..Claim::new(self.name.clone(), self.mode, Duration::ZERO) }
     }
@@ -81,7 +87,11 @@ impl Ticket {
 /// `ct1.<claim>.<first token>.<token>.<mode>.<name>`
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{VERSION}.{}.{}.{}.", self.id, self.number, self.token)?;
+        write!(f, "{VERSION}.{}.{}.{}", self.id, self.number, self.token)?;
+        if self.notes > 0 {
+            write!(f, "-{}", self.notes)?;
+        }
+        f.write_str(".")?;
         match self.mode {
             Mode::Exclusive => f.write_str("x")?,
             Mode::Shared => f.write_str("s")?,
@@ -108,10 +118,12 @@ fn parse(text: &str) -> Option<Ticket> {
         return None;
     }
     let id = ClaimId::parse(fields.next()?)?;
-    let (number, token) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let (number, token) = (fields.next()?.parse().ok()?, fields.next()?);
+    let (token, notes) = token.split_once('-').unwrap_or((token, "0"));
+    let (token, notes) = (token.parse().ok()?, notes.parse().ok()?);
     let mode = mode(fields.next()?)?;
     let name = percent_decode_str(fields.next()?).decode_utf8().ok()?;
-    Some(Ticket { name: Name::new(name).ok()?, id, mode, number, token })
+    Some(Ticket { name: Name::new(name).ok()?, id, mode, number, token, notes })
 }
 
 fn mode(text: &str) -> Option<Mode> {
@@ -137,7 +149,9 @@ mod tests {
 
     fn ticket(name: &str, mode: Mode) -> Ticket {
         let claim = Claim::new(Name::new(name).unwrap(), mode, Duration::from_secs(1));
-        Ticket::new(&Grant::new(claim, 41, Moment::ZERO), FencingToken::from(43))
+        // Those without notes look as they always did.
+        let notes = u64::from(mode == Mode::Exclusive) * 7;
+        Ticket::new(&Grant::new(claim, 41, Moment::ZERO), FencingToken::from(43), notes)
     }
 
     #[test]

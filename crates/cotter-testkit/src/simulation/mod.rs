@@ -14,6 +14,7 @@
 //! | `many` | many seeds on all cores, and what they have come to |
 //! | `crowd` | many clients that want one name, over slow links |
 //! | `appends` | several processes that swap one note |
+//! | `unpolled` | futures that are polled once, never or late |
 
 mod appends;
 mod crowd;
@@ -22,6 +23,7 @@ mod many;
 mod member;
 mod plan;
 mod run;
+mod unpolled;
 mod world;
 
 pub use appends::{Appends, Log};
@@ -30,3 +32,4 @@ pub use ledger::Ledger;
 pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
 pub use run::{Outcome, replay, simulate};
+pub use unpolled::{Story, unpolled};

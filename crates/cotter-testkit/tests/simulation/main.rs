@@ -1,5 +1,7 @@
 //! Some seeds of the simulation, and that a seed repeats. Each run of `scripts/test` tries thousands, others each day.
 
+mod unpolled;
+
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::simulation::{Appends, Crowd, many, replay, simulate};
 use cotter_testkit::sized;

@@ -4,7 +4,7 @@ use super::{Guard, ask_to_extend};
 use crate::backend::NoteAt;
 use crate::engine::{Core, Hold};
 use crate::notes::{check_key, check_size};
-use crate::{Error, FencingToken, LossCause, Op, Result};
+use crate::{Error, FencingToken, LossCause, Lost, Op, Result};
 use std::sync::Arc;
 
 impl Guard {
@@ -46,7 +46,8 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec
     check_key(hold.name(), &key)?;
     check_size(hold.name(), &bytes)?;
     hold.check(token)?;
-    let at = hold.next_note();
+    let released = || Lost::new(hold.name().clone(), token, LossCause::Released);
+    let at = hold.next_note().ok_or_else(released)?;
     let asked = hold.clone();
     let store = async move {
         let at = NoteAt { key: &key, token: token.get(), sequence: at };

@@ -40,8 +40,7 @@ impl Guard {
         hold.check(token)?;
         ask_to_extend(&hold, ttl).await?;
         hold.check(token)?;
-        let ticket = Ticket::new(&hold.grant, token);
         forget(self)?;
-        Ok(ticket)
+        Ok(Ticket::new(&hold.grant, token, hold.last_note()))
     }
 }

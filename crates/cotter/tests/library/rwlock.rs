@@ -111,3 +111,17 @@ fn a_downgraded_lock_is_renewed_and_lost_like_any_other() {
     assert!(!reader.is_valid());
     drop(client.rwlock("a").try_write().wait().unwrap().expect("free"));
 }
+
+/// It has the writer's token, under which the store takes no earlier write.
+#[test]
+fn a_writer_that_becomes_a_reader_goes_on_writing_notes() {
+    let (one, other) = pair();
+    let writer = one.rwlock("a").write().wait().unwrap();
+    writer.put_note("by the writer").wait().unwrap();
+    let late = writer.put_note("by the writer, too late");
+    let reader = writer.downgrade().wait().unwrap();
+    assert_eq!(late.wait().unwrap_err().kind(), ErrorKind::Lost);
+    reader.put_note("by the reader").wait().unwrap();
+    assert_eq!(other.note("a").wait().unwrap().expect("it is there").bytes, b"by the reader");
+    reader.finish().wait().unwrap();
+}

@@ -162,3 +162,17 @@ fn the_default_lease_goes_for_a_resumed_lock() {
     assert_eq!(resumed.check().unwrap_err().cause, LossCause::Expired);
     assert_eq!(lost(&one.resume(&ticket).wait().unwrap_err()), Some(LossCause::Gone), "another store");
 }
+
+/// Both have the same token, under which the store takes no earlier write.
+#[test]
+fn who_resumes_a_lock_goes_on_writing_notes() {
+    let (_, one, other) = world();
+    let mut guard = one.mutex("a").lock().wait().unwrap();
+    for text in ["one", "two", "three"] {
+        guard.put_note(text).wait().unwrap();
+        let ticket: Ticket = guard.into_ticket(S * 60).wait().unwrap().to_string().parse().unwrap();
+        guard = other.resume(&ticket).wait().unwrap();
+        assert_eq!(one.note("a").wait().unwrap().expect("it is there").bytes, text.as_bytes());
+    }
+    guard.finish().wait().unwrap();
+}

@@ -172,10 +172,20 @@ impl Hold {
         Some(std::mem::take(&mut guards.wakers).into_iter().map(|l| l.waker).collect())
     }
 
-    pub(crate) fn next_note(&self) -> u64 {
+    /// Numbers a write. Returns `None` once the last guard is gone: the claim may be that of another hold by now, which
+    /// numbers its own.
+    pub(crate) fn next_note(&self) -> Option<u64> {
         let mut guards = self.lock();
+        if guards.count == 0 {
+            return None;
+        }
         guards.notes_written += 1;
-        guards.notes_written
+        Some(guards.notes_written)
+    }
+
+    /// Numbers writes after those of the holder before, who had the same token: the store takes no earlier one.
+    pub(crate) fn go_on_after_notes(&self, written: u64) {
+        self.lock().notes_written = written;
     }
 
     /// Returns the number of the write that was requested last.

@@ -34,11 +34,12 @@ async fn take_over(core: &Arc<Core>, ticket: &Ticket, owner: Option<Owner>) -> R
     let claim = Claim { label, ..Claim::new(ticket.name().clone(), ticket.mode(), lease.ttl) };
     let mut grant = adopt(core, ticket, &claim).await?;
     if is_stale(core, &grant, lease) {
-        grant = freshen(&*core.backend, grant).await.inspect_err(|_| leave(core, &claim))?;
+        grant = freshen(core, &*core.backend, grant).await.inspect_err(|_| leave(core, &claim))?;
     }
     // A line of its own: the tasks that wait here have asked the store already.
     let line = Arc::new(Line::new(claim.name));
     let hold = Hold::new(core, &line, grant, lease);
+    hold.go_on_after_notes(ticket.notes());
     let (serial, token) = hold.next_turn(owner).expect("a grant has at least one turn");
     enter_hold(&line, &hold);
     hold.activate();

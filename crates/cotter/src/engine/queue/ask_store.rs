@@ -71,13 +71,15 @@ pub(crate) fn is_stale(core: &Core, grant: &Grant, lease: Lease) -> bool {
 }
 
 /// Renews such a grant before use: if it were released, it would lose its place.
-pub(crate) async fn freshen(on: &dyn Backend, mut grant: Grant) -> Result<Grant> {
+pub(crate) async fn freshen(core: &Core, on: &dyn Backend, mut grant: Grant) -> Result<Grant> {
     let wanted = grant.claim.ttl;
     let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
     match on.extend(&[&grant], wanted).await.pop() {
         Some(Ok(Extension::Extended { as_of, ttl })) => {
             (grant.as_of, grant.ttl) = (as_of, ttl);
-            Ok(grant)
+            // The caller may have looked at this answer late, too.
+            let is_over = ttl.is_some_and(|ttl| as_of + ttl <= core.now());
+            if is_over { Err(unknown("the grant had ended before its answer was read")) } else { Ok(grant) }
         }
         Some(Ok(Extension::Lost(_))) => Err(unknown("the grant had ended before its answer arrived")),
         Some(Err(e)) => Err(e.with_outcome_unknown()),

@@ -108,7 +108,7 @@ pub(crate) async fn ask_on(
 ) -> Result<Acquired> {
     match on.acquire(claim, until).await? {
         Acquired::Granted(grant) if is_stale(core, &grant, lease) => {
-            Box::pin(freshen(on, grant)).await.map(Acquired::Granted)
+            Box::pin(freshen(core, on, grant)).await.map(Acquired::Granted)
         }
         answer => Ok(answer),
     }

@@ -1,0 +1,79 @@
+//! What must be over when nobody holds or keeps anything.
+
+use super::caller::{Caller, Running};
+use crate::history::{Kind, Violation};
+use cotter::{Client, Filter};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Every operation is done by then: leases and rests are over, and what nobody polled was given up.
+const SOON: Duration = Duration::from_secs(30);
+/// Requests that come late are undone for so long.
+const UNDONE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(1);
+const NAMES: [&str; 3] = ["a", "b", "leader"];
+
+/// Nothing goes wrong any more: everything that is held is given back, and everything that was asked for is dropped or polled to
+/// its end. Returns the violations and the history of the run.
+pub(super) async fn end(mut caller: Caller, observer: Client) -> (Vec<Violation>, Vec<String>) {
+    caller.write(format_args!("the end"));
+    all_is_done(&mut caller, &observer).await;
+    let wrong = |caller: &mut Caller, kind, text: String| {
+        caller.write(format_args!("{text}"));
+        caller.held.wrong(kind, text);
+    };
+    sleep(UNDONE).await;
+    for record in observer.list(Filter::held()).collect().await.expect("the store answers") {
+        if !record.holders.is_empty() || record.waiters.is_some_and(|waiters| waiters > 0) {
+            wrong(&mut caller, Kind::LeftBehind, format!("{record:?}"));
+        }
+    }
+    for (number, client) in caller.clients.clone().into_iter().enumerate() {
+        if caller.closed[number].is_none() {
+            for name in NAMES {
+                match client.mutex(name).try_lock().await {
+                    Ok(Some(guard)) => drop(guard.release().await),
+                    other => {
+                        let text = format!("client {number} does not get {name} in the end: {other:?}");
+                        wrong(&mut caller, Kind::LeftBehind, text);
+                    }
+                }
+            }
+        }
+        let since = Instant::now();
+        let closed = client.close(GRACE).await;
+        if closed.is_err() || since.elapsed() > GRACE / 2 {
+            let text = format!("client {number} was closed after {:?}: {closed:?}", since.elapsed());
+            wrong(&mut caller, Kind::LeftBehind, text);
+        }
+    }
+    sleep(SOON).await;
+    caller.held.check_signals();
+    (caller.held.violations, caller.history)
+}
+
+async fn all_is_done(caller: &mut Caller, observer: &Client) {
+    // Only a change would end these.
+    caller.asked.retain(|asked| asked.what != "observe");
+    let end = Instant::now() + SOON;
+    while Instant::now() < end {
+        while !caller.held.all.is_empty() {
+            drop(caller.held.take(0));
+        }
+        // What waits for a latch waits for others.
+        observer.latch("latch").delete().await.expect("the store answers");
+        (0..caller.asked.len()).for_each(|_| caller.run(0));
+        sleep(Duration::from_millis(10)).await;
+        caller.check();
+        if caller.asked.is_empty() && caller.held.all.is_empty() {
+            return;
+        }
+    }
+    for asked in std::mem::take(&mut caller.asked) {
+        if let Running::Task(task, _) = asked.future {
+            task.abort();
+        }
+        let text = format!("{} is not done, and nobody holds or keeps anything", asked.what);
+        caller.held.wrong(Kind::StuckWaiter, text);
+    }
+}

@@ -1,0 +1,130 @@
+//! Futures of all operations that are polled as often as a seed says: once, never, or late, and then kept, dropped or finished.
+//!
+//! As in a `select!` loop or in a test by hand, only all at once. The engine must not depend on anybody's polling: whatever a
+//! future has begun, others get on, and nothing is left behind.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `operation` | what can be asked of a client and of a guard |
+//! | `held` | the guards, and what is wrong with them |
+//! | `caller` | starts, polls, keeps, drops and finishes |
+//! | `end` | what must be over when nobody holds or keeps anything |
+
+mod caller;
+mod end;
+mod held;
+mod operation;
+
+use super::world::MemberClock;
+use crate::faulty::{self, Counts, Faults, Faulty};
+use crate::history::Violation;
+use caller::Caller;
+use cotter::backend::{Connect, Host};
+use cotter::{Client, Lease, Result, memory, quorum};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Story {
+    /// The violations.
+    pub violations: Vec<Violation>,
+    /// The history, a line for each event.
+    pub history: Vec<String>,
+    /// Locks that were held.
+    pub held: usize,
+    /// Futures that were dropped before they were done.
+    pub dropped: usize,
+    /// Requests that went wrong.
+    pub counts: Counts,
+}
+
+const TTL: Duration = Duration::from_millis(300);
+/// Processes that have nothing in common but the store.
+const CLIENTS: usize = 3;
+const STEPS: usize = 150;
+
+/// Runs what a seed decides.
+///
+/// # Panics
+/// When the runtime cannot be made, or the store does not answer although nothing goes wrong.
+#[must_use]
+pub fn unpolled(seed: u64) -> Story {
+    cotter::conformance::repeat_random(Some(seed));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let story = runtime.expect("a runtime").block_on(run(seed));
+    cotter::conformance::repeat_random(None);
+    story.expect("nothing goes wrong at the beginning and at the end")
+}
+
+async fn run(seed: u64) -> Result<Story> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let world = World::of(seed, &mut rng).await?;
+    let mut clients = Vec::new();
+    for number in 0..CLIENTS {
+        clients.push(world.client(Some(number)).await?);
+    }
+    world.links.iter().flatten().for_each(|link| link.set(world.plan));
+    let mut caller = Caller::new(clients, rng, world.loses_nothing());
+    caller.steps(STEPS).await;
+    world.links.iter().flatten().for_each(|link| link.set(faulty::Plan::default()));
+    let counts = world.links.iter().flatten().map(Faults::counts).fold(Counts::default(), Counts::and);
+    let (held, dropped) = (caller.held.count(), caller.dropped);
+    let (violations, history) = end::end(caller, world.client(None).await?).await;
+    Ok(Story { violations, history, held, dropped, counts })
+}
+
+/// The members of the store, and the links to them.
+struct World {
+    members: Vec<memory::Store>,
+    links: Vec<Vec<Faults>>,
+    plan: faulty::Plan,
+}
+
+impl World {
+    async fn of(seed: u64, rng: &mut StdRng) -> Result<Self> {
+        let members = if rng.random_bool(0.25) { 3 } else { 1 };
+        // A quorum does without a member that takes longer than a twentieth of the lease.
+        let slowest = if members == 1 { 40 } else { 6 };
+        let mut millis = || Duration::from_millis(rng.random_range(0..slowest));
+        let mut plan = faulty::Plan { before: millis(), after: millis(), ..faulty::Plan::default() };
+        if rng.random_bool(0.5) {
+            plan.lost_replies = rng.random_range(0.0..0.05);
+            plan.late_requests = rng.random_range(0.0..0.05);
+            plan.refused = rng.random_range(0.0..0.05);
+        }
+        let link =
+            |client: usize, member| Faults::seeded(seed ^ (client * members + member) as u64 ^ 1 << 42);
+        let links = (0..CLIENTS).map(|client| (0..members).map(|member| link(client, member)).collect());
+        let links = links.collect();
+        let clock = Arc::new(MemberClock::new(Instant::now(), Duration::ZERO));
+        let members: Vec<_> = (0..members).map(|_| memory::Store::new()).collect();
+        for member in &members {
+            // A store in memory has the time of its first client, and its tokens have that time.
+            drop(member.connect(&Host::without_engine(clock.clone())).await?);
+        }
+        Ok(Self { members, links, plan })
+    }
+
+    /// A member of a quorum that is not listened to seems to be silent, and is not asked for a second. Requests to a quorum are
+    /// listened to by the engine, but here that is the runtime of the callers.
+    fn loses_nothing(&self) -> bool {
+        self.members.len() == 1 && self.plan.lost_replies + self.plan.late_requests + self.plan.refused == 0.0
+    }
+
+    /// A client over its links, or over such that never fail.
+    async fn client(&self, number: Option<usize>) -> Result<Client> {
+        let sound = Faults::seeded(0);
+        let link = |member: usize| number.map_or(&sound, |number| &self.links[number][member]);
+        let seats = self.members.iter().enumerate();
+        let mut seats: Vec<_> = seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect();
+        let builder = match seats.len() {
+            1 => Client::builder().backend(seats.remove(0)),
+            _ => Client::builder().backend(quorum::Store::new(seats)?),
+        };
+        builder.lease(Lease::renewed(TTL)).in_this_runtime().connect().await
+    }
+}

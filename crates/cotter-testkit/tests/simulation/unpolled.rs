@@ -1,0 +1,92 @@
+//! Futures that are polled late, or no more: by a seed, and what seeds have found.
+
+use cotter::{Client, Lease, memory};
+use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::simulation::unpolled;
+use cotter_testkit::sized;
+use std::future::{Future, poll_fn};
+use std::io::Write;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::time::sleep;
+
+const TTL: Duration = Duration::from_millis(300);
+
+#[test]
+fn nothing_depends_on_who_polls() {
+    let (mut held, mut dropped, mut faults) = (0, 0, 0);
+    for seed in 0..sized(300, 20_000) as u64 {
+        let story = unpolled(seed);
+        if let Some(violation) = story.violations.first() {
+            panic!("{violation}, with seed {seed}:\n{}", story.history.join("\n"));
+        }
+        let counts = story.counts;
+        (held, dropped) = (held + story.held, dropped + story.dropped);
+        faults += counts.lost_replies + counts.late_requests + counts.refused;
+    }
+    let figures = format!("{held} held, {dropped} dropped before they were done, {faults} faults");
+    let _ = writeln!(std::io::stdout(), "{figures}");
+    demand(held > 1_500 && dropped > 1_500 && faults > 300, Kind::Void, figures);
+}
+
+#[test]
+fn a_seed_of_these_repeats_exactly() {
+    for seed in 0..sized(20, 200) {
+        let (one, other) = (unpolled(seed), unpolled(seed));
+        let differs = one.history.iter().zip(&other.history).find(|(a, b)| a != b);
+        assert!(differs.is_none(), "seed {seed}: {differs:?}");
+        assert_eq!(one.history.len(), other.history.len(), "seed {seed}");
+    }
+}
+
+/// Polls once, and no more.
+fn poll<F: Future>(future: Pin<&mut F>) {
+    let is_pending = future.poll(&mut Context::from_waker(Waker::noop())).is_pending();
+    assert!(is_pending, "its request is under way");
+}
+
+fn slow() -> Faults {
+    let link = Faults::seeded(0);
+    let trip = Duration::from_millis(6);
+    link.set(Plan { before: trip, after: trip, ..Plan::default() });
+    link
+}
+
+/// The answer is old when it is read, but the lease has been renewed all the time.
+#[tokio::test(start_paused = true)]
+async fn a_downgrade_that_is_polled_late_keeps_the_lock() {
+    let store = Faulty::new(memory::Store::new(), &slow());
+    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
+    let client = client.connect().await.unwrap();
+    let mut downgrade = pin!(client.rwlock("a").write().await.unwrap().downgrade());
+    poll(downgrade.as_mut());
+    sleep(TTL).await;
+    // Whoever needs the caller's task for it has it done by the second poll.
+    let early = poll_fn(|cx| Poll::Ready(downgrade.as_mut().poll(cx))).await;
+    sleep(TTL * 2).await;
+    let reader = match early {
+        Poll::Ready(reader) => reader.unwrap(),
+        Poll::Pending => downgrade.await.unwrap(),
+    };
+    assert!(reader.is_valid(), "{:?}", reader.check());
+    reader.finish().await.unwrap();
+}
+
+/// Its grant is renewed when it is read late, and the answer to that may be read late as well.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_is_polled_late_comes_to_a_valid_guard() {
+    let store = Faulty::new(memory::Store::new(), &slow());
+    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
+    let client = client.connect().await.unwrap();
+    let mut attempt = pin!(client.mutex("a").lock());
+    // It is sent, granted and answered, then the renewal is sent and carried out.
+    for pause in [20, 200, 20, 600] {
+        poll(attempt.as_mut());
+        sleep(Duration::from_millis(pause)).await;
+    }
+    let guard = attempt.await.unwrap();
+    assert!(guard.is_valid(), "{:?}", guard.check());
+    guard.finish().await.unwrap();
+}
