@@ -69,11 +69,12 @@ impl Ticket {
         self.mode
     }
 
-    /// The claim that the store knows.
+    /// The number of notes that were written under this token.
     pub(crate) fn notes(&self) -> u64 {
         self.notes
     }
 
+    /// The claim that the store knows.
     pub(crate) fn claim(&self) -> Claim {
         Claim { id: self.id, ..Claim::new(self.name.clone(), self.mode, Duration::ZERO) }
     }
@@ -84,7 +85,7 @@ impl Ticket {
     }
 }
 
-/// `ct1.<claim>.<first token>.<token>.<mode>.<name>`
+/// `ct1.<claim>.<first token>.<token>.<mode>.<name>`; behind the token follows `-<notes>` if there are some
 impl fmt::Display for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{VERSION}.{}.{}.{}", self.id, self.number, self.token)?;
