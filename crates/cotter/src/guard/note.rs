@@ -11,7 +11,8 @@ impl Guard {
     /// Writes the note of this name, which outlives the lock. At most [`Note::MAX_BYTES`](crate::Note::MAX_BYTES).
     ///
     /// Only a current holder can write: the store rejects the write once the lock has passed on. Observers read it with
-    /// [`Client::note`](crate::Client::note).
+    /// [`Client::note`](crate::Client::note). Where several hold the name, as readers do, the note with the largest token
+    /// stays: a write with a smaller one has no effect after that.
     ///
     /// Cancel safety: as for [`put_note_at`](Self::put_note_at).
     ///
@@ -59,8 +60,10 @@ async fn put_note(hold: &Arc<Hold>, token: FencingToken, key: String, bytes: Vec
             // Where the store knows the reason, its answer says it.
             let shortest = core.backend.info().capabilities.min_ttl;
             let asked = ask_to_extend(hold, shortest).await;
-            if hold.last_note() > at && hold.lost().is_none() {
-                // A later write of this hold has overtaken this one, which is no loss: the note is the later one either way.
+            // A later write, of this hold or of one beside it with a larger token, has overtaken this one, which is no loss: the
+            // note is the later one either way.
+            let is_overtaken = hold.last_note() > at || !hold.mode().is_exclusive();
+            if is_overtaken && hold.lost().is_none() {
                 return asked;
             }
             hold.lose(LossCause::Gone);

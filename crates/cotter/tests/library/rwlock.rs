@@ -125,3 +125,23 @@ fn a_writer_that_becomes_a_reader_goes_on_writing_notes() {
     assert_eq!(other.note("a").wait().unwrap().expect("it is there").bytes, b"by the reader");
     reader.finish().wait().unwrap();
 }
+
+/// The store keeps the note of the largest token. To write after that is no loss.
+#[test]
+fn readers_write_notes_in_any_order() {
+    let client = Client::connect("memory:").wait().unwrap();
+    let lock = client.rwlock("a");
+    let (older, newer) = (lock.read().wait().unwrap(), lock.read().wait().unwrap());
+    assert!(older.token() < newer.token());
+    newer.put_note("newer").wait().unwrap();
+    older.put_note("older").wait().unwrap();
+    assert_eq!(client.note("a").wait().unwrap().expect("there is a note").bytes, b"newer");
+    older.check().unwrap();
+    older.release().wait().unwrap();
+    // Nor does a write of one who is not there any more count as done.
+    let evicted = lock.read().wait().unwrap();
+    newer.release().wait().unwrap();
+    client.evict("a").wait().unwrap();
+    assert_eq!(evicted.put_note("evicted").wait().unwrap_err().kind(), ErrorKind::Lost);
+    assert_eq!(client.note("a").wait().unwrap().expect("there is a note").bytes, b"newer");
+}
