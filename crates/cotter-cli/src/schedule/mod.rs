@@ -6,6 +6,7 @@
 //! | `next` | `--next` |
 //! | `connect` | connecting to a store that may be started later |
 //! | `serve` | running the jobs until a signal |
+//! | `reload` | reading the file again, while the jobs go on |
 //! | `commands` | one run: a command under the lock of its job |
 //! | `follow_up` | the commands that follow runs: `on_success` and `on_failure` |
 //! | `output` | the output of a command, line by line |
@@ -22,6 +23,7 @@ mod follow_up;
 mod metrics;
 mod next;
 mod output;
+mod reload;
 mod serve;
 mod systemd;
 

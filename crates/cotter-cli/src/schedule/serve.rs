@@ -4,9 +4,10 @@ use super::Schedule;
 use super::commands::Commands;
 use super::connect::{Connected, connect};
 use super::event_log::EventLog;
-use super::file::{self, File};
+use super::file::File;
 use super::follow_up::FollowUps;
 use super::metrics::Metrics;
+use super::reload::Reload;
 use super::systemd::{self, Watchdog};
 use crate::command::reap_as_init;
 use crate::command::signals::Signals;
@@ -71,7 +72,7 @@ async fn schedule(
     }
     let mut service = Service::start(file, &client, Commands::new(chosen, log.clone()), metrics);
     if reload {
-        service.reload().await;
+        service.reload();
     }
     service.run(signals).await
 }
@@ -83,14 +84,15 @@ fn label(group: &str) -> String {
 }
 
 /// A running scheduler.
-struct Service {
-    file: File,
+pub(super) struct Service {
+    pub(super) file: File,
     /// The store, without its password.
     store: String,
-    commands: Arc<Commands>,
-    follow_ups: Arc<FollowUps>,
-    metrics: Option<Arc<Metrics>>,
-    handle: Handle,
+    pub(super) commands: Arc<Commands>,
+    pub(super) follow_ups: Arc<FollowUps>,
+    pub(super) metrics: Option<Arc<Metrics>>,
+    pub(super) handle: Handle,
+    pub(super) reload: Reload,
     stop: Option<oneshot::Sender<()>>,
     runner: JoinHandle<cotter_scheduler::Result<()>>,
 }
@@ -118,7 +120,8 @@ impl Service {
         let (stop, stopped) = oneshot::channel();
         let runner = tokio::spawn(scheduler.run_until(stopped, file.grace));
         let store = client.info().instance.clone();
-        Self { file, store, commands, follow_ups, metrics, handle, stop: Some(stop), runner }
+        let (reload, stop) = (Reload::default(), Some(stop));
+        Self { file, store, commands, follow_ups, metrics, handle, reload, stop, runner }
     }
 
     async fn run(mut self, signals: &mut Signals) -> Result<Exit, Failure> {
@@ -131,9 +134,11 @@ impl Service {
                 biased;
                 end = &mut self.runner => break end,
                 signal = signals.next() => match signal {
-                    Signal::HUP => self.reload().await,
+                    Signal::HUP if self.stop.is_some() => self.reload(),
+                    Signal::HUP => {}
                     _ => self.stop(),
                 },
+                ended = self.reload.ended() => self.reloaded(ended),
                 () = watchdog.due() => watchdog.alive(),
             }
         };
@@ -184,50 +189,18 @@ impl Service {
             }
         }
     }
-
-    /// Reads the file again. If it has mistakes, nothing changes.
-    async fn reload(&mut self) {
-        if self.stop.is_none() {
-            return;
-        }
-        systemd::reloading();
-        match file::read(&self.file.path) {
-            Ok(Ok(file)) => self.replace(file).await,
-            Ok(Err(mistakes)) => {
-                for mistake in &mistakes {
-                    self.commands.log.warning(None, &mistake.of(&self.file.path));
-                }
-                self.commands.log.warning(None, "the file has mistakes: the jobs are unchanged");
-            }
-            Err(failure) => {
-                self.commands.log.warning(None, &format!("{}: the jobs are unchanged", failure.message));
-            }
-        }
-        systemd::ready();
-    }
-
-    async fn replace(&mut self, file: File) {
-        for key in self.file.needs_restart(&file) {
-            self.commands.log.warning(None, &format!("`{key}` has changed, which needs a restart"));
-        }
-        let jobs = jobs(&file, &self.commands, self.metrics.as_deref());
-        let (count, noun) = (jobs.len(), if jobs.len() == 1 { "job" } else { "jobs" });
-        match self.handle.replace(jobs).await {
-            Ok(()) => {
-                self.follow_ups.set(&file.jobs);
-                self.commands.log.remark(&format!("the file was reloaded and has {count} {noun}"));
-            }
-            Err(error) => self.commands.log.warning(None, &format!("{error}: the jobs are unchanged")),
-        }
-        self.file.jobs = file.jobs;
-    }
 }
 
-fn jobs(file: &File, commands: &Arc<Commands>, metrics: Option<&Metrics>) -> Vec<Job> {
+pub(super) fn jobs(file: &File, commands: &Arc<Commands>, metrics: Option<&Metrics>) -> Vec<Job> {
+    set_names(file, commands, metrics);
+    file.jobs.iter().map(|spec| commands.job(spec)).collect()
+}
+
+/// Names the jobs for lines of the log and for metrics.
+pub(super) fn set_names(file: &File, commands: &Commands, metrics: Option<&Metrics>) {
     let names = || file.jobs.iter().map(|spec| spec.name.as_str());
     commands.log.names(names());
     if let Some(metrics) = metrics {
         metrics.names(names());
     }
-    file.jobs.iter().map(|spec| commands.job(spec)).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{event, once, printed};
 use crate::env::{TestEnv, is_alive};
+use cotter_testkit::servers::Redis;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
@@ -122,4 +123,20 @@ fn a_hang_up_reads_the_file_again() {
     assert_eq!(rest, ["a-ends", "b"], "the run of the old file goes on");
     run.signal(Signal::TERM);
     run.end().code(0);
+}
+
+/// The scheduler is connected, and waits for the store before it takes orders for the first time.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_hang_up_in_an_outage_does_not_hold_up_the_stop() {
+    let (env, redis) = (TestEnv::new(), Redis::start());
+    redis.command(&["CLIENT", "PAUSE", "30000", "WRITE"]);
+    let mut run = env.schedule(&format!("url = {:?}\n{}", redis.url(""), once("a", "echo a")));
+    event(&mut run, "remark");
+    run.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(300));
+    let told = Instant::now();
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    assert!(told.elapsed() < Duration::from_secs(10), "{:?}", told.elapsed());
 }
