@@ -1,7 +1,7 @@
 //! Readers and writers, on a clock that the test moves.
 
 use crate::steps::{self, waiters};
-use cotter::{Client, ErrorKind, Guard, Lease, ManualClock, Owner, Released, memory};
+use cotter::{Client, ErrorKind, Eviction, Guard, Lease, ManualClock, Owner, Released, memory};
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
@@ -137,11 +137,11 @@ fn readers_write_notes_in_any_order() {
     older.put_note("older").wait().unwrap();
     assert_eq!(client.note("a").wait().unwrap().expect("there is a note").bytes, b"newer");
     older.check().unwrap();
-    older.release().wait().unwrap();
+    older.finish().wait().unwrap();
     // Nor does a write of one who is not there any more count as done.
     let evicted = lock.read().wait().unwrap();
-    newer.release().wait().unwrap();
-    client.evict("a").wait().unwrap();
+    newer.finish().wait().unwrap();
+    assert!(matches!(client.evict("a").wait().unwrap(), Eviction::Evicted { .. }));
     assert_eq!(evicted.put_note("evicted").wait().unwrap_err().kind(), ErrorKind::Lost);
     assert_eq!(client.note("a").wait().unwrap().expect("there is a note").bytes, b"newer");
 }
