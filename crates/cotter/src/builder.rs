@@ -49,6 +49,9 @@ impl Default for Builder {
 }
 
 impl Builder {
+    /// The maximum length of a [label](Self::label), in bytes.
+    pub const MAX_LABEL: usize = 256;
+
     /// Uses the store at this URL; see [`Client::connect`].
     pub fn url(mut self, url: impl AsRef<str>) -> Self {
         self.store = url::parse(url.as_ref());
@@ -76,7 +79,8 @@ impl Builder {
         self
     }
 
-    /// Sets a description of the holder that others can read, in addition to host and process. At most 256 bytes.
+    /// Sets a description of the holder that others can read, in addition to host and process. At most
+    /// [`MAX_LABEL`](Self::MAX_LABEL) bytes.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
@@ -200,14 +204,12 @@ impl Builder {
     }
 }
 
-/// The longest label that stores are asked to keep, in bytes.
-const LABEL: usize = 256;
-
 /// `host/pid`, and what the user adds in brackets.
 fn label(text: Option<&str>) -> Result<String> {
     let text = text.unwrap_or_default();
-    if text.len() > LABEL || text.chars().any(char::is_control) {
-        let why = format!("a label must have at most {LABEL} bytes and no control characters");
+    let longest = Builder::MAX_LABEL;
+    if text.len() > longest || text.chars().any(char::is_control) {
+        let why = format!("a label must have at most {longest} bytes and no control characters");
         return Err(Error::new(ErrorKind::InvalidInput, why));
     }
     let host = crate::sys::host_name();

@@ -30,6 +30,9 @@ impl Reload {
 impl Service {
     /// Reads the file again. If it has mistakes, nothing changes.
     pub(super) fn reload(&mut self) {
+        if self.stop.is_none() {
+            return;
+        }
         if self.reload.pending.is_some() {
             self.reload.again = true;
             return;
@@ -59,9 +62,10 @@ impl Service {
         self.reload.pending = Some((file, Box::pin(async move { handle.replace(jobs).await })));
     }
 
-    /// Takes over the file, or keeps the one before.
+    /// Takes over the file, or keeps the one before. While the scheduler stops, neither is of interest, and the service
+    /// manager must not be told that it is ready.
     pub(super) fn reloaded(&mut self, ended: cotter_scheduler::Result<()>) {
-        let Some((file, _)) = self.reload.pending.take() else { return };
+        let Some((file, _)) = self.reload.pending.take().filter(|_| self.stop.is_some()) else { return };
         let (count, noun) = (file.jobs.len(), if file.jobs.len() == 1 { "job" } else { "jobs" });
         match ended {
             Ok(()) => {

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use crate::store::{self, Chosen};
-use cotter::Client;
+use cotter::{Builder, Client};
 use cotter_scheduler::{Handle, Job, Scheduler};
 use rustix::process::Signal;
 use rustix::system::uname;
@@ -27,8 +27,6 @@ use tokio::task::JoinHandle;
 
 /// How long commands may take to die after the second signal.
 const KILL_TIMEOUT: Duration = Duration::from_secs(7);
-/// The maximum length of a label, in bytes.
-const MAX_LABEL: usize = 256;
 
 /// Runs the jobs of a file.
 pub(super) async fn serve(
@@ -80,7 +78,10 @@ async fn schedule(
 /// The label of the holder. The name of a group may be longer than a label.
 fn label(group: &str) -> String {
     let text = format!("schedule {group}");
-    text.char_indices().take_while(|(at, c)| at + c.len_utf8() <= MAX_LABEL).map(|(_, c)| c).collect()
+    text.char_indices()
+        .take_while(|(at, c)| at + c.len_utf8() <= Builder::MAX_LABEL)
+        .map(|(_, c)| c)
+        .collect()
 }
 
 /// A running scheduler.
@@ -93,7 +94,7 @@ pub(super) struct Service {
     pub(super) metrics: Option<Arc<Metrics>>,
     pub(super) handle: Handle,
     pub(super) reload: Reload,
-    stop: Option<oneshot::Sender<()>>,
+    pub(super) stop: Option<oneshot::Sender<()>>,
     runner: JoinHandle<cotter_scheduler::Result<()>>,
 }
 
@@ -134,8 +135,7 @@ impl Service {
                 biased;
                 end = &mut self.runner => break end,
                 signal = signals.next() => match signal {
-                    Signal::HUP if self.stop.is_some() => self.reload(),
-                    Signal::HUP => {}
+                    Signal::HUP => self.reload(),
                     _ => self.stop(),
                 },
                 ended = self.reload.ended() => self.reloaded(ended),
