@@ -185,6 +185,25 @@ impl Etcd {
         answer.unwrap_or_else(|| panic!("{TOOL} {words:?} failed"))
     }
 
+    /// From now on, requests need a login. `app` with the password `s3cret` may use locks, and `root` with the password
+    /// `god` everything.
+    ///
+    /// # Panics
+    /// When the server refuses.
+    pub fn require_logins(&self) {
+        for words in [
+            &["user", "add", "root:god"][..],
+            &["user", "grant-role", "root", "root"],
+            &["role", "add", "locks"],
+            &["role", "grant-permission", "locks", "--prefix=true", "readwrite", "cotter/"],
+            &["user", "add", "app:s3cret"],
+            &["user", "grant-role", "app", "locks"],
+            &["auth", "enable"],
+        ] {
+            self.ctl(words);
+        }
+    }
+
     fn try_ctl(&self, member: usize, words: &[&str]) -> Option<String> {
         let output = self.ctl_command(member, words).stderr(Stdio::null()).output();
         let output =

@@ -2,6 +2,7 @@
 //!
 //! Each entry names the attempt that has written it, so the note itself is the order of all writes.
 
+use super::in_virtual_time;
 use super::plan::{Plan, What};
 use super::world::MemberClock;
 use crate::faulty::{Counts, Faults, Faulty};
@@ -58,11 +59,7 @@ impl Appends {
     /// When the members do not answer at the end, when nothing goes wrong any more.
     #[must_use]
     pub fn run(self) -> Log {
-        cotter::conformance::repeat_random(Some(self.seed));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let log = runtime.expect("a runtime").block_on(self.all_attempts());
-        cotter::conformance::repeat_random(None);
-        log.expect("nothing fails at the end")
+        in_virtual_time(self.seed, self.all_attempts()).expect("nothing fails at the end")
     }
 
     async fn all_attempts(self) -> Result<Log> {

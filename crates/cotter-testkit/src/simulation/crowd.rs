@@ -1,5 +1,6 @@
 //! Many clients that want one name, over slow links.
 
+use super::in_virtual_time;
 use super::member::Server;
 use super::world::MemberClock;
 use crate::faulty::{self, Faults, Faulty};
@@ -40,11 +41,7 @@ impl Crowd {
     /// When a client does not get the name at all.
     #[must_use]
     pub fn pauses(self) -> Vec<Duration> {
-        cotter::conformance::repeat_random(Some(self.seed));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let pauses = runtime.expect("a runtime").block_on(self.run());
-        cotter::conformance::repeat_random(None);
-        let mut pauses = pauses.expect("nothing fails here");
+        let mut pauses = in_virtual_time(self.seed, self.run()).expect("nothing fails here");
         pauses.sort_unstable();
         pauses
     }

@@ -33,3 +33,18 @@ pub use many::{Failure, Totals, many};
 pub use plan::{Plan, Trouble, What};
 pub use run::{Outcome, replay, simulate};
 pub use unpolled::{Story, unpolled};
+
+use std::future::Future;
+
+/// Runs work whose randomness follows from a seed, in virtual time.
+///
+/// # Panics
+/// When the runtime cannot be made.
+fn in_virtual_time<T>(seed: u64, work: impl Future<Output = T>) -> T {
+    cotter::conformance::repeat_random(Some(seed));
+    // Without I/O, a runtime that has nothing to do until the next timer asks the system for nothing.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let result = runtime.expect("a runtime").block_on(work);
+    cotter::conformance::repeat_random(None);
+    result
+}

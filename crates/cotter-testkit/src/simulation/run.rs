@@ -1,5 +1,6 @@
 //! Tasks of several processes, and how they end.
 
+use super::in_virtual_time;
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
 use super::world::World;
@@ -69,12 +70,7 @@ pub fn replay(seed: u64) -> Outcome {
 }
 
 fn outcome(seed: u64, records: bool) -> Outcome {
-    cotter::conformance::repeat_random(Some(seed));
-    // Without I/O, a runtime that has nothing to do until the next timer asks the system for nothing.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let outcome = runtime.expect("a runtime").block_on(run(&Plan::of(seed), records));
-    cotter::conformance::repeat_random(None);
-    outcome
+    in_virtual_time(seed, run(&Plan::of(seed), records))
 }
 
 type Shared = Arc<Mutex<Ledger>>;

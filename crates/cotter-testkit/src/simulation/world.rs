@@ -3,6 +3,7 @@
 use super::member::Server;
 use super::plan::{PROCESSES, Plan};
 use crate::faulty::{Counts, Faults, Faulty};
+use cotter::backend::Connect;
 use cotter::clock::{Clock, Moment, Sleep};
 use cotter::{Builder, Client, Result, quorum};
 use std::time::{Duration, SystemTime};
@@ -40,12 +41,7 @@ impl World {
     /// A client of one process.
     pub(super) async fn client(&self, process: usize, builder: Builder) -> Result<Client> {
         let links = self.members.iter().zip(&self.links[process]);
-        let mut seats: Vec<_> = links.map(|(member, faults)| Faulty::new(member.clone(), faults)).collect();
-        let builder = match seats.len() {
-            1 => builder.backend(seats.remove(0)),
-            _ => builder.backend(quorum::Store::new(seats)?),
-        };
-        builder.in_this_runtime().connect().await
+        over(links.map(|(member, faults)| Faulty::new(member.clone(), faults)).collect(), builder).await
     }
 
     /// The links of one process, or of all, to a member.
@@ -67,6 +63,15 @@ impl World {
     pub(super) fn counts(&self) -> Counts {
         self.all_links().map(Faults::counts).fold(Counts::default(), Counts::and)
     }
+}
+
+/// A client of these members. One of them is a store by itself, several are a quorum.
+pub(super) async fn over<C: Connect>(mut members: Vec<C>, builder: Builder) -> Result<Client> {
+    let builder = match members.len() {
+        1 => builder.backend(members.remove(0)),
+        _ => builder.backend(quorum::Store::new(members)?),
+    };
+    builder.in_this_runtime().connect().await
 }
 
 /// The runtime's time, and a time of day that is ahead of it.

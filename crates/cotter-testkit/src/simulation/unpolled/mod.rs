@@ -15,12 +15,13 @@ mod end;
 mod held;
 mod operation;
 
-use super::world::MemberClock;
+use super::in_virtual_time;
+use super::world::{MemberClock, over};
 use crate::faulty::{self, Counts, Faults, Faulty};
 use crate::history::Violation;
 use caller::Caller;
 use cotter::backend::{Connect, Host};
-use cotter::{Client, Lease, Result, memory, quorum};
+use cotter::{Client, Lease, Result, memory};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
@@ -53,11 +54,7 @@ const STEPS: usize = 150;
 /// When the runtime cannot be made, or the store does not answer although nothing goes wrong.
 #[must_use]
 pub fn unpolled(seed: u64) -> Story {
-    cotter::conformance::repeat_random(Some(seed));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let story = runtime.expect("a runtime").block_on(run(seed));
-    cotter::conformance::repeat_random(None);
-    story.expect("nothing goes wrong at the beginning and at the end")
+    in_virtual_time(seed, run(seed)).expect("nothing goes wrong at the beginning and at the end")
 }
 
 async fn run(seed: u64) -> Result<Story> {
@@ -120,11 +117,7 @@ impl World {
         let sound = Faults::seeded(0);
         let link = |member: usize| number.map_or(&sound, |number| &self.links[number][member]);
         let seats = self.members.iter().enumerate();
-        let mut seats: Vec<_> = seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect();
-        let builder = match seats.len() {
-            1 => Client::builder().backend(seats.remove(0)),
-            _ => Client::builder().backend(quorum::Store::new(seats)?),
-        };
-        builder.lease(Lease::renewed(TTL)).in_this_runtime().connect().await
+        let seats = seats.map(|(n, member)| Faulty::new(member.clone(), link(n))).collect();
+        over(seats, Client::builder().lease(Lease::renewed(TTL))).await
     }
 }

@@ -21,8 +21,6 @@ use std::collections::HashMap;
 
 /// The number of names on a page.
 const PAGE: usize = 500;
-/// The most bytes that the column has for the name of a note.
-const MAX_NOTE_NAME: usize = 512;
 
 impl<S: Steps> Inner<S> {
     /// Runs a job after which no claim holds more than before.
@@ -80,10 +78,10 @@ impl<S: Steps> Inner<S> {
         Table::note_name(self.shared.options.table.as_ref(), &self.statements.place, name)
     }
 
-    /// The same for a note that is to be written.
+    /// The same for a note that is to be written. The column is as wide as the longest name.
     fn new_note_name(&self, name: &Name) -> Result<String> {
         let note = self.note_name(name);
-        let over = note.len().saturating_sub(MAX_NOTE_NAME);
+        let over = note.len().saturating_sub(Name::MAX_BYTES);
         if over == 0 {
             return Ok(note);
         }

@@ -14,17 +14,7 @@ const LOGIN: Duration = Duration::from_secs(2);
 /// A cluster with a user who may use locks, where logins are of this kind.
 fn serve(kind: &[&str]) -> (Etcd, String) {
     let server = Etcd::with_args(1, &[kind, &["--bcrypt-cost", "4"]].concat());
-    for words in [
-        &["user", "add", "root:god"][..],
-        &["user", "grant-role", "root", "root"],
-        &["role", "add", "locks"],
-        &["role", "grant-permission", "locks", "--prefix=true", "readwrite", "cotter/"],
-        &["user", "add", "app:s3cret"],
-        &["user", "grant-role", "app", "locks"],
-        &["auth", "enable"],
-    ] {
-        server.ctl(words);
-    }
+    server.require_logins();
     let url = format!("etcd://app:s3cret@127.0.0.1:{}", server.port(0));
     (server, url)
 }
