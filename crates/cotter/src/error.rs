@@ -160,7 +160,7 @@ impl Error {
         self
     }
 
-    /// The same for a request that does no harm if it was carried out.
+    /// Takes that mark back, for a request that does no harm if it was carried out.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     pub(crate) fn with_outcome_known(mut self) -> Self {
         self.0.outcome_unknown = false;

@@ -8,6 +8,28 @@ fn client(store: &memory::Store) -> Client {
     Client::builder().backend(store.clone()).connect().wait().unwrap()
 }
 
+/// Only a lock that is held is re-entered.
+#[test]
+fn of_two_calls_that_wait_the_second_waits_for_the_guard_of_the_first() {
+    let store = memory::Store::new();
+    let (client, me) = (client(&store), Owner::new());
+    let held = client.mutex("a").lock().wait().unwrap();
+    let mutex = client.mutex("a").owner(&me);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let (mut first, mut second) = (std::pin::pin!(mutex.lock()), std::pin::pin!(mutex.lock()));
+        let moment = Duration::from_millis(100);
+        assert!(tokio::time::timeout(moment, &mut first).await.is_err());
+        assert!(tokio::time::timeout(moment, &mut second).await.is_err());
+        held.finish().await.unwrap();
+        let guard = first.await.unwrap();
+        assert!(tokio::time::timeout(moment, &mut second).await.is_err());
+        assert_eq!(mutex.lock().await.unwrap().holds(), 2, "one that comes now re-enters");
+        drop(guard);
+        assert_eq!(second.await.unwrap().holds(), 1);
+    });
+}
+
 /// Between the look for the hold and the re-entry, its last guard may be given back by another task of the same owner.
 #[test]
 fn a_lock_that_is_given_back_meanwhile_is_not_re_entered() {
