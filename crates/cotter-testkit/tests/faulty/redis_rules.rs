@@ -250,7 +250,9 @@ async fn a_connection_that_is_being_made_belongs_to_no_caller() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let asleep = claim(&format!("asleep {round}"), TTL);
         let mut kept = backend.acquire(&asleep, Until::Now);
+        server.stop();
         let polled = std::future::poll_fn(|cx| std::task::Poll::Ready(kept.as_mut().poll(cx))).await;
+        server.go_on();
         assert!(polled.is_pending(), "it takes a round trip");
         let other = claim(&format!("other {round}"), TTL);
         let taken = tokio::time::timeout(Duration::from_secs(5), backend.acquire(&other, Until::Now)).await;

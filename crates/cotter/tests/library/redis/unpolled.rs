@@ -15,9 +15,11 @@ async fn client(server: &Redis) -> Client {
     Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap()
 }
 
-/// Polls once, and no more.
-fn begin<F: Future>(future: Pin<&mut F>) {
+/// Polls once, and no more. The server stands still meanwhile, or its answer could be there already.
+fn begin<F: Future>(server: &Redis, future: Pin<&mut F>) {
+    server.stop();
     let is_pending = future.poll(&mut Context::from_waker(Waker::noop())).is_pending();
+    server.go_on();
     assert!(is_pending, "it takes a round trip");
 }
 
@@ -32,10 +34,10 @@ async fn a_try_waits_for_no_attempt_and_no_release() {
     let server = Redis::start();
     let client = client(&server).await;
     let mut attempt = pin!(client.mutex("a").lock());
-    begin(attempt.as_mut());
+    begin(&server, attempt.as_mut());
     assert!(soon(client.mutex("a").try_lock()).await.is_none(), "the other one was first");
     let mut release = pin!(soon(attempt).await.release());
-    begin(release.as_mut());
+    begin(&server, release.as_mut());
     let guard = soon(client.mutex("a").try_lock()).await;
     guard.expect("the server has freed it").finish().await.unwrap();
     assert_eq!(soon(release).await, Released::Yes);
@@ -48,7 +50,7 @@ async fn what_is_granted_while_the_client_is_closed_is_given_back() {
     let server = Redis::start();
     let (closed, other) = (client(&server).await, client(&server).await);
     let mut attempt = pin!(closed.mutex("a").lock());
-    begin(attempt.as_mut());
+    begin(&server, attempt.as_mut());
     let until_held = async |held: bool| {
         while other.holder("a").await.unwrap().is_some() != held {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -69,11 +71,11 @@ async fn nobody_re_enters_a_lock_that_passes_on() {
     let server = Redis::start();
     let (client, me) = (client(&server).await, Owner::new());
     let mut downgrade = pin!(client.rwlock("a").owner(&me).write().await.unwrap().downgrade());
-    begin(downgrade.as_mut());
+    begin(&server, downgrade.as_mut());
     assert!(client.mutex("a").owner(&me).try_lock().await.unwrap().is_none(), "it is becoming a reader");
     soon(downgrade).await.finish().await.unwrap();
     let mut ticket = pin!(client.mutex("b").owner(&me).lock().await.unwrap().into_ticket(TTL));
-    begin(ticket.as_mut());
+    begin(&server, ticket.as_mut());
     assert!(client.mutex("b").owner(&me).try_lock().await.unwrap().is_none(), "it is becoming a ticket");
     client.resume(&soon(ticket).await).await.unwrap().finish().await.unwrap();
     let twice = [
