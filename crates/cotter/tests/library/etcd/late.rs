@@ -157,6 +157,19 @@ async fn a_key_that_somebody_else_has_makes_nobody_a_holder() {
     }
 }
 
+/// How many streams are open as soon as it is no more than so many, or after ten seconds. The server gets round to the end of a
+/// stream after the client has ended it.
+fn open_in_the_end(server: &Etcd, method: &str, wanted: usize) -> usize {
+    let start = Instant::now();
+    loop {
+        let open = server.open_requests(method);
+        if open <= wanted || start.elapsed() > Duration::from_secs(10) {
+            return open;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Neither keepalives nor watches: a client that lives for months would fill the server, and one that is closed would wait for its
 /// connection.
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +181,7 @@ async fn no_stream_is_left_behind() {
     while server.received(Some("LeaseKeepAlive")) < 5 {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let open = server.open_requests("LeaseKeepAlive");
+    let open = open_in_the_end(&server, "LeaseKeepAlive", 1);
     demand(open <= 1, Kind::LeftBehind, format!("{open} keepalives are open"));
     assert_eq!(server.open_requests("Watch"), 1);
     guard.finish().await.unwrap();
@@ -176,7 +189,7 @@ async fn no_stream_is_left_behind() {
     client.close(Duration::from_secs(20)).await.unwrap();
     let text = format!("closed after {:?}", start.elapsed());
     demand(start.elapsed() < Duration::from_secs(5), Kind::LeftBehind, text);
-    assert_eq!(server.open_requests("Watch"), 0);
+    assert_eq!(open_in_the_end(&server, "Watch", 0), 0);
 }
 
 /// One attempt at a busy name leaves no entry, not even for a moment after its answer.
