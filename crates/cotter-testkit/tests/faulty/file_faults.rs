@@ -17,6 +17,15 @@ fn private_folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
+/// Until so many wait, for long enough to be in the kernel's queue if they can.
+async fn until_waiting(by: &Actor, waiters: u32) {
+    let waiting = async || by.client().holder("x").await.unwrap().and_then(|r| r.waiters).unwrap_or(0);
+    while waiting().await < waiters {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(30)).await;
+}
+
 /// Somebody takes the lock file away, and another one makes a new one: the first holder is told before that.
 #[tokio::test]
 async fn a_holder_whose_file_is_taken_away_is_told() {
@@ -52,10 +61,10 @@ async fn a_newcomer_does_not_take_what_somebody_waits_for() {
         let held = one.lock("x").await.unwrap();
         let waiter = first.clone();
         let next = tokio::spawn(async move { waiter.lock("x").await });
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        until_waiting(&comes, 1).await;
         let waiter = second.clone();
         let waiting = tokio::spawn(async move { waiter.lock("x").await.map(drop) });
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        until_waiting(&comes, 2).await;
         held.finish().await.unwrap();
         let newcomer = comes.client().mutex("x").try_lock().await.unwrap();
         let mut early = newcomer.is_some() && !next.is_finished();
@@ -82,7 +91,7 @@ async fn a_reader_does_not_pass_a_writer_that_waits() {
         let reading = one.acquire("x", Use::Shared).await.unwrap();
         let writer = other.clone();
         let writing = tokio::spawn(async move { writer.acquire("x", Use::Exclusive).await });
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        until_waiting(&newcomer, 1).await;
         let early = newcomer.try_acquire("x", Use::Shared).await.unwrap();
         demand(early.is_none(), Kind::LostPlace, "a reader was served before a writer that waits");
         reading.finish().await.unwrap();

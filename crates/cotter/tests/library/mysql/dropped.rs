@@ -14,7 +14,6 @@ const TTL: Duration = Duration::from_secs(30);
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn a_dropped_request_spoils_no_other() {
-    const ROUNDS: u32 = 500;
     let server = Mariadb::migrated();
     let proxy = Proxy::start(server.port());
     proxy.delay_replies(Duration::from_millis(1));
@@ -26,8 +25,10 @@ async fn a_dropped_request_spoils_no_other() {
     }
     let held = claim("dropped, held", TTL);
     one.acquire(&held, Until::Now).await.unwrap().granted().unwrap();
-    let mut cut_short = 0;
-    for round in 0..ROUNDS {
+    let (mut cut_short, mut round) = (0, 0);
+    // On a busy machine, answers are ready when their time has not even begun to be watched.
+    while round < 500 || (cut_short < 300 && round < 3000) {
+        round += 1;
         let which = round as usize % names.len();
         let dropped = claim(&names[which], TTL);
         // A request takes one or two answers, each of which is delayed.

@@ -15,19 +15,33 @@ fn standing(server: &Mariadb) -> usize {
     server.sql(count).parse().unwrap()
 }
 
-/// Those who take turns wake each other: hand-overs do not wait for a poll. On a busy machine, one in a hundred may.
+/// Those who take turns wake each other: hand-overs do not wait for a poll. On a busy machine, one in a hundred may, and a
+/// standstill of the machine can spoil a round; polling would spoil all three.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn hand_overs_do_not_wait_for_a_poll() {
-    const EACH: u32 = 150;
-    const CLIENTS: u32 = 4;
     let server = Mariadb::migrated();
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        let (waits, took) = take_turns(&server).await;
+        let (median, most) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
+        if median < Duration::from_millis(200) && most < Duration::from_millis(650) {
+            return;
+        }
+        let rate = waits.len() as f64 / took.as_secs_f64();
+        said.push(format!("{median:?}, 1 % {most:?}, {rate:.0} hand-overs/s"));
+    }
+    demand(false, Kind::SlowHandOver, said.join("; "));
+}
+
+/// Four clients with 150 turns each: all waits, the shortest first, and the time that all took.
+async fn take_turns(server: &Mariadb) -> (Vec<Duration>, Duration) {
     let (mut tasks, start) = (Vec::new(), Instant::now());
-    for _ in 0..CLIENTS {
+    for _ in 0..4 {
         let mutex = client(&server.url(""), TTL).await.mutex("hand-over");
         tasks.push(tokio::spawn(async move {
             let mut waits = Vec::new();
-            for _ in 0..EACH {
+            for _ in 0..150 {
                 let start = Instant::now();
                 let guard = mutex.lock().await.unwrap();
                 waits.push(start.elapsed());
@@ -41,10 +55,7 @@ async fn hand_overs_do_not_wait_for_a_poll() {
         waits.extend(task.await.unwrap());
     }
     waits.sort();
-    let rate = f64::from(EACH * CLIENTS) / start.elapsed().as_secs_f64();
-    let (median, most) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
-    let is_quick = median < Duration::from_millis(200) && most < Duration::from_millis(650);
-    demand(is_quick, Kind::SlowHandOver, format!("{median:?}, 1 % {most:?}, {rate:.0} hand-overs/s"));
+    (waits, start.elapsed())
 }
 
 /// Whoever holds after a wait wakes the next with the release.

@@ -41,7 +41,7 @@ async fn rows_that_are_there_are_locked() {
     assert!(rows.note("7").await.unwrap().is_none() && client.note("7").await.unwrap().is_some());
     rows.mutex("7").lock().await.unwrap().finish().await.unwrap();
     // Whoever locks a row by hand keeps cotter out.
-    let hold = "begin; select from shop.orders where id = 7 for update; select pg_sleep(0.5); commit";
+    let hold = "begin; select from shop.orders where id = 7 for update; select pg_sleep(2); commit";
     let mut holding = server.psql("cotter").args(["-c", hold]).stdout(Stdio::null()).spawn().unwrap();
     eventually("it is locked", || !by_hand(7)).await;
     assert!(client.mutex("7").try_lock().await.unwrap().is_none());
