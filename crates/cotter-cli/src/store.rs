@@ -263,6 +263,7 @@ fn text(env: impl Fn(&str) -> Option<OsString>, key: &str) -> Result<Option<Stri
 /// The range of the password in a URL. Deliberately generous: an unencoded `@` or `/` in a password must not expose the rest
 /// of it.
 fn password(url: &str) -> Option<std::ops::Range<usize>> {
+    let url = &url[..start_of_texts(url)];
     let start = url.find("://")? + 3;
     let end = start + url[start..].rfind('@')?;
     let user = &url[start..end];
@@ -271,6 +272,16 @@ fn password(url: &str) -> Option<std::ops::Range<usize>> {
     }
     let colon = start + user.find(':')?;
     Some(colon..end)
+}
+
+/// Where the first option begins that may contain an `@`, such as the path of a password file.
+fn start_of_texts(url: &str) -> usize {
+    let texts = ["ca=/", "cert=/", "key=/", "password_file=/", "host=/", "socket=/", "client_name="];
+    let starts = url.match_indices(['?', '&']).map(|(at, _)| at);
+    starts
+        .into_iter()
+        .find(|at| texts.iter().any(|text| url[at + 1..].starts_with(text)))
+        .unwrap_or(url.len())
 }
 
 fn without_password(url: &str) -> String {
@@ -295,6 +306,8 @@ mod tests {
             ("quorum:redis://:a@h1,redis://:b@h2", "quorum:redis://@h2"),
             ("redis://ann@h", "redis://ann@h"),
             ("redis://h:6379", "redis://h:6379"),
+            ("redis://h:6379?password_file=/run/a@1/pw", "redis://h:6379?password_file=/run/a@1/pw"),
+            ("redis://ann:p@w/x?y@h?ca=/a@b", "redis://ann@h?ca=/a@b"),
             ("file:///srv/a:b@c", "file:///srv/a:b@c"),
             ("file:", "file:"),
         ] {

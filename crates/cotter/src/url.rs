@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Which store a URL means. Says which part is wrong; the rest of the URL is not repeated, it may hold a password.
 pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
-    let Some((scheme, rest)) = url.split_once(':') else {
+    let Some((scheme, rest)) = url.split_once(':').filter(|(scheme, rest)| is_scheme(scheme, rest)) else {
         return Err(config(format!("the store URL has no scheme; {}", known())));
     };
     match scheme {
@@ -40,6 +40,11 @@ pub(crate) fn parse(url: &str) -> Result<Arc<dyn Connect>> {
             None => format!("unknown scheme {scheme:?} in the store URL; {}", known()),
         })),
     }
+}
+
+/// Whether a URL begins with a scheme, and not with a user name or a password.
+fn is_scheme(scheme: &str, rest: &str) -> bool {
+    scheme.bytes().all(|b| b.is_ascii_alphanumeric()) && (rest.starts_with('/') || !rest.contains('@'))
 }
 
 /// A store that this build is without, and the feature that it needs.

@@ -72,6 +72,9 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
         let why = format!("{host} has version {version}; cotter requires 3.4 or later");
         return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
     }
+    if let Some(alarm) = status.errors.iter().find_map(|error| error.split_once("alarm:")) {
+        return alarmed(host, alarm.1.trim());
+    }
     if (major, minor) == SERIES && patch < GOOD_LEASES {
         let why = format!(
             "{host} has version {version}, which acknowledges keepalives of revoked leases; cotter detects this, but other clients \
@@ -80,6 +83,21 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
         return Finding::new(Severity::Warning, "version", why);
     }
     Finding::new(Severity::Ok, "member", format!("{host} has version {version} and sees a leader"))
+}
+
+/// The finding for an alarm, which lasts until an operator ends it.
+fn alarmed(host: &str, alarm: &str) -> Finding {
+    let (effect, remedy) = match alarm {
+        "NOSPACE" => (
+            "the database is full, so that held locks are renewed, and nothing can be acquired",
+            "compact and defragment it, then run `etcdctl alarm disarm`",
+        ),
+        "CORRUPT" => ("members have different data", "replace the member whose data is wrong"),
+        _ => ("it refuses some requests", "see `etcdctl alarm list`"),
+    };
+    let found =
+        Finding::new(Severity::Problem, "alarm", format!("{host} reports {alarm}: {effect}; {remedy}"));
+    if alarm == "CORRUPT" { found.leaving(Level::BestEffort) } else { found }
 }
 
 #[cfg(test)]
@@ -101,5 +119,20 @@ mod tests {
             assert_eq!(said(good, 1), (Severity::Ok, "member".to_owned(), None), "{good}");
         }
         assert_eq!(said("3.5.9", 0), (Severity::Problem, "leader".to_owned(), None));
+    }
+
+    #[test]
+    fn an_alarm_is_a_problem() {
+        for (alarm, level) in [("NOSPACE", None), ("CORRUPT", Some(Level::BestEffort)), ("ELSE", None)] {
+            let status = StatusResponse {
+                version: "3.5.9".to_owned(),
+                leader: 1,
+                errors: vec![format!("memberID:13668033151171901709 alarm:{alarm} ")],
+                ..StatusResponse::default()
+            };
+            let found = member("host:2379", &status);
+            assert_eq!((found.severity, &*found.subject, found.level), (Severity::Problem, "alarm", level));
+            assert!(found.message.contains(&format!("host:2379 reports {alarm}:")), "{}", found.message);
+        }
     }
 }

@@ -333,4 +333,7 @@ pub(super) struct StatusResponse {
     /// The id of the leader that this member knows; 0 without one.
     #[prost(uint64, tag = "4")]
     pub(super) leader: u64,
+    /// Alarms among them, as `memberID:1 alarm:NOSPACE`.
+    #[prost(string, repeated, tag = "8")]
+    pub(super) errors: Vec<String>,
 }

@@ -131,7 +131,11 @@ impl<'a> NoteDirectory<'a> {
             fsync(&file)?;
             rename(&new, path)
         };
-        written().map_err(|e| fault("writing", path, e))
+        written().map_err(|e| {
+            // Nobody else deletes it until the next note of this name is written, and a full disk needs the room.
+            let _ = unlink(&new);
+            fault("writing", path, e)
+        })
     }
 }
 

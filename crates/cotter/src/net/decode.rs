@@ -14,7 +14,9 @@ pub(crate) fn decode(part: &str, text: &str) -> Result<String> {
             bytes.push(byte);
             continue;
         }
-        let hex = rest.get(..2).and_then(|h| std::str::from_utf8(h).ok()).ok_or_else(wrong)?;
+        // A sign is a number to the parser, too.
+        let hex = rest.get(..2).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok()).ok_or_else(wrong)?;
         bytes.push(u8::from_str_radix(hex, 16).map_err(|_| wrong())?);
         rest = &rest[2..];
     }

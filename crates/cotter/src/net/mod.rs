@@ -65,11 +65,11 @@ pub(crate) use tls::Certificates;
 pub(crate) use tls::{TURNED_AWAY, verifies};
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) use tls::{connect_with, untrusted};
-#[cfg(feature = "redis")]
-pub(crate) use url::ENCODE;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use url::is_local;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]
 pub(crate) use url::readable;
+#[cfg(feature = "redis")]
+pub(crate) use url::{ENCODE, check_end_of_password};
 #[cfg(feature = "server")]
 pub(crate) use url::{Url, split};

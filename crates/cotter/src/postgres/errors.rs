@@ -15,6 +15,9 @@ const TWO_ROWS: &str = "CT003";
 /// The error for a row that is not there, in a transaction of the caller's own.
 const NO_ROW: &str = "CT004";
 
+/// What PgBouncer says to a client that it does not let in.
+const REFUSED_LOGINS: [&str; 3] = ["authentication failed", "no such user", "login rejected"];
+
 /// Turns an error of the driver into one of this crate. `sent`: the request may have been sent when it failed.
 pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     let Some(said) = e.as_db_error() else {
@@ -28,7 +31,10 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
         };
         return error.with_backend(SCHEME).with_source(e);
     };
-    let error = by_code(said.code().code(), said.message());
+    let error = match said.code().code() {
+        "55P03" => locked_by_another(said.message(), said.where_()),
+        code => by_code(code, said.message()),
+    };
     // A statement whose session was ended has been rolled back, unless it was about to answer.
     let error = if sent && is_end_of_session(&e) { error.with_outcome_unknown() } else { error };
     error.with_backend(SCHEME)
@@ -75,7 +81,9 @@ fn by_code(code: &str, message: &str) -> Error {
         ("3D000", _) => Error::new(ErrorKind::Config, message.to_owned()),
         (SAME_HASH | TWO_ROWS, _) => Error::new(ErrorKind::Unsupported, message.to_owned()),
         (NO_ROW, _) => Error::new(ErrorKind::NotFound, message.to_owned()),
-        ("22P02" | "22003" | "22007" | "22008", _) => Error::new(ErrorKind::InvalidInput, message.to_owned()),
+        ("22P02" | "22P05" | "22021" | "22003" | "22007" | "22008", _) => {
+            Error::new(ErrorKind::InvalidInput, message.to_owned())
+        }
         ("53300", _) => {
             let why = format!(
                 "too many sessions: {message}; in mode=row and mode=advisory each lock that is held or \
@@ -86,6 +94,13 @@ fn by_code(code: &str, message: &str) -> Error {
         ("25006", _) => {
             let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
+        }
+        // PgBouncer before 1.19 has this code for everything that it refuses.
+        ("08P01", _) if REFUSED_LOGINS.iter().any(|said| message.contains(said)) => {
+            Error::new(ErrorKind::Denied, format!("the pooler denied access: {message}"))
+        }
+        ("08P01", _) if message.starts_with("no such database") => {
+            Error::new(ErrorKind::Config, format!("the pooler has {message}"))
         }
         // Supavisor has no code of its own for it.
         ("XX000", _) if message.to_lowercase().contains("max client") => {
@@ -99,6 +114,15 @@ fn by_code(code: &str, message: &str) -> Error {
         ),
         _ => Error::new(ErrorKind::Protocol, format!("the server reported an error: {message} ({code})")),
     }
+}
+
+/// The error for a row that somebody keeps locked. The first line of the context says of which table.
+fn locked_by_another(message: &str, context: Option<&str>) -> Error {
+    let place = context.and_then(|context| context.lines().next()).unwrap_or("no more is known");
+    let why = format!(
+        "a row or table is locked by another session, possibly one with an open transaction: {message} ({place})"
+    );
+    Error::new(ErrorKind::Unavailable, why)
 }
 
 /// The error for tables or functions that are not there.
@@ -149,5 +173,21 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         assert_eq!(by_code("XX000", "Tenant or user not found").kind(), ErrorKind::Protocol);
+    }
+
+    /// As PgBouncer 1.18 says it.
+    #[test]
+    fn a_login_that_a_pooler_refuses_is_not_an_outage() {
+        for (message, kind) in [
+            ("password authentication failed", ErrorKind::Denied),
+            ("SASL authentication failed", ErrorKind::Denied),
+            ("no such user: app", ErrorKind::Denied),
+            ("no such database: jobs", ErrorKind::Config),
+        ] {
+            let error = by_code("08P01", message);
+            assert!(error.kind() == kind && !error.is_retryable(), "{error}");
+            assert!(error.to_string().contains(message), "{error}");
+        }
+        assert!(by_code("08P01", "server conn crashed?").is_retryable());
     }
 }

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::error::config;
 use crate::sys::FileId;
 use crate::sys::filesystem::{self, FileSystem};
-use rustix::fs::stat;
+use rustix::fs::{FileType, stat};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,12 @@ pub(super) fn locate(path: &Path, probe: Probe) -> Result<PathBuf> {
             return Err(refused(path, &why));
         }
     }
-    if stat(&real).is_ok_and(|found| found.st_nlink > 1) {
+    let found = stat(&real).ok();
+    if found.is_some_and(|found| !FileType::from_raw_mode(found.st_mode).is_file()) {
+        let why = format!("the database {} is not a regular file", path.display());
+        return Err(config(why).with_backend(super::SCHEME));
+    }
+    if found.is_some_and(|found| found.st_nlink > 1) {
         let why = "is a file with several names (hard links): SQLite keeps a log for each of them, so that locks taken by \
                    one name are not seen by another; leave only one";
         return Err(refused(path, why));

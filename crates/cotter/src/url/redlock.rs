@@ -1,7 +1,7 @@
 //! `redlock://`: a quorum of Redis servers.
 
 use crate::error::config;
-use crate::net::{duration, pairs};
+use crate::net::{check_end_of_password, duration, pairs};
 use crate::{Result, quorum, redis};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Result<quorum::Store> {
         return Err(config(format!("{scheme}: must be followed by //")));
     };
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
+    check_end_of_password(address, query)?;
     let (authority, path) = address.split_once('/').unwrap_or((address, ""));
     let (credentials, hosts) = match authority.rsplit_once('@') {
         Some((credentials, hosts)) => (format!("{credentials}@"), hosts),

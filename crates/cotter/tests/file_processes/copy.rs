@@ -64,6 +64,7 @@ fn obey(order: &str, client: &Client, held: &mut Option<Guard>) -> String {
         "saturate with reads" => saturate(|| lock.read().wait().unwrap().into()),
         "saturate with writes" => saturate(|| lock.write().wait().unwrap().into()),
         "contend" => return contend(client),
+        "write a note" => return format!("{:?}", client.swap_note("noted", "", 0, "b").wait()),
         "prune" => return crate::prune::prune(client),
         "use names" => return crate::prune::use_names(client, Path::new(&std::env::var(DIRECTORY).unwrap())),
         "valid" => return held.as_ref().is_some_and(Guard::is_valid).to_string(),

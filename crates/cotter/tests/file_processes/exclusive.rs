@@ -144,6 +144,11 @@ fn a_full_disk_is_an_error_and_holds_nothing() {
         assert!(answer.starts_with("Unavailable") && answer.contains(file), "{answer}");
         assert!(answer.contains("make room"), "{answer}");
     }
+    let answer = full.ask("write a note");
+    assert!(answer.contains("make room"), "{answer}");
+    let left = std::fs::read_dir(directory.join("notes/noted")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).filter(|name| name != ".gate").collect();
+    assert!(left.is_empty(), "{left:?}");
     // Nor does anybody wait for room, or for a directory that has gone.
     let start = Instant::now();
     let answer = full.ask("lock");

@@ -99,32 +99,36 @@ async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_again() {
     }
 }
 
-/// Whoever asks for a lock that is free is not told that somebody holds it.
+/// Whoever asks for a lock that is free is not told that somebody holds it, and learns what is locked instead.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn a_row_of_tokens_that_is_locked_by_hand_is_an_error() {
     let server = server();
-    let client = client(&server.url("mode=advisory"), TTL).await;
-    client.mutex("stuck").lock().await.unwrap().finish().await.unwrap();
-    let hold = "begin; select from cotter_session where name = 'stuck' for update; select pg_sleep(20)";
-    let mut holding = server.psql("cotter").args(["-c", hold]).stdout(Stdio::null()).spawn().unwrap();
-    eventually("it is locked", || {
-        server.sql("select count(*) from pg_stat_activity where query like '%pg_sleep(20)'") == "1"
-    })
-    .await;
-    for wait in [false, true] {
-        let mutex = client.mutex("stuck");
-        let asked =
-            if wait { mutex.try_lock_for(Duration::from_secs(5)).await } else { mutex.try_lock().await };
-        let error = asked.expect_err("nobody holds it");
-        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
-        assert!(!error.outcome_unknown(), "{error}");
-        assert!(wait || error.to_string().contains("cotter_session"), "{error}");
+    for mode in ["advisory", "row"] {
+        let client = client(&server.url(&format!("mode={mode}")), TTL).await;
+        client.mutex("stuck").lock().await.unwrap().finish().await.unwrap();
+        let hold = format!(
+            "begin; select from cotter_session where place = '{mode}' for update; select pg_sleep(300)"
+        );
+        let mut holding = server.psql("cotter").args(["-c", &hold]).stdout(Stdio::null()).spawn().unwrap();
+        let holder = format!(
+            "from pg_stat_activity where wait_event = 'PgSleep' and query like '%place = ''{mode}''%'"
+        );
+        eventually("it is locked", || server.sql(&format!("select count(*) {holder}")) == "1").await;
+        for wait in [false, true] {
+            let mutex = client.mutex("stuck");
+            let asked =
+                if wait { mutex.try_lock_for(Duration::from_secs(5)).await } else { mutex.try_lock().await };
+            let error = asked.expect_err("nobody holds it");
+            assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unavailable, true), "{error}");
+            assert!(!error.outcome_unknown(), "{error}");
+            assert!(error.to_string().contains("cotter_session"), "{mode}, wait {wait}: {error}");
+        }
+        holding.kill().unwrap();
+        holding.wait().unwrap();
+        server.sql(&format!("select pg_terminate_backend(pid) {holder}"));
+        client.mutex("stuck").lock().await.unwrap().finish().await.unwrap();
     }
-    holding.kill().unwrap();
-    holding.wait().unwrap();
-    server.sql("select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(20)' and pid <> pg_backend_pid()");
-    client.mutex("stuck").lock().await.unwrap().finish().await.unwrap();
 }
 
 /// Two names with one hash cannot be told apart by the server, so the second one is refused.

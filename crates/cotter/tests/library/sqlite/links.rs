@@ -75,6 +75,17 @@ fn a_file_with_several_names_is_refused() {
     place.client().mutex("a").lock().wait().unwrap().finish().wait().unwrap();
 }
 
+/// A directory has several links, too.
+#[test]
+fn a_directory_is_refused_as_what_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    for path in [dir.path(), Path::new("/dev/null")] {
+        let error = connect(path).unwrap_err();
+        let text = error.to_string();
+        assert!(error.kind() == ErrorKind::Config && text.contains("not a regular file"), "{text}");
+    }
+}
+
 #[test]
 fn a_path_need_not_be_text() {
     let dir = tempfile::tempdir().unwrap();
