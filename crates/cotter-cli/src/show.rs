@@ -75,6 +75,7 @@ pub(crate) fn json(record: &Record) -> String {
         unlisted: Some(record.unlisted).filter(|n| *n > 0),
         waiters: record.waiters,
         last_token: record.last_token.map(|t| t.to_string()),
+        problem: record.problem.as_deref(),
     };
     serde_json::to_string(&lock).expect("strings, numbers and lists always become JSON")
 }
@@ -92,6 +93,9 @@ struct Lock<'a> {
     unlisted: Option<u64>,
     waiters: Option<u32>,
     last_token: Option<String>,
+    /// Why the record is not complete; absent if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -16,6 +16,7 @@ pub struct RedisBuilder {
     /// Commands that it does not have.
     removed: Vec<String>,
     skewed: bool,
+    clustered: bool,
 }
 
 /// A running `redis-server`, without persistence unless asked for; ends when it is dropped. It has the users of
@@ -55,6 +56,13 @@ impl RedisBuilder {
     #[must_use]
     pub fn skewed(mut self) -> Self {
         self.skewed = true;
+        self
+    }
+
+    /// As a node of a cluster, without slots and without other nodes.
+    #[must_use]
+    pub fn clustered(mut self) -> Self {
+        self.clustered = true;
         self
     }
 
@@ -117,6 +125,9 @@ impl Redis {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        if self.builder.clustered {
+            command.args(["--cluster-enabled", "yes", "--cluster-port", &free_port().to_string()]);
+        }
         if let Some(library) = &self.preload {
             command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir.path().join("skew"));
         }

@@ -140,12 +140,15 @@ pub struct Record {
     pub waiters: Option<u32>,
     /// The last token that was granted, where the store keeps it.
     pub last_token: Option<FencingToken>,
+    /// Why the record is not complete: something else was written where the store keeps a part of it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub problem: Option<String>,
 }
 
 impl Record {
     /// Creates the record of a free name.
     pub fn free(name: Name) -> Self {
-        Self { name, holders: Vec::new(), unlisted: 0, waiters: None, last_token: None }
+        Self { name, holders: Vec::new(), unlisted: 0, waiters: None, last_token: None, problem: None }
     }
 }
 

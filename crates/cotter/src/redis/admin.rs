@@ -1,14 +1,15 @@
 //! Listing and evicting locks in native mode.
 
+use super::SCHEME;
 use super::backend::Native;
 use super::batch::all;
-use super::errors::{Sent, explain, unexpected};
+use super::errors::{Sent, explain, is_about_slots, unexpected};
 use super::sharers::Sharers;
 use super::state::Stored;
 use super::{doctor, script};
 use crate::backend::{Admin, Cursor, EvictOrder, Mode};
 use crate::backend::{Filter, Finding, Holder, Page, Record};
-use crate::{Eviction, Name, Result};
+use crate::{Error, ErrorKind, Eviction, Name, Result};
 use async_trait::async_trait;
 use redis::Value;
 use std::collections::BTreeSet;
@@ -30,12 +31,17 @@ impl Admin for Native {
             Some(name) => (vec![name.clone()], None),
             None => self.walk(filter, from).await?,
         };
-        let found = self.look(names, filter, now).await?;
+        let found = match &filter.exact {
+            Some(name) => self.state(name).await?.map(|stored| (name.clone(), stored)).into_iter().collect(),
+            None => self.states(names).await?,
+        };
+        let wanted = |stored: &Stored| stored.left(now).is_some() || filter.free_too;
+        let found = found.into_iter().filter(|(_, stored)| wanted(stored));
         // Concurrently, because the round trips would add up.
-        let records = all(found.into_iter().map(|(name, stored)| self.record(name, stored, now))).await;
+        let records = all(found.map(|(name, stored)| self.record(name, stored, now, filter))).await;
         let mut records = records.into_iter().collect::<Result<Vec<Record>>>()?;
         // The leases of those who shared a name may have ended one by one.
-        records.retain(|r| !r.holders.is_empty() || filter.free_too);
+        records.retain(|r| !r.holders.is_empty() || r.problem.is_some() || filter.free_too);
         Ok(Page::new(records, next))
     }
 
@@ -80,38 +86,72 @@ impl Native {
         }
     }
 
-    /// Reads the state of these names and keeps those that the filter wants.
-    async fn look(&self, names: Vec<Name>, filter: &Filter, now: u64) -> Result<Vec<(Name, Stored)>> {
+    /// Reads the state of one name. What cotter did not write is an error, as for whoever wants to lock it.
+    async fn state(&self, name: &Name) -> Result<Option<Stored>> {
+        let get = redis::cmd("GET").arg(self.keys.lock(name)).to_owned();
+        match self.link.query(&get).await.map_err(|e| e.with_name(name))?.0 {
+            Value::BulkString(bytes) => match Stored::parse(&bytes) {
+                None => Err(foreign(name)),
+                stored => Ok(stored),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the states of names, and leaves out what cotter did not write.
+    async fn states(&self, names: Vec<Name>) -> Result<Vec<(Name, Stored)>> {
+        let values = match self.values(&names).await {
+            Err(e) if is_about_slots(&e) => {
+                let one_by_one = all(names.chunks(1).map(|name| self.values(name))).await;
+                one_by_one.into_iter().collect::<Result<Vec<_>>>()?.concat()
+            }
+            values => values?,
+        };
+        let stored = |value| match value {
+            Value::BulkString(bytes) => Stored::parse(&bytes),
+            _ => None,
+        };
+        Ok(names.into_iter().zip(values).filter_map(|(name, v)| Some((name, stored(v)?))).collect())
+    }
+
+    async fn values(&self, names: &[Name]) -> Result<Vec<Value>> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
         let mut get = redis::cmd("MGET");
         names.iter().for_each(|n| _ = get.arg(self.keys.lock(n)));
-        let (value, _) = self.link.query(&get).await?;
-        let Value::Array(values) = value else { return Err(unexpected("no list")) };
-        let stored = |value| match value {
-            Value::BulkString(bytes) => Stored::parse(&bytes),
-            _ => None,
-        };
-        let wanted = |stored: &Stored| stored.left(now).is_some() || filter.free_too;
-        let read = names.into_iter().zip(values);
-        Ok(read.filter_map(|(name, v)| Some((name, stored(v).filter(wanted)?))).collect())
+        match self.link.query(&get).await?.0 {
+            Value::Array(values) => Ok(values),
+            _ => Err(unexpected("no list")),
+        }
     }
 
-    async fn record(&self, name: Name, stored: Stored, now: u64) -> Result<Record> {
-        let waiters = if stored.waited_for { self.waiters(&name).await? } else { 0 };
+    async fn record(&self, name: Name, stored: Stored, now: u64, filter: &Filter) -> Result<Record> {
         let mut record = Record::free(name);
-        record.waiters = Some(waiters);
         record.last_token = Some(stored.last().into());
-        if stored.shared {
-            self.list_holders(&mut record).await?;
-        } else if let Some(left) = stored.left(now) {
+        if let Some(left) = stored.left(now).filter(|_| !stored.shared) {
             let mut holder = Holder::new(&*stored.label, Mode::Exclusive, stored.number);
             holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(stored.since));
             holder.remaining = Some(left);
             record.holders.push(holder);
         }
+        match self.complete(&mut record, &stored).await {
+            // In a list of many names, one of them must not hide the others.
+            Err(e) if e.kind() == ErrorKind::ForeignKey && filter.exact.is_none() => {
+                record.problem = Some(e.to_string());
+            }
+            done => done.map_err(|e| e.with_name(&record.name))?,
+        }
         Ok(record)
+    }
+
+    /// Reads what is not in the state itself.
+    async fn complete(&self, record: &mut Record, stored: &Stored) -> Result<()> {
+        if stored.shared {
+            self.list_holders(record).await?;
+        }
+        record.waiters = Some(if stored.waited_for { self.waiters(&record.name).await? } else { 0 });
+        Ok(())
     }
 
     /// Lists those who share a name, up to a limit, the longest-standing of them first.
@@ -134,6 +174,11 @@ impl Native {
             other => Err(unexpected(&format!("{other:?}"))),
         }
     }
+}
+
+fn foreign(name: &Name) -> Error {
+    let why = "the value of the key was not written by this version of cotter";
+    Error::new(ErrorKind::ForeignKey, why).with_backend(SCHEME).with_name(name)
 }
 
 /// The next cursor, and the keys of one step.

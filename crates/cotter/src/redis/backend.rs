@@ -1,6 +1,6 @@
 //! The contract in native mode.
 
-use super::batch::{BATCH, all};
+use super::batch::extend_all;
 use super::connection::Link;
 use super::errors::{Sent, explain, unexpected};
 use super::live::Live;
@@ -143,8 +143,7 @@ impl Backend for Native {
         if let Some(refusal) = self.shared.refuses(ttl) {
             return grants.iter().map(|grant| Err(refusal.clone().with_name(&grant.claim.name))).collect();
         }
-        let batches = grants.chunks(BATCH).map(|batch| self.extend_batch(batch, ttl));
-        all(batches).await.into_iter().flatten().collect()
+        extend_all(grants, |batch| self.extend_batch(batch, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {

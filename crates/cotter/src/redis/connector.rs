@@ -1,7 +1,7 @@
 //! Opening connections.
 
 use super::SCHEME;
-use super::errors::{Sent, explain};
+use super::errors::{Sent, explain, turned_away};
 use super::live::Live;
 use super::options::Options;
 use super::script;
@@ -49,6 +49,7 @@ impl Connector {
     /// caller's runtime drives it.
     pub(super) async fn connect(&self) -> Result<Live> {
         let socket = Arc::<SocketState>::default();
+        let state = socket.clone();
         let connecting = async {
             let (wire, driver) = self.wire(&socket).await?;
             let legacy = script::introduce(&wire, &self.name).await?;
@@ -56,7 +57,10 @@ impl Connector {
         };
         let limit = self.connect_timeout + self.timeout;
         match timeout(limit, connecting).await {
-            Ok(made) => made.map_err(|e| explain(e, Sent::No)),
+            Ok(made) => made.map_err(|e| match state.was_turned_away() {
+                true => turned_away(),
+                false => explain(e, Sent::No),
+            }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         }
     }

@@ -228,7 +228,7 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
 /// The finding for a command that the server refuses. Any other error ends the diagnosis.
 fn unknown(subject: &str, command: &str, e: &Error) -> Result<Finding> {
     match e.kind() {
-        ErrorKind::Denied | ErrorKind::Protocol => {
+        ErrorKind::Denied | ErrorKind::Protocol | ErrorKind::Unsupported => {
             let message = format!("unknown, because {command} is not allowed here");
             Ok(Finding::new(Severity::Warning, subject, message))
         }

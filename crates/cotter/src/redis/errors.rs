@@ -4,6 +4,7 @@ use super::SCHEME;
 use super::socket::is_never_sent;
 use crate::{Error, ErrorKind};
 use redis::{RedisError, ServerErrorKind};
+use std::error::Error as _;
 
 /// Whether the request may have been sent when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +48,18 @@ pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
         Some(code) => by_code(code, &e),
         None => by_kind(&e, sent),
     };
-    // A message of the server is quoted in full, so only errors of the driver are kept as a source.
+    // A message of the server is quoted in full, so that only errors of the driver need a source.
     let error = error.with_backend(SCHEME);
-    if e.code().is_some() { error } else { error.with_source(e) }
+    if e.code().is_some() && !is_cross_slot(&e) { error } else { error.with_source(e) }
+}
+
+/// Whether a node of a cluster has refused a request about several names. Each of them alone may be its own.
+pub(super) fn is_about_slots(e: &Error) -> bool {
+    e.source().and_then(|source| source.downcast_ref()).is_some_and(is_cross_slot)
+}
+
+fn is_cross_slot(e: &RedisError) -> bool {
+    e.code() == Some("CROSSSLOT")
 }
 
 fn by_code(code: &str, e: &RedisError) -> Error {
@@ -71,6 +81,12 @@ fn by_code(code: &str, e: &RedisError) -> Error {
             format!("the server temporarily refuses requests: {code} {said}"),
         );
     }
+    if said.starts_with("max number of clients") {
+        return turned_away();
+    }
+    if let Some(why) = beyond(code, said) {
+        return Error::new(ErrorKind::Unsupported, why);
+    }
     if said.starts_with("DB index is out of range") || said.starts_with("SELECT is not allowed") {
         return Error::new(ErrorKind::Config, format!("the server does not have this database: {said}"));
     }
@@ -79,6 +95,24 @@ fn by_code(code: &str, e: &RedisError) -> Error {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
     Error::new(ErrorKind::Protocol, format!("the server reported an error: {code} {said}"))
+}
+
+/// What cotter cannot do with this server, whatever the request.
+fn beyond(code: &str, said: &str) -> Option<String> {
+    if code == "MOVED" || code == "ASK" {
+        let (slot, node) = said.split_once(' ').unwrap_or((said, "another node"));
+        return Some(format!(
+            "this is a node of a Redis Cluster, which is not supported; slot {slot}, to which the name belongs, is on {node}; \
+             use a server that is not part of a cluster"
+        ));
+    }
+    let command =
+        said.strip_prefix("unknown command").map(|rest| rest.trim_start_matches([' ', '\'', '`']))?;
+    let command = command.split(['\'', '`', ',']).next().unwrap_or_default();
+    Some(format!(
+        "the server does not know the command {command}; a Sentinel (port 26379) is not supported, connect to the master \
+         itself; a proxy must pass the command on"
+    ))
 }
 
 fn by_kind(e: &RedisError, sent: Sent) -> Error {
@@ -133,6 +167,11 @@ pub(super) fn is_demoted(e: &RedisError) -> bool {
 /// Whether the user may not run EVALSHA. In full, the script may be allowed.
 pub(super) fn is_evalsha_denied(e: &RedisError) -> bool {
     e.code() == Some("NOPERM") && e.detail().is_some_and(|said| said.contains("'evalsha'"))
+}
+
+/// The error for a connection that a server does not accept because it has too many. Later it may.
+pub(super) fn turned_away() -> Error {
+    Error::new(ErrorKind::Unavailable, "the server accepts no more clients (maxclients)").with_backend(SCHEME)
 }
 
 /// The error for an answer that the request cannot have.

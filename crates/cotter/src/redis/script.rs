@@ -33,8 +33,8 @@ enum Memory {
 }
 
 /// The first line of a script on servers before 7.0, instead of the flag: after a write that needs no memory, they refuse
-/// no other.
-const UNLOCK: &str = "redis.call('DEL', KEYS[1] .. ':none')";
+/// no other. A user who may not touch that key can still release and extend as long as there is memory.
+const UNLOCK: &str = "redis.pcall('DEL', KEYS[1] .. ':none')";
 
 macro_rules! scripts {
     ($($name:ident: $file:literal, $memory:expr;)*) => {

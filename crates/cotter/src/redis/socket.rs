@@ -81,12 +81,19 @@ impl Endpoint {
 pub(super) struct SocketState {
     written: AtomicU64,
     ended: AtomicBool,
+    turned_away: AtomicBool,
 }
 
 impl SocketState {
     /// The number of bytes written so far.
     pub(super) fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
+    }
+
+    /// Whether the server has closed the socket at once because it has too many clients. The driver takes that for the answer
+    /// to its first request, mostly the login, and reports a wrong password.
+    pub(super) fn was_turned_away(&self) -> bool {
+        self.turned_away.load(Ordering::Acquire)
     }
 
     /// Whether the driver has stopped: the socket was closed, or the runtime that drove it has ended.
@@ -117,11 +124,16 @@ impl Drop for End {
 pub(super) struct TrackedStream {
     stream: Box<dyn Stream>,
     state: Arc<SocketState>,
+    /// Nothing was read yet.
+    fresh: bool,
 }
+
+/// The beginning of what a server says instead of any answer when it has reached `maxclients`.
+const TOO_MANY: &[u8] = b"-ERR max number of clients";
 
 impl TrackedStream {
     pub(super) fn new(stream: Box<dyn Stream>, state: Arc<SocketState>) -> Self {
-        Self { stream, state }
+        Self { stream, state, fresh: true }
     }
 }
 
@@ -131,7 +143,13 @@ impl AsyncRead for TrackedStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_ready() && std::mem::take(&mut self.fresh) && buf.filled()[before..].starts_with(TOO_MANY)
+        {
+            self.state.turned_away.store(true, Ordering::Release);
+        }
+        read
     }
 }
 

@@ -7,7 +7,7 @@ use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, Eviction, Extension, Grant, Holder, Info, Leave, Member,
     Release, Until,
 };
-use crate::redis::batch::{BATCH, all};
+use crate::redis::batch::extend_all;
 use crate::redis::connection::Link;
 use crate::redis::errors::unexpected;
 use crate::redis::{SCHEME, Shared, doctor};
@@ -146,8 +146,7 @@ impl<P: Steps> Backend for Older<P> {
         if let Some(refusal) = self.steps.shared().refuses(ttl) {
             return grants.iter().map(|grant| Err(refusal.clone().with_name(&grant.claim.name))).collect();
         }
-        let batches = grants.chunks(BATCH).map(|batch| self.extend_batch(batch, ttl));
-        all(batches).await.into_iter().flatten().collect()
+        extend_all(grants, |batch| self.extend_batch(batch, ttl)).await
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {

@@ -5,7 +5,6 @@ use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
@@ -70,53 +69,70 @@ async fn getset_is_not_left_free_between_two_tasks() {
     tasks_of_one_process_do_not_leave_it_free("mode=getset", "setnx").await;
 }
 
-/// Four processes with four tasks each; answers how often the lock went from one process to another in three seconds,
-/// and the longest wait.
-async fn four_processes(url: &str) -> (u64, Duration) {
-    let (last, changes) = (Arc::new(StdMutex::new(0)), Arc::new(AtomicU64::new(0)));
+/// What the holders saw of each other.
+#[derive(Debug, Default)]
+struct Turns {
+    /// Whose hold was the last one, and its token.
+    last: Option<(usize, u64)>,
+    /// How often the store gave the lock away; all else was passed on inside a process.
+    grants: u64,
+    /// How often it gave it to another process than before.
+    changes: u64,
+    worst: Duration,
+}
+
+impl Turns {
+    fn took(&mut self, process: usize, token: u64, waited: Duration) {
+        let (before, last) = self.last.replace((process, token)).unwrap_or((process, 0));
+        self.grants += u64::from(before != process || token != last + 1);
+        self.changes += u64::from(before != process);
+        self.worst = self.worst.max(waited);
+    }
+}
+
+/// Four processes with four tasks each, for three seconds.
+async fn four_processes(url: &str) -> Turns {
+    let turns = Arc::new(StdMutex::new(Turns::default()));
     let mut set = JoinSet::new();
     for process in 0..4 {
         let client = client(url).await;
         for _ in 0..4 {
-            let (mutex, last, changes) = (client.mutex("a"), last.clone(), changes.clone());
+            let (mutex, turns) = (client.mutex("a"), turns.clone());
             set.spawn(async move {
-                let (start, mut worst) = (Instant::now(), Duration::ZERO);
+                let start = Instant::now();
                 while start.elapsed() < ROUND * 3 {
                     let asked = Instant::now();
                     let guard = mutex.lock().await.unwrap();
-                    worst = worst.max(asked.elapsed());
-                    if std::mem::replace(&mut *last.lock().unwrap(), process) != process {
-                        changes.fetch_add(1, Ordering::Relaxed);
-                    }
+                    turns.lock().unwrap().took(process, guard.token().get(), asked.elapsed());
                     guard.finish().await.unwrap();
                 }
-                worst
             });
         }
     }
-    let worst = set.join_all().await.into_iter().max().unwrap();
-    (changes.load(Ordering::Relaxed), worst)
+    set.join_all().await;
+    std::mem::take(&mut *turns.lock().unwrap())
 }
 
+/// Grants are counted, not seconds: a machine that is slow makes all of them rarer.
 async fn every_process_has_its_turn(options: &str) {
     let server = Redis::start();
-    let (changes, worst) = four_processes(&server.url(options)).await;
-    let said = format!("{changes} hand-overs between processes in three seconds, longest wait {worst:?}");
-    // Some 450 where nothing else runs, some 40 where nobody rests.
-    demand(changes >= 200, Kind::UnfairShare, &said);
-    demand(worst < Duration::from_secs(2), Kind::UnfairShare, &said);
+    let turns = four_processes(&server.url(options)).await;
+    assert!(turns.grants > 10, "{turns:?}");
+    // Some 95 of 100, even on a machine without time for its processes.
+    demand(turns.changes * 4 >= turns.grants * 3, Kind::UnfairShare, format!("{turns:?}"));
+    demand(turns.worst < Duration::from_secs(2), Kind::UnfairShare, format!("{turns:?}"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_plain() {
-    every_process_has_its_turn("mode=plain").await;
+    every_process_has_its_turn("mode=plain&retry=200ms").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_getset() {
-    every_process_has_its_turn("mode=getset").await;
+    every_process_has_its_turn("mode=getset&retry=200ms").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,11 +1,13 @@
 //! The Redis store on real servers: faults, waiting, tokens, the older protocols, and the memory store as its oracle.
 
 mod answers;
+mod cluster;
 mod contention;
 mod deployment;
 mod doctor;
 mod election;
 mod faults;
+mod foreign;
 mod interop;
 mod latch;
 mod lone_reader;
@@ -18,6 +20,7 @@ mod oracle;
 mod outages;
 mod outside;
 mod process;
+mod refusals;
 mod renewal;
 mod replicated;
 mod runtimes;

@@ -1,0 +1,77 @@
+//! Servers that refuse, and what is said of it.
+
+use super::setup::{USED, backend, claim, client, clock, eventually, queued, take};
+use cotter::backend::{Connect, Host};
+use cotter::{ErrorKind, redis};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::{Redis, Wire};
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(20);
+
+/// From now on the server accepts nobody but the administrator, who is its only client.
+fn crowded(server: &Redis) -> Wire {
+    let mut admin = server.wire();
+    for words in [&["CONFIG", "SET", "maxclients", "1"][..], &["CLIENT", "KILL", "SKIPME", "yes"]] {
+        let said = admin.command(words).unwrap();
+        assert!(!said.starts_with("ERR"), "{said}");
+    }
+    admin
+}
+
+/// Such a server answers a login as it answers everything: that is no wrong password, and it may pass.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_server_with_too_many_clients_may_have_room_later() {
+    let server = Redis::start();
+    let mut admin = crowded(&server);
+    let urls = ["", "mode=plain", "mode=getset"].map(|mode| server.url(mode));
+    let other_database = server.open_url("").replace('?', "/2?");
+    for url in urls.iter().chain([&server.open_url(""), &other_database]) {
+        let store = redis::Store::from_url(url).unwrap();
+        let error = store.connect(&Host::without_engine(clock())).await.map(drop).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{url}: {error}");
+    }
+    admin.command(&["CONFIG", "SET", "maxclients", "100"]).unwrap();
+    backend(&urls[0]).await;
+}
+
+/// After an outage all clients come back at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn who_waits_outlives_a_time_with_too_many_clients() {
+    for mode in ["", "mode=plain"] {
+        let server = Redis::start();
+        let holder = backend(&server.url(mode)).await;
+        let held = claim("a", TTL);
+        take(&holder, &held).await;
+        let client = client(&server.url(mode), TTL).await;
+        let waiting = tokio::spawn(client.mutex("a").lock());
+        if mode.is_empty() {
+            eventually("it waits", || queued(&server, "a") == 1).await;
+        } else {
+            tokio::time::sleep(TTL / 200).await;
+        }
+        let mut admin = crowded(&server);
+        tokio::time::sleep(TTL / 20).await;
+        admin.command(&["CONFIG", "SET", "maxclients", "100"]).unwrap();
+        demand(!waiting.is_finished(), Kind::IdleWaiter, "the wait has ended");
+        holder.release(&held, USED).await.unwrap();
+        let guard = tokio::time::timeout(TTL, waiting).await.expect("it is free").unwrap().unwrap();
+        guard.finish().await.unwrap();
+    }
+}
+
+/// A Sentinel does not know what locks need.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_server_without_a_command_is_unsupported_and_the_command_named() {
+    let server = Redis::builder().without("EVAL").without("EVALSHA").without("SETNX").start();
+    for (mode, command) in [("", "EVAL"), ("mode=getset", "SETNX")] {
+        let client = client(&server.open_url(mode), TTL).await;
+        let error = client.mutex("a").try_lock().await.unwrap_err();
+        let said = error.to_string();
+        let explained = said.contains(&format!("the command {command};")) && said.contains("Sentinel");
+        assert!(error.kind() == ErrorKind::Unsupported && explained, "{said}");
+    }
+}
