@@ -7,7 +7,8 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `seats` | the members: connections, which are silent, the time limit of a request |
+//! | `seats` | the members: connections, and which are known to be silent |
+//! | `silence` | the time limit of a request |
 //! | `rounds` | the attempts of each claim: which members were asked, and what they gave |
 //! | `backend` | the contract |
 //! | `waiting` | notifications that a name is free, and random pauses |
@@ -29,6 +30,7 @@ mod renewal;
 mod rounds;
 mod seats;
 mod shortage;
+mod silence;
 mod voting;
 mod waiting;
 

@@ -1,4 +1,4 @@
-//! The members: their connections, and which of them are silent.
+//! The members: their connections, and which of them are known to be silent.
 
 use super::Shared;
 use super::shortage::{the_same, unreachable};
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub(super) struct Seats {
     pub(super) host: Host,
     seats: Vec<Arc<Seat>>,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// One member. Its connection may come later.
@@ -142,11 +142,6 @@ impl Seats {
         }
     }
 
-    /// The time that a member may take for an answer about a lease of this length.
-    pub(super) fn limit(&self, ttl: Duration) -> Duration {
-        self.shared.timeout.min(ttl / 20).max(MIN_TIMEOUT)
-    }
-
     /// Asks these members at the same time, until they have answered, `done` is satisfied, or the time is over.
     pub(super) async fn ask<T, F: Future<Output = Result<T>>>(
         &self,
@@ -186,22 +181,12 @@ impl Seats {
         answers
     }
 
-    /// Completes when who has not answered is silent.
-    pub(super) async fn silence(&self, limit: Duration) -> bool {
-        // The clock is not asked if everybody answers at once.
-        self.host.clock().sleep_until(self.now() + limit).await;
-        true
-    }
-
     pub(super) async fn close(&self) {
         for (_, backend) in self.backends() {
             backend.close().await;
         }
     }
 }
-
-/// A shorter time limit would find every member silent.
-const MIN_TIMEOUT: Duration = Duration::from_millis(2);
 
 fn unconnected() -> Error {
     Error::new(ErrorKind::Unavailable, "there is no connection to the server")
