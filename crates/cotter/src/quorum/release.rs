@@ -24,7 +24,10 @@ impl Quorum {
         let begun = self.shared.rounds.with(id, round.id, |r| (r.asked(), r.ends, r.leave(leave)));
         let Some((seats, ends, leave)) = begun else { return Undone::default() };
         let release = |_, backend: Arc<dyn Backend>| async move { backend.release(round, leave).await };
-        let heard = |answers: &[Option<Result<_>>]| self.seats.have_answered(&seats, answers);
+        let heard = |answers: &[Option<Result<Release>>]| {
+            let silent = |seat: &usize| !self.seats.is_awake(*seat);
+            answers.iter().zip(&seats).all(|(answer, seat)| answer.is_some() || silent(seat))
+        };
         let answers = self.seats.ask(&seats, self.seats.limit(round.ttl), release, heard).await;
         let now = self.seats.now();
         let mut undone = Undone::default();

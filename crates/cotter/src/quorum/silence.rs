@@ -35,6 +35,11 @@ impl Seats {
         true
     }
 
+    /// For members that are only slower than others.
+    pub(super) async fn pause(&self, d: Duration) {
+        self.host.clock().sleep_until(self.now() + d).await;
+    }
+
     /// Whether the members that are waited for have answered: all that are not known to be silent.
     pub(super) fn have_answered<T>(&self, seats: &[usize], answers: &[Option<Result<T>>]) -> bool {
         let awake = self.awake();
