@@ -1,7 +1,7 @@
 //! The members: their connections, and which of them are known to be silent.
 
 use super::Shared;
-use super::shortage::{the_same, unreachable};
+use super::shortage::unreachable;
 use crate::backend::{Acceptor, Backend, Host, Member};
 use crate::join::enough;
 use crate::sync::lock;
@@ -28,11 +28,10 @@ struct Seat {
     next_probe: Mutex<Moment>,
 }
 
-/// Whether a member answers, and which server it is; shared by all connections.
+/// Whether a member answers; shared by all connections.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     is_down: AtomicBool,
-    identity: Mutex<Option<String>>,
 }
 
 /// The time after which a silent member is looked for again.
@@ -162,12 +161,12 @@ impl Seats {
         done: impl Fn(&[Option<Result<T>>]) -> bool,
     ) -> Answers<T> {
         let calls = seats.iter().map(|seat| {
-            let asked = self.seats[*seat].backend().map(|backend| call(*seat, backend));
-            async {
-                match asked {
-                    Some(asked) => asked.await,
-                    None => Err(unconnected()),
-                }
+            let asked = self.seats[*seat].backend().map(|backend| (call(*seat, backend.clone()), backend));
+            async move {
+                let (asked, backend) = asked.ok_or_else(unconnected)?;
+                let answer = asked.await?;
+                self.shared.identities.verify(*seat, &*backend).await.map_err(Error::with_outcome_unknown)?;
+                Ok(answer)
             }
         });
         let (answers, over) = enough(calls, over, done).await;
@@ -211,18 +210,10 @@ impl Seat {
     /// Connects, unless the server is one that another seat has.
     async fn connect(&self, shared: &Shared, host: &Host) -> Result<()> {
         let backend = shared.members[self.number].connect(host).await?;
-        let instance = backend.info().instance.clone();
-        let Some(member) = backend.member() else {
+        if backend.member().is_none() {
             return Err(Error::unsupported("being a member of a quorum", backend.info().variant));
-        };
-        if let Some(identity) = member.identity().await? {
-            let identity = Some(identity);
-            let others = shared.health.iter().enumerate().filter(|(n, _)| *n != self.number);
-            if let Some((other, _)) = others.into_iter().find(|(_, h)| *lock(&h.identity) == identity) {
-                return Err(the_same(&instance, other + 1));
-            }
-            *lock(&shared.health[self.number].identity) = identity;
         }
+        shared.identities.verify(self.number, &*backend).await?;
         *lock(&self.backend) = Some(backend);
         Ok(())
     }
