@@ -256,7 +256,8 @@ impl Member for FaultyBackend {
     }
 
     async fn identity(&self) -> Result<Option<String>> {
-        self.pass(Call::Look, self.inner_member().identity()).await
+        // Real ones keep it with the connection.
+        self.inner_member().identity().await
     }
 
     async fn abstains(&self) -> Result<Option<Duration>> {

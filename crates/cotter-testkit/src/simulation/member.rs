@@ -47,6 +47,12 @@ impl Server {
         Ok(())
     }
 
+    /// Its address leads to another server from now on.
+    #[cfg(test)]
+    fn leads_to(&self, other: &Self) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = other.run();
+    }
+
     fn run(&self) -> Run {
         self.run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -158,4 +164,36 @@ impl Member for Connection {
 
 fn no_notes() -> Error {
     Error::new(ErrorKind::Unsupported, "the simulation has no notes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::over;
+    use super::*;
+    use cotter::{Client, Mode};
+    use tokio::time::{Instant, sleep};
+
+    /// Otherwise one of three servers is a majority.
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_leads_to_the_server_of_another_member_has_no_vote() {
+        let (origin, mut servers) = (Instant::now(), Vec::new());
+        for _ in 0..3 {
+            servers.push(Server::start(MemberClock::new(origin, Duration::ZERO)).await.unwrap());
+        }
+        let client = over(servers.clone(), Client::builder()).await.unwrap();
+        let name = Name::new("a").unwrap();
+        let held = client.mutex("a").lock().await.unwrap();
+        assert_eq!(held.votes().unwrap().given(), 3);
+        held.finish().await.unwrap();
+        let theirs = Claim::new(name, Mode::Exclusive, LONGEST_LEASE * 100);
+        assert!(matches!(voter(&servers[1].run()).take(&theirs, 0).await, Ok(Vote::Granted(_))));
+        let third = servers[2].run();
+        servers[2].leads_to(&servers[0]);
+        let granted = client.mutex("a").try_lock_for(LONGEST_LEASE).await;
+        assert!(!matches!(granted, Ok(Some(_))), "{granted:?}");
+        // The address is right again.
+        *servers[2].run.lock().unwrap() = third;
+        sleep(LONGEST_LEASE).await;
+        client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    }
 }

@@ -1,12 +1,13 @@
 //! A quorum of stores in memory, fault by fault.
 
 use cotter::backend::{Backend, Claim, Connect, Found, Grant, Host, Leave, Until};
-use cotter::{Mode, Name, memory, quorum};
+use cotter::{Client, Lease, Mode, Name, memory, quorum};
 use cotter_testkit::bare::clock;
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{advance, sleep};
 
 const TTL: Duration = Duration::from_secs(20);
 
@@ -23,9 +24,18 @@ impl World {
     }
 
     async fn client(&self) -> Arc<dyn Backend> {
+        self.store().connect(&Host::without_engine(clock())).await.unwrap()
+    }
+
+    /// Each request and each answer takes this long.
+    fn delay(&self, trip: Duration) {
+        let plan = Plan { before: trip, after: trip, ..Plan::default() };
+        self.links.iter().for_each(|link| link.set(plan));
+    }
+
+    fn store(&self) -> quorum::Store {
         let seats = self.members.iter().zip(&self.links).map(|(m, link)| Faulty::new(m.clone(), link));
-        let store = quorum::Store::new(seats).unwrap();
-        store.connect(&Host::without_engine(clock())).await.unwrap()
+        quorum::Store::new(seats).unwrap()
     }
 
     fn cut(&self, member: usize, down: bool) {
@@ -114,4 +124,40 @@ async fn a_new_name_needs_no_second_phase() {
     }
     let raised: usize = world.links.iter().map(|link| link.calls(Call::Raise)).sum();
     assert!(raised < NAMES / 10, "{NAMES} new names had {raised} requests to raise a counter");
+}
+
+/// A task that blocks keeps its runtime from reading what the members have answered, until after their time is over.
+#[tokio::test(start_paused = true)]
+async fn a_runtime_that_is_late_takes_no_member_for_silent() {
+    let (world, ttl) = (World::new(), Duration::from_secs(1));
+    world.delay(Duration::from_millis(2));
+    let client = Client::builder().backend(world.store()).lease(Lease::renewed(ttl)).in_this_runtime();
+    let client = client.connect().await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    for round in 0..5 {
+        // A renewal is under way.
+        let before = world.links[0].calls(Call::Extend);
+        while world.links[0].calls(Call::Extend) == before {
+            sleep(Duration::from_millis(1)).await;
+            assert!(guard.is_valid(), "round {round}: {:?}", guard.check());
+        }
+        advance(ttl / 5).await;
+    }
+    guard.finish().await.unwrap();
+}
+
+/// All links are slow for a moment: no reason to send renewals without waiting for the answers, for as long as members that are
+/// silent are left alone.
+#[tokio::test(start_paused = true)]
+async fn a_hiccup_of_all_links_costs_one_renewal() {
+    let (world, ttl) = (World::new(), Duration::from_secs(1));
+    let client = Client::builder().backend(world.store()).lease(Lease::renewed(ttl)).in_this_runtime();
+    let client = client.connect().await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    world.delay(Duration::from_millis(400));
+    sleep(ttl / 2).await;
+    world.delay(Duration::from_millis(2));
+    sleep(ttl).await;
+    assert!(guard.is_valid(), "{:?}", guard.check());
+    guard.finish().await.unwrap();
 }

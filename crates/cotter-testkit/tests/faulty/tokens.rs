@@ -1,13 +1,17 @@
 //! Tokens and turns on `memory`, where the clock stands still unless the test moves it.
 
 use cotter::backend::{Backend, Claim, Connect, Host, Leave, Until};
-use cotter::clock::Clock;
+use cotter::clock::{Clock, Moment, Sleep};
 use cotter::{Client, ManualClock, Mode, Name, memory};
 use cotter_testkit::Actor;
+use cotter_testkit::bare::clock;
 use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, SystemTime};
 
 /// Processes on one store, each with its own client.
 async fn actors(store: &memory::Store, log: &Recorder, n: u32) -> Vec<Actor> {
@@ -53,6 +57,75 @@ async fn tokens_rise_after_the_store_has_forgotten_the_name() {
         tokio::task::spawn_blocking(move || clock.advance(Duration::from_secs(1))).await.unwrap();
     }
     demand_clean(&log, &Limits::default());
+}
+
+/// A clock on which one thread, when it is told to, is late with what it has read.
+#[derive(Debug)]
+struct LateClock {
+    time: Arc<dyn Clock>,
+    sleeper: Mutex<Option<ThreadId>>,
+    read: Barrier,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Clock for LateClock {
+    fn now(&self) -> Moment {
+        let now = self.time.now();
+        let is_late = self.sleeper.lock().unwrap().take_if(|id| *id == thread::current().id()).is_some();
+        if is_late {
+            self.read.wait();
+            // Others may have to wait for it.
+            let _ = self.go_on.lock().unwrap().recv_timeout(Duration::from_millis(200));
+        }
+        now
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.time.wall()
+    }
+
+    fn sleep_until(&self, until: Moment) -> Sleep {
+        self.time.sleep_until(until)
+    }
+}
+
+/// A thread can lose the processor at any time. Meanwhile others lock and release the name, and the store forgets it.
+#[tokio::test]
+async fn a_thread_that_was_interrupted_gives_no_smaller_token() {
+    let (tell, told) = mpsc::channel();
+    let (sleeper, read, go_on) = (Mutex::default(), Barrier::new(2), Mutex::new(told));
+    let late = Arc::new(LateClock { time: clock(), sleeper, read, go_on });
+    let store = memory::Store::new().connect(&Host::without_engine(late.clone())).await.unwrap();
+    let claim = || Claim::new(Name::new("x").unwrap(), Mode::Exclusive, Duration::from_secs(20));
+    let (interrupted, theirs, clock) = (store.clone(), claim(), late.clone());
+    let thread = thread::spawn(move || {
+        *clock.sleeper.lock().unwrap() = Some(thread::current().id());
+        at_once(interrupted.acquire(&theirs, Until::Now)).unwrap().granted()
+    });
+    late.read.wait();
+    let other = claim();
+    let before = store.acquire(&other, Until::Now).await.unwrap().granted();
+    store.release(&other, Leave::used(1)).await.unwrap();
+    // The clock has passed its token.
+    thread::sleep(Duration::from_millis(1));
+    store.release(&other, Leave::used(1)).await.unwrap();
+    let _ = tell.send(());
+    let after = thread.join().unwrap();
+    if let (Some(before), Some(after)) = (before, after) {
+        demand(
+            after.number > before.number,
+            Kind::TokenOrder,
+            format!("{} after {}", after.number, before.number),
+        );
+    }
+}
+
+/// The memory store answers at once.
+fn at_once<F: Future>(asked: F) -> F::Output {
+    let Poll::Ready(answer) = pin!(asked).poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("it waits");
+    };
+    answer
 }
 
 /// Blocks of turns are used in part, given back, and asked for again, by two processes in turn.

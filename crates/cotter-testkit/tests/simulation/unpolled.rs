@@ -1,7 +1,7 @@
 //! Futures that are polled late, or no more: by a seed, and what seeds have found.
 
-use cotter::{Client, Lease, memory};
-use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter::{Client, Lease, LossCause, memory};
+use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::simulation::unpolled;
 use cotter_testkit::sized;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 const TTL: Duration = Duration::from_millis(300);
 
@@ -54,12 +54,70 @@ fn slow() -> Faults {
     link
 }
 
+async fn client(store: &memory::Store, link: &Faults) -> Client {
+    let store = Faulty::new(store.clone(), link);
+    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
+    client.connect().await.unwrap()
+}
+
+/// Otherwise they would pass the lock round, by way of the store, for as long as they are kept.
+#[tokio::test(start_paused = true)]
+async fn futures_that_are_not_polled_leave_the_lock_to_others() {
+    let (store, link) = (memory::Store::new(), slow());
+    let (client, other) = (client(&store, &link).await, client(&store, &slow()).await);
+    let mutex = client.mutex("a");
+    let held = mutex.lock().await.unwrap();
+    let (mut one, mut two) = (pin!(mutex.lock()), pin!(mutex.lock()));
+    poll(one.as_mut());
+    poll(two.as_mut());
+    held.finish().await.unwrap();
+    sleep(TTL).await;
+    let asked = link.calls(Call::Acquire);
+    sleep(TTL * 20).await;
+    assert_eq!(link.calls(Call::Acquire), asked, "nobody has taken what the store gave");
+    for mutex in [mutex, other.mutex("a")] {
+        let free = mutex.try_lock().await.unwrap();
+        free.expect("nobody else takes it").finish().await.unwrap();
+    }
+    let held = other.mutex("a").lock().await.unwrap();
+    // Who is polled again waits again, whoever else sleeps.
+    poll(two.as_mut());
+    sleep(TTL).await;
+    held.finish().await.unwrap();
+    let locked = |attempt| timeout(TTL, attempt);
+    locked(two).await.expect("it is free").unwrap().finish().await.unwrap();
+    locked(one).await.expect("it is free").unwrap().finish().await.unwrap();
+}
+
+/// The time of a ticket begins when it is handed out, not when the store was asked for it.
+#[tokio::test(start_paused = true)]
+async fn a_ticket_that_is_read_late_has_its_time() {
+    let client = client(&memory::Store::new(), &slow()).await;
+    let (guard, ttl) = (client.mutex("a").lock().await.unwrap(), TTL * 8);
+    let mut turning = pin!(guard.into_ticket(ttl));
+    poll(turning.as_mut());
+    sleep(ttl * 3 / 4).await;
+    let ticket = turning.await.unwrap();
+    sleep(ttl * 3 / 4).await;
+    client.resume(&ticket).await.expect("it has not ended").finish().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_downgrade_does_not_begin_a_new_hold() {
+    let client = client(&memory::Store::new(), &slow()).await;
+    let lease = Lease::renewed(TTL).max_hold(TTL * 6);
+    let writer = client.rwlock("a").lease(lease).write().await.unwrap();
+    sleep(TTL * 4).await;
+    let reader = writer.downgrade().await.unwrap();
+    sleep(TTL * 4).await;
+    let lost = reader.check().expect_err("it has been held for longer");
+    assert_eq!(lost.cause, LossCause::MaxHold);
+}
+
 /// The answer is old when it is read, but the lease has been renewed all the time.
 #[tokio::test(start_paused = true)]
 async fn a_downgrade_that_is_polled_late_keeps_the_lock() {
-    let store = Faulty::new(memory::Store::new(), &slow());
-    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
-    let client = client.connect().await.unwrap();
+    let client = client(&memory::Store::new(), &slow()).await;
     let mut downgrade = pin!(client.rwlock("a").write().await.unwrap().downgrade());
     poll(downgrade.as_mut());
     sleep(TTL).await;
@@ -77,9 +135,7 @@ async fn a_downgrade_that_is_polled_late_keeps_the_lock() {
 /// Its grant is renewed when it is read late, and the answer to that may be read late as well.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_is_polled_late_comes_to_a_valid_guard() {
-    let store = Faulty::new(memory::Store::new(), &slow());
-    let client = Client::builder().backend(store).lease(Lease::renewed(TTL)).in_this_runtime();
-    let client = client.connect().await.unwrap();
+    let client = client(&memory::Store::new(), &slow()).await;
     let mut attempt = pin!(client.mutex("a").lock());
     // It is sent, granted and answered, then the renewal is sent and carried out.
     for pause in [20, 200, 20, 600] {

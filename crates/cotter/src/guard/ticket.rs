@@ -8,9 +8,17 @@ use crate::lease::check_ttl;
 use crate::{Error, ErrorKind, Op, Result, Ticket};
 use std::time::Duration;
 
+/// An answer is late when this share of the ttl is over.
+const LATE_SHARE: u32 = 10;
+/// A caller that is late every time gets what is left.
+const REQUESTS: usize = 3;
+
 impl Guard {
     /// Turns this guard into a [`Ticket`] that keeps the lock: the lease is extended to at least `ttl` a last time, and
     /// the ticket can be used once to [resume](crate::Client::resume) the lock, in this process or another one.
+    ///
+    /// `ttl` counts from the last request to the store. If the future is polled so late that a tenth of `ttl` has passed
+    /// since, it asks again, but no more than twice.
     ///
     /// Signals of the guard complete with the cause [`Released`](crate::LossCause::Released), and the lease is no
     /// longer renewed.
@@ -38,8 +46,14 @@ impl Guard {
             return Err(Error::new(ErrorKind::Misuse, why).with_name(hold.name()));
         }
         hold.check(token)?;
-        ask_to_extend(&hold, ttl).await?;
-        hold.check(token)?;
+        for _ in 0..REQUESTS {
+            let asked = hold.core.now();
+            ask_to_extend(&hold, ttl).await?;
+            hold.check(token)?;
+            if hold.core.now().since(asked) <= ttl / LATE_SHARE {
+                break;
+            }
+        }
         forget(self)?;
         Ok(Ticket::new(&hold.grant, token, hold.last_note()))
     }

@@ -37,17 +37,16 @@ impl Memory {
         grant
     }
 
-    /// Returns the current time on the client's clock and on the store's.
-    fn moments(&self) -> (Moment, Now) {
-        let now = self.shared.now();
+    /// Returns the current time on the client's clock, unless it is the clock of the store.
+    fn own_time(&self) -> Option<Moment> {
         let one_clock = Arc::ptr_eq(&self.clock, &self.shared.time().clock);
-        (if one_clock { now.at } else { self.clock.now() }, now)
+        (!one_clock).then(|| self.clock.now())
     }
 
     /// The end of a wait on the store's clock. That of the client may count from another origin.
     pub(super) fn on_store_clock(&self, until: Until) -> Until {
-        let (mine, now) = self.moments();
-        match (until, until.left(mine)) {
+        let now = self.shared.now();
+        match (until, until.left(self.own_time().unwrap_or(now.at))) {
             (Until::Moment(_), Some(left)) => Until::Moment(now.at + left),
             _ => until,
         }
@@ -59,10 +58,10 @@ impl Memory {
         claim: &Claim,
         request: impl FnOnce(&mut Lock, Now) -> Result<Option<Held>>,
     ) -> Result<Option<Grant>> {
-        let (as_of, now) = self.moments();
-        self.shared.with_at(&claim.name, now, |lock, now| {
+        let before = self.own_time();
+        self.shared.with(&claim.name, |lock, now| {
             let held = request(lock, now).map_err(|e| e.with_backend("memory"))?;
-            Ok(held.map(|h| self.grant(h, now, as_of)))
+            Ok(held.map(|h| self.grant(h, now, before.unwrap_or(now.at))))
         })
     }
 
@@ -129,10 +128,10 @@ impl Backend for Memory {
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
         let extend = |grant: &&Grant| {
-            let (as_of, now) = self.moments();
-            let left = self
-                .shared
-                .with_at(&grant.claim.name, now, |lock, now| lock.extend(grant.claim.id, ttl, now));
+            let before = self.own_time();
+            let (left, as_of) = self.shared.with(&grant.claim.name, |lock, now| {
+                (lock.extend(grant.claim.id, ttl, now), before.unwrap_or(now.at))
+            });
             Ok(left.map_or_else(Extension::Lost, |ttl| Extension::Extended { as_of, ttl: Some(ttl) }))
         };
         grants.iter().map(extend).collect()

@@ -132,11 +132,10 @@ impl Shared {
 
     /// Runs `work` on the lock of a name, and forgets the name when nothing is left to remember.
     fn with<T>(&self, name: &Name, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
-        self.with_at(name, self.now(), work)
-    }
-
-    fn with_at<T>(&self, name: &Name, now: Now, work: impl FnOnce(&mut Lock, Now) -> T) -> T {
         let mut locks = self.locks();
+        // Only now: a thread that read the clock before it had to wait could give a smaller token than others have given, of
+        // whom nothing is remembered any more.
+        let now = self.now();
         if let Some(known) = locks.get_mut(name) {
             let believed = known.next_end();
             known.advance(now);

@@ -7,7 +7,9 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `seats` | the members: connections, which are silent, the time limit of a request |
+//! | `seats` | the members: connections, and which are known to be silent |
+//! | `silence` | the time limit of a request |
+//! | `identity` | which server each member is |
 //! | `rounds` | the attempts of each claim: which members were asked, and what they gave |
 //! | `backend` | the contract |
 //! | `waiting` | notifications that a name is free, and random pauses |
@@ -22,6 +24,7 @@
 mod acquire;
 mod admin;
 mod backend;
+mod identity;
 mod notes;
 mod proposer;
 mod release;
@@ -29,6 +32,7 @@ mod renewal;
 mod rounds;
 mod seats;
 mod shortage;
+mod silence;
 mod voting;
 mod waiting;
 
@@ -62,6 +66,7 @@ struct Shared {
     scheme: &'static str,
     timeout: Duration,
     health: Vec<seats::Health>,
+    identities: identity::Identities,
     rounds: rounds::Rounds,
     /// Which names to leave to others for a moment.
     rests: Rests,
@@ -115,7 +120,9 @@ fn refused(why: &str) -> Error {
 impl Shared {
     fn new(members: Vec<Arc<dyn Connect>>, scheme: &'static str, timeout: Duration) -> Self {
         let health = members.iter().map(|_| seats::Health::default()).collect();
-        Self { members, scheme, timeout, health, rounds: rounds::Rounds::default(), rests: Rests::default() }
+        let identities = identity::Identities::of(members.len());
+        let (rounds, rests) = Default::default();
+        Self { members, scheme, timeout, health, identities, rounds, rests }
     }
 }
 

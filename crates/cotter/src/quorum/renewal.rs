@@ -55,10 +55,8 @@ impl Quorum {
             let votes: Vec<_> = votes[seat].iter().map(|(_, vote)| vote).collect();
             async move { Ok(backend.extend(&votes, ttl).await) }
         };
-        let silent = |answers: &[Option<Result<Vec<Result<Extension>>>>]| {
-            answers.iter().zip(&seats).all(|(answer, seat)| answer.is_some() || !self.seats.is_awake(*seat))
-        };
-        let answers = self.seats.ask(&seats, self.seats.limit(ttl), extend, silent).await;
+        let heard = |answers: &[Option<Result<_>>]| self.seats.have_answered(&seats, answers);
+        let answers = self.seats.ask(&seats, self.seats.limit(ttl), extend, heard).await;
         for (seat, answer) in seats.iter().zip(answers) {
             let answers = answer.and_then(Result::ok).map(|all| all.into_iter().map(Some).collect());
             let answers: Vec<_> = answers.unwrap_or_else(|| votes[*seat].iter().map(|_| None).collect());

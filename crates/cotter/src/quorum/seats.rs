@@ -1,7 +1,7 @@
-//! The members: their connections, and which of them are silent.
+//! The members: their connections, and which of them are known to be silent.
 
 use super::Shared;
-use super::shortage::{the_same, unreachable};
+use super::shortage::unreachable;
 use crate::backend::{Acceptor, Backend, Host, Member};
 use crate::join::enough;
 use crate::sync::lock;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub(super) struct Seats {
     pub(super) host: Host,
     seats: Vec<Arc<Seat>>,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// One member. Its connection may come later.
@@ -28,11 +28,10 @@ struct Seat {
     next_probe: Mutex<Moment>,
 }
 
-/// Whether a member answers, and which server it is; shared by all connections.
+/// Whether a member answers; shared by all connections.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     is_down: AtomicBool,
-    identity: Mutex<Option<String>>,
 }
 
 /// The time after which a silent member is looked for again.
@@ -142,11 +141,6 @@ impl Seats {
         }
     }
 
-    /// The time that a member may take for an answer about a lease of this length.
-    pub(super) fn limit(&self, ttl: Duration) -> Duration {
-        self.shared.timeout.min(ttl / 20).max(MIN_TIMEOUT)
-    }
-
     /// Asks these members at the same time, until they have answered, `done` is satisfied, or the time is over.
     pub(super) async fn ask<T, F: Future<Output = Result<T>>>(
         &self,
@@ -167,12 +161,12 @@ impl Seats {
         done: impl Fn(&[Option<Result<T>>]) -> bool,
     ) -> Answers<T> {
         let calls = seats.iter().map(|seat| {
-            let asked = self.seats[*seat].backend().map(|backend| call(*seat, backend));
-            async {
-                match asked {
-                    Some(asked) => asked.await,
-                    None => Err(unconnected()),
-                }
+            let asked = self.seats[*seat].backend().map(|backend| (call(*seat, backend.clone()), backend));
+            async move {
+                let (asked, backend) = asked.ok_or_else(unconnected)?;
+                let answer = asked.await?;
+                self.shared.identities.verify(*seat, &*backend).await.map_err(Error::with_outcome_unknown)?;
+                Ok(answer)
             }
         });
         let (answers, over) = enough(calls, over, done).await;
@@ -186,22 +180,12 @@ impl Seats {
         answers
     }
 
-    /// Completes when who has not answered is silent.
-    pub(super) async fn silence(&self, limit: Duration) -> bool {
-        // The clock is not asked if everybody answers at once.
-        self.host.clock().sleep_until(self.now() + limit).await;
-        true
-    }
-
     pub(super) async fn close(&self) {
         for (_, backend) in self.backends() {
             backend.close().await;
         }
     }
 }
-
-/// A shorter time limit would find every member silent.
-const MIN_TIMEOUT: Duration = Duration::from_millis(2);
 
 fn unconnected() -> Error {
     Error::new(ErrorKind::Unavailable, "there is no connection to the server")
@@ -226,18 +210,10 @@ impl Seat {
     /// Connects, unless the server is one that another seat has.
     async fn connect(&self, shared: &Shared, host: &Host) -> Result<()> {
         let backend = shared.members[self.number].connect(host).await?;
-        let instance = backend.info().instance.clone();
-        let Some(member) = backend.member() else {
+        if backend.member().is_none() {
             return Err(Error::unsupported("being a member of a quorum", backend.info().variant));
-        };
-        if let Some(identity) = member.identity().await? {
-            let identity = Some(identity);
-            let others = shared.health.iter().enumerate().filter(|(n, _)| *n != self.number);
-            if let Some((other, _)) = others.into_iter().find(|(_, h)| *lock(&h.identity) == identity) {
-                return Err(the_same(&instance, other + 1));
-            }
-            *lock(&shared.health[self.number].identity) = identity;
         }
+        shared.identities.verify(self.number, &*backend).await?;
         *lock(&self.backend) = Some(backend);
         Ok(())
     }

@@ -98,7 +98,7 @@ impl Quorum {
             silent = self.seats.silence(self.seats.limit(ttl)) => return silent,
         }
         let elapsed = self.seats.now().since(began);
-        self.seats.silence(elapsed + GRACE).await;
+        self.seats.pause(elapsed + GRACE).await;
         false
     }
 

@@ -42,7 +42,8 @@ pub struct ReadGuard(Guard);
 pub struct WriteGuard(Guard);
 
 impl WriteGuard {
-    /// Downgrades to a reader, without a moment in which another writer could get the lock.
+    /// Downgrades to a reader, without a moment in which another writer could get the lock. The reader continues the hold:
+    /// [`max_hold`](crate::Lease::max_hold) counts from the grant of the writer.
     ///
     /// Cancel safety: the lock is lost if the call is dropped or fails half-way; it is released in the background.
     ///

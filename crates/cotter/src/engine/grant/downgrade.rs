@@ -39,6 +39,8 @@ async fn change(guard: Guard) -> Result<Guard> {
     (grant.number, grant.turns) = (guard.token().get(), 1);
     let reader = Hold::new(&hold.core, &hold.line, grant, hold.lease);
     let (serial, token) = reader.next_turn(None).expect("a grant has at least one turn");
+    // It is still the same hold: neither `max_hold` nor a fixed lease starts again.
+    reader.ends_like(&hold);
     reader.activate();
     // The claim belongs to the reader now. If the writer was lost meanwhile, so was the reader.
     let ended = forget(guard);

@@ -71,7 +71,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
     }
     state.remove_hold(hold);
     // The waiting task may never process the answer.
-    let unwatched = state.head().is_some() && state.given.start();
+    let unwatched = state.awake().is_some() && state.given.start();
     drop(state);
     if unwatched {
         watch(&hold.core, &hold.line);
@@ -81,7 +81,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
 }
 
 fn pass(hold: &Arc<Hold>, state: &mut State) -> Option<Step> {
-    let waiter = state.head()?.clone();
+    let waiter = state.awake()?.clone();
     if !can_pass(hold, &waiter.request, hold.core.now()) {
         return None;
     }

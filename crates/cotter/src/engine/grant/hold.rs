@@ -188,6 +188,11 @@ impl Hold {
         }
     }
 
+    /// Ends when the hold does that it continues.
+    pub(crate) fn ends_like(&self, before: &Self) {
+        self.ends.store(before.ends.load(Ordering::Acquire), Ordering::Release);
+    }
+
     /// Returns true if at least half of the lease is left, so that a local successor gets a useful share. A session is
     /// kept alive for all its grants, so it has no half.
     pub(crate) fn half_left(&self, now: Moment) -> bool {

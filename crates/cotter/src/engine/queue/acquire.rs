@@ -135,7 +135,7 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until, is
     if let Some(lost) = state.loss_of(request) {
         return Found::Lost(lost);
     }
-    let queue = state.head().is_some();
+    let queue = state.awake().is_some();
     if state.is_quiet() || !is_patient && state.is_open() && !queue {
         state.phase = Phase::Trying;
         return Found::Free;
@@ -153,8 +153,7 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until, is
         Some(last) => {
             let waiter = Waiter::new(request.clone(), last);
             state.waiters.push_back(waiter.clone());
-            let behind_a_request = state.first_try.is_some() || state.releasing > 0;
-            if state.given.newcomer(behind_a_request) {
+            if state.one_waits() {
                 watch(core, line);
             }
             Found::Queued(waiter)
@@ -304,7 +303,14 @@ impl Waiting {
     }
 
     async fn wait(self) -> Result<Option<Guard>> {
-        let answer = poll_fn(|cx| self.waiter.poll(cx));
+        let answer = poll_fn(|cx| {
+            let slept = !self.waiter.is_awake();
+            let answer = self.waiter.poll(cx);
+            if slept && answer.is_pending() {
+                self.woke_up();
+            }
+            answer
+        });
         if self.waiter.last == Moment::NEVER {
             return answer.await.map(Some);
         }
@@ -313,6 +319,21 @@ impl Waiting {
             biased;
             answer = answer => answer.map(Some),
             () = self.core.clock().sleep_until(self.waiter.last) => self.time_over().await,
+        }
+    }
+
+    /// Nobody has asked the store for it while it slept.
+    fn woke_up(&self) {
+        let (unwatched, releasing) = {
+            let mut state = self.line.state();
+            (state.one_waits(), state.releasing > 0)
+        };
+        if unwatched {
+            watch(&self.core, &self.line);
+        }
+        // A release that is in flight is followed by the next request.
+        if !releasing {
+            kick(&self.core, &self.line);
         }
     }
 

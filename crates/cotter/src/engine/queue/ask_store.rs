@@ -26,7 +26,7 @@ pub(crate) const TURNS: u16 = 1024;
 pub(crate) fn kick(core: &Arc<Core>, line: &Arc<Line>) {
     {
         let mut state = line.state();
-        if !state.is_open() || state.head().is_none() {
+        if !state.is_open() || state.awake().is_none() {
             return;
         }
         state.phase = Phase::Waiting;
@@ -152,7 +152,7 @@ impl Server {
         if let Some(why) = closed {
             state.waiters.drain(..).for_each(|w| w.fail(why.clone()));
         }
-        let (head, joined) = (state.head().cloned(), state.joined.take());
+        let (head, joined) = (state.awake().cloned(), state.joined.take());
         let Some(head) = head else {
             state.phase = Phase::Idle;
             let wakers = state.wake_quiet();
@@ -246,7 +246,7 @@ impl Server {
     /// After a shared grant: returns true if the next waiter may be served as well.
     fn more_to_ask(&self) -> bool {
         let mut state = self.line.state();
-        let more = state.is_open() && state.head().is_some();
+        let more = state.is_open() && state.awake().is_some();
         if more {
             state.phase = Phase::Waiting;
         }

@@ -73,7 +73,7 @@ pub(crate) enum Phase {
 impl State {
     /// Returns true if no task here holds, asks or waits.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.is_open() && self.releasing == 0 && self.waiters.is_empty()
+        self.is_open() && self.releasing == 0 && self.awake().is_none()
     }
 
     /// Returns true if no task here holds or asks.
@@ -81,13 +81,18 @@ impl State {
         self.holder.is_none() && self.phase == Phase::Idle
     }
 
+    /// Returns the first waiter for which the store is asked. Sleeping waiters are not: they would not take the lock, and
+    /// several of them would pass it round for ever.
+    pub(crate) fn awake(&self) -> Option<&Arc<Waiter>> {
+        self.waiters.iter().find(|w| w.is_awake() && w.is_open())
+    }
+
     /// Returns the first waiter, ignoring those that have left; sleeping waiters come after all others.
     pub(crate) fn head(&mut self) -> Option<&Arc<Waiter>> {
         while self.waiters.front().is_some_and(|w| !w.is_open()) {
             self.waiters.pop_front();
         }
-        let awake = self.waiters.iter().position(|w| w.is_awake() && w.is_open());
-        self.waiters.get(awake.unwrap_or(0))
+        self.awake().or(self.waiters.front())
     }
 
     /// Takes this waiter out of the queue to give it the lock. Returns true when the hand-over must be watched from
@@ -100,6 +105,12 @@ impl State {
         }
         let others_wait = !self.waiters.is_empty();
         self.given.note(waiter, others_wait)
+    }
+
+    /// Notes that one more waiter waits. Returns true when what it waits for must be watched from now on.
+    pub(crate) fn one_waits(&mut self) -> bool {
+        let behind_a_request = self.first_try.is_some() || self.releasing > 0;
+        self.given.newcomer(behind_a_request)
     }
 
     /// Notes that a waiter has left. Its entry stays until half of all have left: removing each one separately would
@@ -163,9 +174,9 @@ impl Line {
 
     /// Returns true if a claim that is in flight still serves the first waiter.
     pub(crate) fn still_wants(&self, claim: &Claim, waiter: &Arc<Waiter>) -> bool {
-        let mut state = self.state();
+        let state = self.state();
         state
-            .head()
+            .awake()
             .is_some_and(|head| head.request.shares_with(&waiter.request) && head.request.mode == claim.mode)
     }
 }
@@ -208,6 +219,7 @@ impl Lines {
         if ours
             && !kept
             && state.is_quiet()
+            && state.waiters.is_empty()
             && state.readers.is_empty()
             && state.lost_holds.is_empty()
             && state.quiet_wakers.is_empty()

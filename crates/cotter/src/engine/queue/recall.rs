@@ -84,7 +84,7 @@ enum Look {
 
 fn look(line: &Line, seen: &mut Seen) -> Look {
     let mut state = line.state();
-    let others_wait = state.head().is_some();
+    let others_wait = state.awake().is_some();
     let first_try = state.first_try.clone().filter(|_| others_wait);
     let before = std::mem::replace(&mut seen.first_try, first_try.clone());
     if let Some(attempt) = first_try {
@@ -100,7 +100,9 @@ fn look(line: &Line, seen: &mut Seen) -> Look {
         seen.count = state.given.count;
         return Look::Moving;
     }
-    if let Some(waiter) = state.given.to.clone().filter(|_| others_wait)
+    // If all others sleep as well, those of other processes have their turn.
+    let is_alone = state.head().is_none();
+    if let Some(waiter) = state.given.to.clone().filter(|_| !is_alone)
         && let Some(guard) = waiter.recall()
     {
         state.waiters.push_front(waiter);

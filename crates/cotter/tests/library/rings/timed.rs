@@ -35,6 +35,7 @@ const TIMED: &[&str] = &[
     // Members of a quorum: how long to wait for them, and looking for those that are silent.
     "quorum/proposer.rs",
     "quorum/seats.rs",
+    "quorum/silence.rs",
     "quorum/waiting.rs",
     "url/redlock.rs",
     // The connection to a server, and its subscription.
