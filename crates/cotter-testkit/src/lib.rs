@@ -5,6 +5,7 @@
 //! | [`bare`] | a Redis store without the engine |
 //! | [`history`] | what happened in a run, and whether it was right |
 //! | [`faulty`] | a store that delays, loses and refuses |
+//! | [`forgetful`] | a store that loses notes, or refuses to write one |
 //! | [`sessions`] | a store whose grants live with a session |
 //! | [`skewed`] | a store whose clock is not this host's |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
@@ -26,6 +27,7 @@ mod usage;
 #[cfg(feature = "servers")]
 pub mod bare;
 pub mod faulty;
+pub mod forgetful;
 pub mod history;
 #[cfg(feature = "servers")]
 pub mod holder;

@@ -29,9 +29,7 @@ impl Signals {
         let heard = signals.iter().copied().filter(|signal| ignored & bit(*signal) == 0);
         let listen = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
         let listening: Result<_, std::io::Error> = heard.map(listen).collect();
-        listening
-            .map(Self)
-            .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
+        listening.map(Self).map_err(|e| cannot_listen(&e))
     }
 
     /// The next signal.
@@ -66,12 +64,26 @@ pub(super) fn handle_all() -> io::Result<()> {
     all.try_for_each(|signal| unix::signal(SignalKind::from_raw(signal.as_raw())).map(drop))
 }
 
+/// Handles CHLD without effect if it was ignored when this process started: the kernel would reap the children, and their
+/// statuses would be lost. What this process starts has the default action again.
+pub(crate) fn keep_children() -> Result<(), Failure> {
+    if ignored() & bit(Signal::CHILD) == 0 {
+        return Ok(());
+    }
+    let heard = unix::signal(SignalKind::child()).map(drop);
+    heard.map_err(|e| cannot_listen(&e))
+}
+
 /// The signals that were ignored when this process started, as under nohup(1), as a bit set. They stay ignored, here and in
 /// the command; listening for them would undo that.
 fn ignored() -> u64 {
     let status = proc::text("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+fn cannot_listen(error: &io::Error) -> Failure {
+    Failure::new(Exit::Protocol, format!("cannot listen for signals: {error}"))
 }
 
 fn bit(signal: Signal) -> u64 {

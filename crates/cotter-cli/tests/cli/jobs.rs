@@ -106,6 +106,21 @@ fn ctrl_z_stops_the_job_and_fg_lets_it_go_on() {
 }
 
 #[test]
+fn ctrl_z_stops_a_job_that_runs_cotter_within_cotter() {
+    let env = TestEnv::new();
+    let script = "$cotter run a -- $cotter run b -- sh -c 'echo pid=$$; read x; echo got-$x'; echo stopped=$?; fg; echo code=$?";
+    let mut session = Session::start(&env, script);
+    let command = session.pid("pid=");
+    session.press("\x1a");
+    session.read("\"a\" stays held");
+    session.read("stopped=");
+    session.press("hello\n");
+    session.read("got-hello");
+    session.read("code=0");
+    assert!(!is_alive(command));
+}
+
+#[test]
 fn a_stopped_job_is_killed_at_the_deadline_and_fg_says_lost() {
     let env = TestEnv::new();
     let script = "$cotter --url memory: run --ttl 1s a -- sh -c 'trap \"echo tol\"\"d\" TERM CONT; echo pid=$$; read x'; \

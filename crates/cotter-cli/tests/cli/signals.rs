@@ -109,6 +109,24 @@ fn what_is_ignored_from_the_start_stays_ignored() {
     run.end().code(0);
 }
 
+/// Many servers and some scripts ignore CHLD, so that the kernel reaps their children.
+#[test]
+fn a_parent_that_ignores_the_end_of_children_costs_no_exit_code() {
+    let env = TestEnv::new();
+    let cotter = env!("CARGO_BIN_EXE_cotter");
+    let ignoring = |script: &str| {
+        let mut parent = env.anywhere("env".as_ref());
+        parent.args(["--ignore-signal=CHLD", cotter, "run", "a", "--", "sh", "-c", script]);
+        Running::start(parent.env("COTTER_URL", env.url())).end()
+    };
+    ignoring("sleep 0.2; exit 3").code(3);
+    ignoring("kill -9 $$").code(137);
+    let out = ignoring("grep SigIgn: /proc/self/status; (sleep 0.2; exit 4)");
+    let mask =
+        out.code(4).stdout.split_whitespace().last().map(|mask| u64::from_str_radix(mask, 16).unwrap());
+    assert_eq!(mask.map(|mask| mask & 1 << 16), Some(0), "the command has the default action");
+}
+
 #[test]
 fn a_command_may_survive_a_signal() {
     let env = TestEnv::new();

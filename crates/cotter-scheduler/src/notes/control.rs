@@ -43,6 +43,9 @@ pub(crate) struct GroupControl {
     /// Changes of the one-shot runs.
     #[serde(rename = "o", default, skip_serializing_if = "is_default")]
     one_shots: Changes,
+    /// A random number, new at each change: a note that is lost and written again may have the revision of the one before.
+    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    edit: u64,
 }
 
 /// The author of a pause of a job or a group, and the reason.
@@ -138,6 +141,11 @@ impl Control {
     pub(crate) fn own(&self, job: &str) -> JobControl {
         let own = self.jobs.get(&shard::of(job)).and_then(|shard| shard.get(job));
         own.or_else(|| self.legacy.get(job)).cloned().unwrap_or_default()
+    }
+
+    /// Whether this is the note of the group that was loaded.
+    pub(crate) fn is_of(&self, note: Option<&Note>) -> Result<bool> {
+        Ok(GroupControl::parse(note)? == self.group)
     }
 
     /// Whether a job is paused, by itself or with the group.
@@ -354,6 +362,7 @@ pub(crate) async fn edit_group(
         let note = client.note_at(group, GROUP).await?;
         let mut all = GroupControl::parse(note.as_ref())?;
         change(&mut all);
+        all.edit = rand::random();
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if client.swap_note(group, GROUP, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
             return Ok(());

@@ -23,6 +23,8 @@ pub(super) struct Entry {
     pub(super) again: bool,
     /// It was not checked since it was defined.
     pub(super) fresh: bool,
+    /// It was removed during the attempt in progress, and is kept until its end: there are never two.
+    is_removed: bool,
     pub(super) stands_by: bool,
     pub(super) broken: bool,
     /// The latest request that is settled, as far as this process knows.
@@ -31,11 +33,15 @@ pub(super) struct Entry {
 
 impl Agenda {
     pub(super) fn get(&mut self, job: &str) -> Option<&mut Entry> {
-        self.entries.get_mut(job)
+        self.entries.get_mut(job).filter(|entry| !entry.is_removed)
     }
 
     pub(super) fn names(&self) -> Vec<Arc<str>> {
-        self.entries.keys().cloned().collect()
+        self.defined().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn defined(&self) -> impl Iterator<Item = (&Arc<str>, &Entry)> {
+        self.entries.iter().filter(|(_, entry)| !entry.is_removed)
     }
 
     /// Adds a job, replacing the one of the same name.
@@ -45,6 +51,7 @@ impl Agenda {
             Some(entry) => {
                 entry.snapshot.retire();
                 (entry.snapshot, entry.fresh, entry.again) = (snapshot, true, entry.active);
+                entry.is_removed = false;
             }
             None => drop(self.entries.insert(name, Entry::new(snapshot))),
         }
@@ -53,8 +60,22 @@ impl Agenda {
     /// Removes a job. Returns whether there was one.
     pub(super) fn remove(&mut self, job: &str) -> bool {
         self.wake(job, None);
-        let entry = self.entries.remove(job);
-        entry.map(|entry| entry.snapshot.retire()).is_some()
+        let Some(entry) = self.get(job) else { return false };
+        entry.snapshot.retire();
+        entry.is_removed = true;
+        if !entry.active {
+            self.entries.remove(job);
+        }
+        true
+    }
+
+    /// Ends the attempt at a job. Returns the job, unless it was removed meanwhile.
+    pub(super) fn end(&mut self, job: &str) -> Option<&mut Entry> {
+        self.entries.get_mut(job)?.active = false;
+        if self.get(job).is_none() {
+            self.entries.remove(job);
+        }
+        self.get(job)
     }
 
     /// Schedules the next check of a job.
@@ -90,7 +111,7 @@ impl Agenda {
             at: entry.wake,
             active: entry.active,
         };
-        let mut all: Vec<Next> = self.entries.iter().map(next).collect();
+        let mut all: Vec<Next> = self.defined().map(next).collect();
         all.sort_by(|a, b| (a.at.is_none(), a.at, &a.job).cmp(&(b.at.is_none(), b.at, &b.job)));
         all
     }
@@ -104,6 +125,7 @@ impl Entry {
             active: false,
             again: false,
             fresh: true,
+            is_removed: false,
             stands_by: false,
             broken: false,
             handled: 0,

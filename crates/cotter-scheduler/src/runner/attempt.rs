@@ -70,6 +70,9 @@ pub(super) async fn attempt(
             None => wait(context, snapshot, &mutex, latest).await?,
         };
         let Some(guard) = guard else {
+            if snapshot.is_retired() {
+                return Err(Halt::Stopped);
+            }
             if worker.take().is_some() && snapshot.job.policy.busy == Busy::Wait {
                 continue;
             }
@@ -100,13 +103,14 @@ async fn wait(
     latest: UnixTime,
 ) -> Result<Option<Guard>, Halt> {
     let mut guard = context.ask(Stop::Starts, || mutex.try_lock()).await?;
-    while guard.is_none() && snapshot.job.policy.busy == Busy::Wait && !snapshot.is_retired() {
+    while guard.is_none() && snapshot.job.policy.busy == Busy::Wait {
         let left = latest.since(context.clock.now());
         if left.is_zero() {
             break;
         }
         tokio::select! {
             () = context.stopping(Stop::Starts) => return Err(Halt::Stopped),
+            () = snapshot.retired() => return Err(Halt::Stopped),
             got = context.ask(Stop::Starts, || mutex.try_lock_for(left.min(MAX_LOCK_WAIT))) => guard = got?,
         }
     }
@@ -117,6 +121,7 @@ async fn wait(
 pub(super) async fn next_worker(context: &Context, snapshot: &JobSnapshot) -> Result<Worker, Halt> {
     tokio::select! {
         () = context.stopping(Stop::Starts) => Err(Halt::Stopped),
+        () = snapshot.retired() => Err(Halt::Stopped),
         worker = context.workers.take(snapshot.job.policy.priority) => Ok(worker),
     }
 }

@@ -165,8 +165,7 @@ impl Dispatcher {
             }
             Err(Halt::ClockOff | Halt::Stopped) => Some(now),
         };
-        let Some(entry) = self.agenda.get(snapshot.name()) else { return };
-        entry.active = false;
+        let Some(entry) = self.agenda.end(snapshot.name()) else { return };
         let again = std::mem::take(&mut entry.again);
         let requested = self.control.of(snapshot.name()).requests > entry.handled && !entry.stands_by;
         let soon = requested.then(|| next.unwrap_or(now + RETRY_DELAY).min(now + RETRY_DELAY));

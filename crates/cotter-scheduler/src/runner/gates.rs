@@ -25,21 +25,22 @@ impl Gates {
         Self::enter_within(context, snapshot, Duration::ZERO).await
     }
 
-    /// Waits until everything is free, or for as long as the lock of the job is held. Returns nothing if it has become too late,
-    /// or the job has another definition now.
+    /// Waits until everything is free, or for as long as the lock of the job is held. Returns nothing if it has become too
+    /// late.
     pub(super) async fn enter(
         context: &Context,
         snapshot: &JobSnapshot,
         guard: &Guard,
     ) -> Result<Option<Self>, Halt> {
         let latest: UnixTime = context.clock.now() + snapshot.job.policy.misfire_window;
-        while !snapshot.is_retired() {
+        loop {
             let left = latest.since(context.clock.now()).min(MAX_WAIT);
             if left.is_zero() {
-                break;
+                return Ok(None);
             }
             tokio::select! {
                 () = context.stopping(Stop::Starts) => return Err(Halt::Stopped),
+                () = snapshot.retired() => return Err(Halt::Stopped),
                 lost = guard.lost() => return Err(Halt::Failed(cotter::Error::from(lost).into())),
                 entered = Self::enter_within(context, snapshot, left) => {
                     if let Some(gates) = entered? {
@@ -48,7 +49,6 @@ impl Gates {
                 }
             }
         }
-        Ok(None)
     }
 
     async fn enter_within(

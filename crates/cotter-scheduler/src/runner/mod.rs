@@ -110,8 +110,8 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// Checks that the store keeps notes, and loads its clock and the requests. Returns the revision of the requests.
-async fn prepare(context: &Context, jobs: &[Job]) -> Result<u64, Halt> {
+/// Checks that the store keeps notes, and loads its clock and the requests.
+async fn prepare(context: &Context, jobs: &[Job]) -> Result<control::Seen, Halt> {
     let seen = control::load(context).await?;
     context.ask(Stop::Starts, || context.clock.measure()).await?;
     context.is_clock_off();

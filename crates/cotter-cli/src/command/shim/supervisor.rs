@@ -124,7 +124,8 @@ impl Supervisor {
             None => self.status = Some(status.as_raw()),
             Some(signal) => {
                 self.is_stopped = true;
-                self.give_the_terminal_back();
+                let was_in_front = self.give_the_terminal_back();
+                let signal = if was_in_front { not_for_the_terminal(signal) } else { signal };
                 ShimEvent::Stopped(signal).send(&self.socket);
             }
         }
@@ -199,10 +200,22 @@ impl Supervisor {
         while self.started.kept.pop().is_some() {}
     }
 
-    fn give_the_terminal_back(&self) {
-        let Some((terminal, ours)) = &self.started.terminal else { return };
-        if terminal.foreground() == Some(self.started.group.0) {
+    /// Returns whether the command had it.
+    fn give_the_terminal_back(&self) -> bool {
+        let Some((terminal, ours)) = &self.started.terminal else { return false };
+        let had_it = terminal.foreground() == Some(self.started.group.0);
+        if had_it {
             terminal.give_to(*ours);
         }
+        had_it
+    }
+}
+
+/// The signal that has stopped a command that had the terminal, so that it was not for want of it. A cotter that is run by
+/// another one stops itself with TTIN on Ctrl-Z.
+fn not_for_the_terminal(signal: i32) -> i32 {
+    match Signal::from_named_raw(signal) {
+        Some(Signal::TTIN | Signal::TTOU) => Signal::TSTP.as_raw(),
+        _ => signal,
     }
 }

@@ -1,7 +1,7 @@
 //! Definitions that change: rolling deployments and reloads.
 
 use super::world::{MS, Replica, S, World, assert_times, sleep};
-use cotter_scheduler::{EventKind, Job, Trigger};
+use cotter_scheduler::{Busy, EventKind, Job, Trigger};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -117,6 +117,49 @@ async fn a_removed_job_does_not_run_when_its_lock_becomes_free() {
     sleep(S * 30).await;
     assert_eq!(world.log.count(), 0, "{:?}", world.log.slots());
     replica.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_removed_and_put_back_during_a_run_waits_for_its_end() {
+    let world = World::new();
+    let job = |takes| world.log.job("a", every(S * 30), takes).busy(Busy::Skip);
+    let replica = world.start(|s| s.job(job(S * 20))).await;
+    sleep(S * 5).await;
+    for _ in 0..2 {
+        assert!(replica.handle.remove("a").await.unwrap());
+        assert!(!replica.handle.remove("a").await.unwrap(), "it is gone");
+        assert!(replica.handle.next().await.is_empty());
+        replica.handle.put(job(MS)).await.unwrap();
+        sleep(S).await;
+    }
+    let active = async || replica.handle.next().await.iter().map(|next| next.active).collect::<Vec<_>>();
+    assert_eq!(active().await, [true], "the run goes on");
+    sleep(S * 18).await;
+    assert_eq!(active().await, [false], "it has ended");
+    let busy = world.log.events(|e| matches!(e, EventKind::Busy));
+    assert_eq!((busy, world.log.count()), (0, 1), "{:?}", world.log.told());
+    sleep(S * 10).await;
+    assert_eq!(world.log.count(), 2, "{:?}", world.log.told());
+    replica.stop().await;
+}
+
+/// Its predecessor waits for a lock that it may not need, or does not wait for.
+#[tokio::test(start_paused = true)]
+async fn a_new_definition_does_not_wait_until_the_wait_of_the_old_one_is_over() {
+    for held in ["g/a", "x"] {
+        let world = World::new();
+        let job = || world.log.job("a", every(S * 100), MS);
+        let guard = world.client().await.mutex(held).lock().await.unwrap();
+        let replica = world.start(|s| s.job(job().lock("x"))).await;
+        sleep(S).await;
+        replica.handle.put(job().busy(Busy::Skip)).await.unwrap();
+        sleep(S).await;
+        let busy = world.log.events(|e| matches!(e, EventKind::Busy));
+        let wanted = if held == "x" { (1, 0) } else { (0, 1) };
+        assert_eq!((world.log.count(), busy), wanted, "{held}: {:?}", world.log.told());
+        guard.finish().await.unwrap();
+        replica.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,5 +14,6 @@ mod policies;
 mod pool;
 mod rates;
 mod replicas;
+mod requests;
 mod retries;
 mod world;
