@@ -25,7 +25,7 @@ async fn a_dropped_request_spoils_no_other() {
     }
     let held = claim("dropped, held", TTL);
     one.acquire(&held, Until::Now).await.unwrap().granted().unwrap();
-    let (mut cut_short, mut round) = (0, 0);
+    let (mut cut_short, mut round) = (0, 0_u32);
     // On a busy machine, answers are ready when their time has not even begun to be watched.
     while round < 500 || (cut_short < 300 && round < 3000) {
         round += 1;
