@@ -96,6 +96,9 @@ async fn a_ticket_that_is_read_late_has_its_time() {
     let (guard, ttl) = (client.mutex("a").lock().await.unwrap(), TTL * 8);
     let mut turning = pin!(guard.into_ticket(ttl));
     poll(turning.as_mut());
+    sleep(TTL / 10).await;
+    // Sent now, and answered soon after.
+    poll(turning.as_mut());
     sleep(ttl * 3 / 4).await;
     let ticket = turning.await.unwrap();
     sleep(ttl * 3 / 4).await;

@@ -61,7 +61,7 @@ pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
 }
 
 fn by_code(code: &str, message: &str) -> Error {
-    match (code, &code[..2]) {
+    match (code, code.get(..2).unwrap_or_default()) {
         (NOT_READ_COMMITTED, _) => {
             let why = "the isolation level must be READ COMMITTED: ALTER ROLE … SET default_transaction_isolation = 'read committed'";
             Error::new(ErrorKind::Config, why)

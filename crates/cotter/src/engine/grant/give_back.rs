@@ -81,6 +81,7 @@ fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option
 }
 
 fn pass(hold: &Arc<Hold>, state: &mut State) -> Option<Step> {
+    state.skip_those_that_left();
     let waiter = state.awake()?.clone();
     if !can_pass(hold, &waiter.request, hold.core.now()) {
         return None;

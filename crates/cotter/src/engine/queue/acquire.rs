@@ -135,6 +135,7 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until, is
     if let Some(lost) = state.loss_of(request) {
         return Found::Lost(lost);
     }
+    state.skip_those_that_left();
     let queue = state.awake().is_some();
     if state.is_quiet() || !is_patient && state.is_open() && !queue {
         state.phase = Phase::Trying;

@@ -89,10 +89,15 @@ impl State {
 
     /// Returns the first waiter, ignoring those that have left; sleeping waiters come after all others.
     pub(crate) fn head(&mut self) -> Option<&Arc<Waiter>> {
+        self.skip_those_that_left();
+        self.awake().or(self.waiters.front())
+    }
+
+    /// Otherwise each look at the queue would pass over them again.
+    pub(crate) fn skip_those_that_left(&mut self) {
         while self.waiters.front().is_some_and(|w| !w.is_open()) {
             self.waiters.pop_front();
         }
-        self.awake().or(self.waiters.front())
     }
 
     /// Takes this waiter out of the queue to give it the lock. Returns true when the hand-over must be watched from
