@@ -120,6 +120,33 @@ fn doctor_promises_no_more_than_what_it_has_found() {
     assert_eq!(doctor(&["--json", "doctor"]).json()[0]["level"], "L0");
 }
 
+/// Something else has been written where a part of it was kept.
+#[test]
+#[ignore = "needs redis-server"]
+fn list_says_what_is_wrong_with_one_name_and_shows_the_others() {
+    let redis = Redis::start();
+    let env = TestEnv::on(redis.url(""));
+    let (good, _) = env.hold(&[], "good");
+    let (broken, _) = env.hold(&["--shared"], "broken");
+    let (second, _) = env.hold(&["--shared"], "broken");
+    redis.command(&["SET", "cotter:{broken}:r", "theirs"]);
+    let listed = env.run(["list"]).code(0);
+    let lines: Vec<Vec<&str>> = listed.stdout.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(
+        (lines.len(), &lines[1][..2], lines[2][0]),
+        (3, &["broken", "unknown"][..], "good"),
+        "{listed:?}"
+    );
+    assert!(listed.stderr.contains("broken: ") && listed.stderr.contains("WRONGTYPE"), "{listed:?}");
+    let records = env.run(["--json", "list"]).code(0).json();
+    assert!(records[0]["problem"].as_str().is_some_and(|why| why.contains("WRONGTYPE")), "{records:?}");
+    assert!(records[1].get("problem").is_none(), "{records:?}");
+    redis.command(&["DEL", "cotter:{broken}:r"]);
+    second.let_go().code(0);
+    broken.let_go().code(0);
+    good.let_go().code(0);
+}
+
 /// What the mode can: one lock by its name.
 #[test]
 #[ignore = "needs redis-server"]

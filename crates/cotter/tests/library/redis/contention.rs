@@ -118,21 +118,22 @@ async fn every_process_has_its_turn(options: &str) {
     let server = Redis::start();
     let turns = four_processes(&server.url(options)).await;
     assert!(turns.grants > 10, "{turns:?}");
-    // Some 95 of 100, even on a machine without time for its processes.
-    demand(turns.changes * 4 >= turns.grants * 3, Kind::UnfairShare, format!("{turns:?}"));
+    // 95 of 100 and more. A machine without time for its timers gives it in random order, which makes three quarters. Where nobody
+    // rests, it is a quarter.
+    demand(turns.changes * 5 >= turns.grants * 3, Kind::UnfairShare, format!("{turns:?}"));
     demand(turns.worst < Duration::from_secs(2), Kind::UnfairShare, format!("{turns:?}"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_plain() {
-    every_process_has_its_turn("mode=plain&retry=200ms").await;
+    every_process_has_its_turn("mode=plain&retry=100ms").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs redis-server"]
 async fn every_process_has_its_turn_with_getset() {
-    every_process_has_its_turn("mode=getset&retry=200ms").await;
+    every_process_has_its_turn("mode=getset&retry=100ms").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
