@@ -44,10 +44,9 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
         return Ok(Exit::Done);
     }
     for record in records.values() {
-        record
-            .problem
-            .iter()
-            .for_each(|why| console.warning(&format!("{}: {}", clean(&record.name), clean(why))));
+        if let Some(problem) = &record.problem {
+            console.warning(&format!("{}: {}", clean(&record.name), clean(problem)));
+        }
     }
     print(&records, args, &client, console)
 }
@@ -103,8 +102,8 @@ fn lines(record: &Record) -> Vec<[String; 7]> {
     let name = clean(&record.name);
     if record.holders.is_empty() {
         let token = record.last_token.map_or_else(none, |t| t.to_string());
-        let nobody = if record.problem.is_some() { "unknown" } else { "nobody" };
-        return vec![[name, nobody.into(), none(), none(), none(), token, waiting]];
+        let holder = if record.problem.is_some() { "unknown" } else { "nobody" };
+        return vec![[name, holder.into(), none(), none(), none(), token, waiting]];
     }
     let line = |(i, holder): (usize, &cotter::Holder)| {
         let first = |text: &str| if i == 0 { text.to_owned() } else { String::new() };

@@ -1,13 +1,11 @@
 //! A store that loses the notes beside a name, or refuses to write one of them.
 
+use crate::altered::{Alteration, Altered};
 use async_trait::async_trait;
-use cotter::backend::{
-    Acquired, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, NoteAt, Notes, Release, Until,
-};
+use cotter::backend::{Backend, Connect, Grant, Host, NoteAt, Notes, Until};
 use cotter::{Error, ErrorKind, Name, Note, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 /// What has happened to the notes.
 #[derive(Debug, Clone, Default)]
@@ -53,18 +51,19 @@ impl Forgetful {
 impl Connect for Forgetful {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
         let inner = self.inner.connect(host).await?;
-        Ok(Arc::new(ForgetfulBackend { inner, name: self.name, losses: self.losses.clone() }))
+        let notes = ForgetfulNotes { inner: inner.clone(), name: self.name, losses: self.losses.clone() };
+        Ok(Arc::new(Altered::new(inner, notes)))
     }
 }
 
 #[derive(Debug)]
-struct ForgetfulBackend {
+struct ForgetfulNotes {
     inner: Arc<dyn Backend>,
     name: &'static str,
     losses: Losses,
 }
 
-impl ForgetfulBackend {
+impl ForgetfulNotes {
     fn notes_inside(&self) -> &dyn Notes {
         self.inner.notes().expect("it has notes")
     }
@@ -79,7 +78,7 @@ impl ForgetfulBackend {
 }
 
 #[async_trait]
-impl Notes for ForgetfulBackend {
+impl Notes for ForgetfulNotes {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>> {
         self.notes_inside().load(name, &self.place(name, key)).await
     }
@@ -100,37 +99,8 @@ impl Notes for ForgetfulBackend {
     }
 }
 
-#[async_trait]
-impl Backend for ForgetfulBackend {
-    fn info(&self) -> &Info {
-        self.inner.info()
-    }
-
-    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        self.inner.acquire(claim, until).await
-    }
-
-    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        self.inner.extend(grants, ttl).await
-    }
-
-    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        self.inner.release(claim, leave).await
-    }
-
-    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        self.inner.downgrade(grant).await
-    }
-
-    async fn time(&self) -> Result<Option<SystemTime>> {
-        self.inner.time().await
-    }
-
-    async fn close(&self) {
-        self.inner.close().await;
-    }
-
-    fn notes(&self) -> Option<&dyn Notes> {
+impl Alteration for ForgetfulNotes {
+    fn notes<'a>(&'a self, _: &'a dyn Backend) -> Option<&'a dyn Notes> {
         Some(self)
     }
 }

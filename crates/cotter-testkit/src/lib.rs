@@ -17,6 +17,7 @@
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
 
 mod actor;
+mod altered;
 mod clock;
 mod length;
 mod own_process;

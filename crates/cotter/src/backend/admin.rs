@@ -140,7 +140,8 @@ pub struct Record {
     pub waiters: Option<u32>,
     /// The last token that was granted, where the store keeps it.
     pub last_token: Option<FencingToken>,
-    /// Why the record is not complete: something else was written where the store keeps a part of it.
+    /// Why the record is incomplete: a part of it could not be read, because another program wrote to its key. `None` if it is
+    /// complete.
     #[cfg_attr(feature = "serde", serde(default))]
     pub problem: Option<String>,
 }

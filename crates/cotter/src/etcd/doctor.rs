@@ -89,7 +89,7 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
 fn alarmed(host: &str, alarm: &str) -> Finding {
     let (effect, remedy) = match alarm {
         "NOSPACE" => (
-            "the database is full, so that held locks are renewed, and nothing can be acquired",
+            "the database is full: held locks are still renewed, but nothing can be acquired",
             "compact and defragment it, then run `etcdctl alarm disarm`",
         ),
         "CORRUPT" => ("members have different data", "replace the member whose data is wrong"),

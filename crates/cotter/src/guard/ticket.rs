@@ -17,8 +17,8 @@ impl Guard {
     /// Turns this guard into a [`Ticket`] that keeps the lock: the lease is extended to at least `ttl` a last time, and
     /// the ticket can be used once to [resume](crate::Client::resume) the lock, in this process or another one.
     ///
-    /// `ttl` counts from the last request to the store. If the future is polled so late that a tenth of `ttl` has passed
-    /// since, it asks again, but no more than twice.
+    /// `ttl` counts from the last request to the store. If the answer is read so late that more than a tenth of `ttl` has
+    /// passed since the request, it is sent again, at most twice.
     ///
     /// Signals of the guard complete with the cause [`Released`](crate::LossCause::Released), and the lease is no
     /// longer renewed.

@@ -118,9 +118,11 @@ fn by_code(code: &str, message: &str) -> Error {
 
 /// The error for a row that somebody keeps locked. The first line of the context says of which table.
 fn locked_by_another(message: &str, context: Option<&str>) -> Error {
-    let place = context.and_then(|context| context.lines().next()).unwrap_or("no more is known");
+    let place = context
+        .and_then(|context| context.lines().next())
+        .map_or(String::new(), |place| format!(" ({place})"));
     let why = format!(
-        "a row or table is locked by another session, possibly one with an open transaction: {message} ({place})"
+        "a row or table is locked by another session, possibly one with an open transaction: {message}{place}"
     );
     Error::new(ErrorKind::Unavailable, why)
 }
@@ -173,6 +175,24 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         assert_eq!(by_code("XX000", "Tenant or user not found").kind(), ErrorKind::Protocol);
+    }
+
+    /// As a database in LATIN1 says it.
+    #[test]
+    fn a_name_that_the_encoding_does_not_have_is_invalid_input() {
+        for (code, message) in [
+            (
+                "22P05",
+                "character with byte sequence 0xe2 0x82 0xac in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"",
+            ),
+            ("22021", "invalid byte sequence for encoding \"UTF8\": 0x00"),
+        ] {
+            let error = by_code(code, message);
+            assert!(
+                error.kind() == ErrorKind::InvalidInput && error.to_string().contains(message),
+                "{error}"
+            );
+        }
     }
 
     /// As PgBouncer 1.18 says it.

@@ -102,7 +102,7 @@ fn beyond(code: &str, said: &str) -> Option<String> {
     if code == "MOVED" || code == "ASK" {
         let (slot, node) = said.split_once(' ').unwrap_or((said, "another node"));
         return Some(format!(
-            "this is a node of a Redis Cluster, which is not supported; slot {slot}, to which the name belongs, is on {node}; \
+            "this is a node of a Redis Cluster, which is not supported: the name belongs to slot {slot}, which is on {node}; \
              use a server that is not part of a cluster"
         ));
     }
@@ -110,8 +110,8 @@ fn beyond(code: &str, said: &str) -> Option<String> {
         said.strip_prefix("unknown command").map(|rest| rest.trim_start_matches([' ', '\'', '`']))?;
     let command = command.split(['\'', '`', ',']).next().unwrap_or_default();
     Some(format!(
-        "the server does not know the command {command}; a Sentinel (port 26379) is not supported, connect to the master \
-         itself; a proxy must pass the command on"
+        "the server does not know the command {command}; if this is a Sentinel (port 26379), connect to the master instead; \
+         if it is a proxy, it has to forward this command"
     ))
 }
 

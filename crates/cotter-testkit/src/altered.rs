@@ -1,0 +1,93 @@
+//! A store of which one thing is altered: everything else is passed on.
+
+use async_trait::async_trait;
+use cotter::backend::{
+    Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
+};
+use cotter::{Name, Result};
+use std::fmt::Debug;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// What is altered; by default, nothing.
+pub(crate) trait Alteration: Debug + Send + Sync + 'static {
+    /// The time that the store answers, instead of this one.
+    fn time(&self, time: SystemTime) -> SystemTime {
+        time
+    }
+
+    /// The notes of the store, instead of those of `inner`.
+    fn notes<'a>(&'a self, inner: &'a dyn Backend) -> Option<&'a dyn Notes> {
+        inner.notes()
+    }
+}
+
+/// A connection to the other store.
+#[derive(Debug)]
+pub(crate) struct Altered<A> {
+    inner: Arc<dyn Backend>,
+    alteration: A,
+}
+
+impl<A: Alteration> Altered<A> {
+    pub(crate) fn new(inner: Arc<dyn Backend>, alteration: A) -> Self {
+        Self { inner, alteration }
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<A: Alteration> Backend for Altered<A> {
+    fn info(&self) -> &Info {
+        self.inner.info()
+    }
+
+    async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
+        self.inner.acquire(claim, until).await
+    }
+
+    async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
+        self.inner.extend(grants, ttl).await
+    }
+
+    async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
+        self.inner.release(claim, leave).await
+    }
+
+    async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
+        self.inner.downgrade(grant).await
+    }
+
+    async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
+        self.inner.adopt(from, to).await
+    }
+
+    async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {
+        self.inner.set_limit(name, of).await
+    }
+
+    async fn time(&self) -> Result<Option<SystemTime>> {
+        Ok(self.inner.time().await?.map(|time| self.alteration.time(time)))
+    }
+
+    async fn close(&self) {
+        self.inner.close().await;
+    }
+
+    fn notes(&self) -> Option<&dyn Notes> {
+        self.alteration.notes(&*self.inner)
+    }
+
+    fn admin(&self) -> Option<&dyn Admin> {
+        self.inner.admin()
+    }
+
+    fn member(&self) -> Option<&dyn Member> {
+        self.inner.member()
+    }
+
+    fn descriptors(&self, grant: &Grant) -> std::io::Result<Vec<OwnedFd>> {
+        self.inner.descriptors(grant)
+    }
+}
