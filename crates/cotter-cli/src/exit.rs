@@ -24,6 +24,8 @@ pub(crate) enum Exit {
     UsedOtherwise,
     /// The store cannot be reached.
     Unreachable,
+    /// The system refused something, such as room for the output.
+    System,
     /// The lock was lost while the command ran.
     Lost,
     /// Not acquired in time; the exit code of `--busy-code`.
@@ -70,6 +72,7 @@ impl Exit {
             Self::Usage => 64,
             Self::UsedOtherwise => 65,
             Self::Unreachable => 69,
+            Self::System => 71,
             Self::Lost => 74,
             Self::Protocol => 76,
             Self::Denied => 77,
@@ -128,6 +131,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("64", "usage error, invalid name, or not supported by this store"),
     ("65", "the name is in use for something else"),
     ("69", "the store cannot be reached"),
+    ("71", "a system error: no room for the output, or a system call that failed"),
     ("74", "the lock was lost while CMD ran; CMD was stopped if it was still running"),
     ("75 (-E N)", "not acquired in time"),
     ("76", "the store sent an invalid reply"),

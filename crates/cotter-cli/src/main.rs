@@ -50,7 +50,7 @@ mod ticket;
 mod usage;
 
 use args::{Cli, Command};
-use command::signals::{Signals, keep_children};
+use command::signals::{Signals, keep_children, keep_going_at_the_file_limit};
 use exit::Exit;
 use output::{Console, Failure};
 use std::process::ExitCode;
@@ -94,9 +94,10 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| Failure::new(Exit::Unreachable, format!("cannot start: {e}")))?;
+    let runtime = runtime.map_err(|e| Failure::new(Exit::System, format!("cannot start: {e}")))?;
     runtime.block_on(async {
         keep_children()?;
+        keep_going_at_the_file_limit()?;
         // These may take the store from a file.
         match &cli.command {
             Command::Schedule(args) => return schedule::run(args, &cli.global, console).await,

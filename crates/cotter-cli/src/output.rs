@@ -53,7 +53,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Done, String::new()),
-            _ => Self::new(Exit::Unreachable, format!("cannot write the output: {error}")),
+            _ => Self::new(Exit::System, format!("cannot write the output: {error}")),
         }
     }
 }

@@ -5,30 +5,36 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, Error};
+use std::io::Write;
 
 /// Prints the help, the version, or a one-line error.
 pub(crate) fn answer(error: &Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp => {
             let shorter = args::with_short_globals().try_get_matches_from(std::env::args_os());
-            // A reader that has closed the pipe (`cotter --help | head -1`) is not a failure.
-            let _ = shorter.as_ref().err().unwrap_or(error).print();
-            Exit::Done
+            print(shorter.as_ref().err().unwrap_or(error))
         }
-        ErrorKind::DisplayVersion => {
-            let _ = error.print();
-            Exit::Done
-        }
+        ErrorKind::DisplayVersion => print(error),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
             Exit::Usage
         }
-        _ => {
-            let failure = Failure::usage(one_line(&error.render().to_string()));
-            Console::new(clap::ColorChoice::Auto, false, false, false).failure(&failure);
-            failure.exit
-        }
+        _ => fail(&Failure::usage(one_line(&error.render().to_string()))),
     }
+}
+
+/// Prints what was asked for.
+fn print(help: &Error) -> Exit {
+    // The last line may not be complete, so that it is still in a buffer.
+    match help.print().and_then(|()| std::io::stdout().flush()) {
+        Ok(()) => Exit::Done,
+        Err(error) => fail(&error.into()),
+    }
+}
+
+fn fail(failure: &Failure) -> Exit {
+    Console::new(clap::ColorChoice::Auto, false, false, false).failure(failure);
+    failure.exit
 }
 
 /// Whether a command line with a mistake may be meant for this command: it is, or it names no command that can be made out, and

@@ -50,7 +50,8 @@ impl Scheduler {
     }
 
     /// Sets the maximum difference between this host's clock and the store's; beyond it, this process starts nothing
-    /// until the clock is right again. Default: 5 s. Has no effect on stores that have no clock of their own.
+    /// until the clock is right again. Default: 5 s. On stores that have no clock of their own, it is the maximum difference
+    /// between the clocks of the replicas; they do not notice a larger one before a slot is started twice.
     #[must_use]
     pub fn max_clock_offset(mut self, d: Duration) -> Self {
         self.settings.max_clock_offset = d;

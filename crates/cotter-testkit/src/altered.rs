@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 /// What is altered; by default, nothing.
 pub(crate) trait Alteration: Debug + Send + Sync + 'static {
     /// The time that the store answers, instead of this one.
-    fn time(&self, time: SystemTime) -> SystemTime {
-        time
+    fn time(&self, time: SystemTime) -> Option<SystemTime> {
+        Some(time)
     }
 
     /// The notes of the store, instead of those of `inner`.
@@ -68,7 +68,7 @@ impl<A: Alteration> Backend for Altered<A> {
     }
 
     async fn time(&self) -> Result<Option<SystemTime>> {
-        Ok(self.inner.time().await?.map(|time| self.alteration.time(time)))
+        Ok(self.inner.time().await?.and_then(|time| self.alteration.time(time)))
     }
 
     async fn close(&self) {

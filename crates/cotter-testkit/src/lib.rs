@@ -7,7 +7,7 @@
 //! | [`faulty`] | a store that delays, loses and refuses |
 //! | [`forgetful`] | a store that loses notes, or refuses to write one |
 //! | [`sessions`] | a store whose grants live with a session |
-//! | [`skewed`] | a store whose clock is not this host's |
+//! | [`skewed`] | a store whose clock is not this host's, and one without a clock |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
 //! | [`replica`] | the program of one scheduler process |

@@ -1,4 +1,4 @@
-//! A store whose clock is not this host's: what a process sees whose time of day is wrong.
+//! A store whose clock is not this host's: what a process sees whose time of day is wrong. And a store without a clock.
 
 use crate::altered::{Alteration, Altered};
 use async_trait::async_trait;
@@ -42,9 +42,36 @@ impl Connect for Skewed {
 }
 
 impl Alteration for Skew {
-    fn time(&self, time: SystemTime) -> SystemTime {
+    fn time(&self, time: SystemTime) -> Option<SystemTime> {
         let ahead = self.0.load(Ordering::Relaxed);
         let gap = Duration::from_millis(ahead.unsigned_abs());
-        if ahead < 0 { time - gap } else { time + gap }
+        Some(if ahead < 0 { time - gap } else { time + gap })
+    }
+}
+
+/// Connects to another store, which does not tell its time: its users go by their own clocks, as those of etcd do.
+#[derive(Debug, Clone)]
+pub struct Timeless(Arc<dyn Connect>);
+
+impl Timeless {
+    /// This store without its clock.
+    pub fn new(inner: impl Connect) -> Self {
+        Self(Arc::new(inner))
+    }
+}
+
+#[async_trait]
+impl Connect for Timeless {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(Altered::new(self.0.connect(host).await?, NoTime)))
+    }
+}
+
+#[derive(Debug)]
+struct NoTime;
+
+impl Alteration for NoTime {
+    fn time(&self, _: SystemTime) -> Option<SystemTime> {
+        None
     }
 }

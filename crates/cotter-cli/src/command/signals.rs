@@ -74,6 +74,16 @@ pub(crate) fn keep_children() -> Result<(), Failure> {
     heard.map_err(|e| cannot_listen(&e))
 }
 
+/// Handles XFSZ without effect, so that writing too much to a file is an error, and not the end of this process. What this
+/// process starts has the default action again.
+pub(crate) fn keep_going_at_the_file_limit() -> Result<(), Failure> {
+    if ignored() & bit(Signal::XFSZ) != 0 {
+        return Ok(());
+    }
+    let heard = unix::signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop);
+    heard.map_err(|e| cannot_listen(&e))
+}
+
 /// The signals that were ignored when this process started, as under nohup(1), as a bit set. They stay ignored, here and in
 /// the command; listening for them would undo that.
 fn ignored() -> u64 {
@@ -83,7 +93,7 @@ fn ignored() -> u64 {
 }
 
 fn cannot_listen(error: &io::Error) -> Failure {
-    Failure::new(Exit::Protocol, format!("cannot listen for signals: {error}"))
+    Failure::new(Exit::System, format!("cannot listen for signals: {error}"))
 }
 
 fn bit(signal: Signal) -> u64 {

@@ -38,7 +38,7 @@ impl JobControl {
         };
         listen()
             .map(|signals| Self(Some(signals)))
-            .map_err(|e| Failure::new(Exit::Protocol, format!("cannot listen for signals: {e}")))
+            .map_err(|e| Failure::new(Exit::System, format!("cannot listen for signals: {e}")))
     }
 
     /// Completes on Ctrl-Z while the command is not in the foreground.

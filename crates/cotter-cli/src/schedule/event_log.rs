@@ -70,12 +70,12 @@ impl Output {
 }
 
 impl EventLog {
-    pub(super) fn start(console: &Console) -> Self {
+    pub(super) fn start(console: &Console) -> io::Result<Self> {
         let (lines, receiver) = channel();
         let (json, quiet, console) = (console.json, console.quiet, *console);
-        std::thread::spawn(move || write(&receiver, &console));
+        std::thread::Builder::new().spawn(move || write(&receiver, &console))?;
         let room = Arc::new(Semaphore::new(MAX_OUTPUT_LINES));
-        Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room }
+        Ok(Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room })
     }
 
     /// Sets the exit code of a job's command, which is reported with the end of the run.

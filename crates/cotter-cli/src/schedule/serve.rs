@@ -39,7 +39,8 @@ pub(super) async fn serve(
     let mut signals = Signals::of(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     reap_as_init()?;
     let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
-    let log = Arc::new(EventLog::start(console));
+    let no_thread = |error| Failure::new(Exit::System, format!("cannot start a thread: {error}"));
+    let log = Arc::new(EventLog::start(console).map_err(no_thread)?);
     let metrics = match args.metrics {
         Some(at) => {
             let (metrics, at) = Metrics::start(at, args.unhealthy_after, &file.group).await?;

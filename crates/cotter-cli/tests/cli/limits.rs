@@ -1,4 +1,4 @@
-//! `cotter` for users who may start nothing more, have no home, or no space left.
+//! `cotter` for users who may start nothing more or write nothing more, have no home, or no space left.
 
 use crate::env::{Output, Running, TestEnv};
 use std::os::unix::fs::chown;
@@ -63,6 +63,24 @@ fn who_may_start_no_thread_is_told_so() {
         output.one_line(&["engine could not be started", "Resource temporarily unavailable"]);
     }
     stranger.run(&["--url", &url, "run", "-n", "a", "true"]).code(0).silent();
+    let jobs = stranger.env.jobs("[job.a]\nfixed_rate = \"1s\"\ncommand = [\"true\"]\n");
+    let output = stranger.run_alone(&["--url", &url, "schedule", jobs.to_str().unwrap()]).code(71);
+    output.one_line(&["cannot start a thread: Resource temporarily unavailable"]);
+}
+
+/// The limit of a shell for its files is an error as well, and the command is ended by it as usual.
+#[test]
+fn who_may_not_write_to_a_file_is_told_so() {
+    let env = TestEnv::new();
+    let run = |limit: &str, script: &str| {
+        let cotter = env.cotter(["run", "a", "--", "sh", "-c", script]);
+        let mut limited = Command::new("prlimit");
+        limited.arg(limit).arg(cotter.get_program()).args(cotter.get_args()).env_clear();
+        limited.envs(cotter.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        Running::start(&mut limited).end()
+    };
+    run("--fsize=0", "true").code(69).one_line(&["a.lock failed: File too large"]);
+    run("--fsize=unlimited", "kill -XFSZ $$").code(128 + 25).silent();
 }
 
 /// The lock of a path does not need a home; the default store does, and says what to do.

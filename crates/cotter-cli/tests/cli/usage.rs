@@ -2,6 +2,8 @@
 
 use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
+use std::fs::File;
+use std::process::Stdio;
 
 #[test]
 fn wrong_usage_is_64_and_one_line() {
@@ -50,6 +52,24 @@ fn wrong_usage_is_64_and_one_line() {
         let output = env.run(*args).code(64).one_line(says);
         assert_eq!(output.stdout, "", "{args:?}");
     }
+}
+
+/// What was asked for has not arrived, the help neither; and the store has nothing to do with it.
+#[test]
+fn output_that_cannot_be_written_is_71() {
+    let env = TestEnv::new();
+    for args in [&["--help"][..], &["run", "--help"], &["--version"], &["man"], &["show", "a"], &["doctor"]] {
+        let full = File::create("/dev/full").unwrap();
+        let output = env.cotter(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(71), "{args:?}: {output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.starts_with("cotter: cannot write the output: No space left"), "{args:?}: {error}");
+    }
+    // A reader that has enough is no failure.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = env.cotter(["--help"]).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]));
 }
 
 #[test]

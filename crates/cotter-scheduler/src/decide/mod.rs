@@ -22,7 +22,7 @@ pub(crate) use rate::next_on_grid;
 use std::time::Duration;
 
 /// How far a note may be ahead of the store's clock without an alarm.
-const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
+pub(crate) const MAX_NOTE_LEAD: Duration = Duration::from_secs(1);
 
 /// How often a job that runs only on demand is looked at.
 const RECHECK: Duration = Duration::from_secs(60);
@@ -110,17 +110,18 @@ pub(crate) struct Decision {
     pub(crate) next: Option<UnixTime>,
 }
 
-/// Decides under the lock.
+/// Decides under the lock. `max_lead` is how far the note may be ahead of the clock.
 pub(crate) fn decide(
     definition: &Definition,
     note: Option<&State>,
     control: &JobControl,
     now: UnixTime,
+    max_lead: Duration,
     followed: Followed,
 ) -> Decision {
     let state = note.cloned().unwrap_or_else(|| State::fresh(definition, now, control.requests));
     let mut d = Decision::nothing(state);
-    d.alarm = repair(&mut d.state, now);
+    d.alarm = repair(&mut d.state, now, max_lead);
     d.define(definition, now);
     if !d.stands_by {
         d.find_crash(definition, control, now);
@@ -280,10 +281,10 @@ impl Decision {
 }
 
 /// Resets instants that are ahead of the store's clock: one slot may be lost, but not a year of them.
-fn repair(state: &mut State, now: UnixTime) -> bool {
+fn repair(state: &mut State, now: UnixTime, max_lead: Duration) -> bool {
     let mut found = false;
     let mut reset = |at: &mut UnixTime| {
-        if *at > now + MAX_NOTE_LEAD {
+        if *at > now + max_lead {
             *at = now;
             found = true;
         }

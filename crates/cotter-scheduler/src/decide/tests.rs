@@ -28,7 +28,7 @@ fn first(job: &Job) -> (Definition, State) {
 }
 
 fn decided(definition: &Definition, state: &State, now: i64) -> Decision {
-    decide(definition, Some(state), &JobControl::default(), at(now), Followed::Not)
+    decide(definition, Some(state), &JobControl::default(), at(now), MAX_NOTE_LEAD, Followed::Not)
 }
 
 fn minutely() -> Trigger {
@@ -104,10 +104,10 @@ fn a_job_that_is_not_enabled_runs_nothing_and_misses_nothing() {
     let (_, state) = first(&job(minutely()));
     let off = define(&job(minutely()).enabled(false), 10);
     let asked = JobControl { requests: 3, ..JobControl::default() };
-    let d = decide(&off, Some(&state), &asked, at(600), Followed::Not);
+    let d = decide(&off, Some(&state), &asked, at(600), MAX_NOTE_LEAD, Followed::Not);
     assert_eq!((slot(&d), d.next, d.state.handled), (None, None, 3));
     let on = define(&job(minutely()), 705);
-    let d = decide(&on, Some(&d.state), &asked, at(705), Followed::Not);
+    let d = decide(&on, Some(&d.state), &asked, at(705), MAX_NOTE_LEAD, Followed::Not);
     assert_eq!((slot(&d), d.missed, d.next), (None, 0, Some(at(760))));
 }
 
@@ -138,7 +138,7 @@ fn once_is_late_at_the_first_start_but_void_after_a_change_or_a_pause() {
     assert_eq!((slot(&changed), changed.next), (None, None), "it had passed when it was written");
     let (definition, state) = first(&once(50));
     let resumed = JobControl { resumed_at: Some(at(60)), ..JobControl::default() };
-    let d = decide(&definition, Some(&state), &resumed, at(61), Followed::Not);
+    let d = decide(&definition, Some(&state), &resumed, at(61), MAX_NOTE_LEAD, Followed::Not);
     assert_eq!((slot(&d), d.missed), (None, 0));
 }
 
@@ -173,7 +173,8 @@ fn slots_that_pass_while_a_worker_is_waited_for_are_a_backlog() {
     state.end(at(0), &Ending::Ok);
     let waiting = |since, now| {
         let control = JobControl::default();
-        let d = decide(&definition, Some(&state), &control, at(now), Followed::Since(at(since)));
+        let d =
+            decide(&definition, Some(&state), &control, at(now), MAX_NOTE_LEAD, Followed::Since(at(since)));
         (slot(&d), d.missed)
     };
     assert_eq!(waiting(11, 11), (Some(10), 4));

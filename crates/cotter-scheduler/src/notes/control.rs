@@ -46,6 +46,9 @@ pub(crate) struct GroupControl {
     /// A random number, new at each change: a note that is lost and written again may have the revision of the one before.
     #[serde(rename = "e", default, skip_serializing_if = "is_default")]
     edit: u64,
+    /// A random number that is kept: the changes of another note, from before the store lost its data, are not continued here.
+    #[serde(rename = "i", default, skip_serializing_if = "is_default")]
+    origin: u64,
 }
 
 /// The author of a pause of a job or a group, and the reason.
@@ -117,6 +120,11 @@ impl JobControl {
 }
 
 impl GroupControl {
+    /// Whether the note that was seen is lost, and this one was begun without it.
+    fn is_another(&self, seen: &Self) -> bool {
+        seen.origin != 0 && self.origin != seen.origin
+    }
+
     /// A group that is paused stays as it is.
     pub(crate) fn pause(&mut self, pause: Pause) {
         self.by.clone_from(&pause.by);
@@ -244,6 +252,7 @@ pub(crate) async fn load_changed(
 ) -> cotter::Result<Loaded> {
     // An error is reported when it is parsed again.
     let (jobs, one_shots) = match GroupControl::parse(Some(&note)) {
+        Ok(now) if now.is_another(&known.group) => (None, None),
         Ok(now) => named(now.jobs.since(&known.group.jobs), now.one_shots.since(&known.group.one_shots)),
         Err(_) => (Some(BTreeSet::new()), Some(BTreeSet::new())),
     };
@@ -363,6 +372,9 @@ pub(crate) async fn edit_group(
         let mut all = GroupControl::parse(note.as_ref())?;
         change(&mut all);
         all.edit = rand::random();
+        if all.origin == 0 {
+            all.origin = rand::random();
+        }
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if client.swap_note(group, GROUP, note.map_or(0, |n| n.revision), bytes).await?.is_some() {
             return Ok(());
@@ -409,5 +421,28 @@ mod tests {
         assert_eq!(runs, [(2, none.clone()), (3, one.clone()), (4, none.clone()), (5, one)]);
         control.request(3, &none);
         assert_eq!(control.arguments.len(), 1, "what is settled is dropped");
+    }
+
+    /// As many changes as before the loss, and one more, look as if there had been one.
+    #[tokio::test]
+    async fn the_changes_after_a_loss_of_data_do_not_continue_those_before() {
+        let store = || cotter::Client::builder().url("memory:").in_this_runtime();
+        let pause = |mut control: JobControl| {
+            control.pause = Some(Pause { by: "alice".into(), reason: String::new() });
+            Ok(Some(control))
+        };
+        assert_ne!(shard::of("a"), shard::of("b"));
+        let before = store().connect().await.unwrap();
+        edit_job(&before, "g", "a", pause).await.unwrap();
+        let known = load(&before, "g").await.unwrap().parse(&Control::default()).unwrap();
+        let after = store().connect().await.unwrap();
+        for job in ["b", "a"] {
+            edit_job(&after, "g", job, pause).await.unwrap();
+        }
+        let note = after.note_at("g", GROUP).await.unwrap().unwrap();
+        let loaded = load_changed(&after, "g", note, &known).await.unwrap().parse(&known).unwrap();
+        for job in ["a", "b"] {
+            assert!(loaded.of(job).pause.is_some(), "violation[unseen]: {job}");
+        }
     }
 }

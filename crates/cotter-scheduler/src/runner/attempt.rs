@@ -48,7 +48,8 @@ pub(super) async fn first_attempt(
 /// Decides without the lock, as a hint.
 fn look(context: &Context, snapshot: &JobSnapshot, note: &State) -> Decision {
     let control = context.control.borrow().of(snapshot.name());
-    decide(&snapshot.definition, Some(note), &control, context.clock.now(), Followed::Not)
+    let (now, max_lead) = (context.clock.now(), context.max_note_lead());
+    decide(&snapshot.definition, Some(note), &control, now, max_lead, Followed::Not)
 }
 
 /// Runs what is due, waiting for the lock and for a worker if necessary.

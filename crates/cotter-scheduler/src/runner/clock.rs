@@ -24,6 +24,8 @@ struct Reading {
     at: Moment,
     /// The offset of this host's time of day.
     off: Duration,
+    /// Whether the store has no clock, so that this host's time of day takes its place.
+    is_of_this_host: bool,
 }
 
 impl Reading {
@@ -36,7 +38,8 @@ impl StoreClock {
     /// Starts with the time of day of this host, until the store is queried.
     pub(crate) fn new(client: &Client) -> Self {
         let clock = client.clock();
-        let reading = Reading { store: clock.wall().into(), at: clock.now(), off: Duration::ZERO };
+        let (store, at, off) = (clock.wall().into(), clock.now(), Duration::ZERO);
+        let reading = Reading { store, at, off, is_of_this_host: false };
         Self {
             client: client.clone(),
             clock,
@@ -61,7 +64,7 @@ impl StoreClock {
         let known = reading.store_at(at);
         let store = if (least..=most).contains(&known) { known } else { least };
         let off = wall.since(most).max(least.since(wall));
-        *reading = Reading { store, at, off };
+        *reading = Reading { store, at, off, is_of_this_host: answer.is_none() };
         drop(reading);
         if store != known {
             self.corrected.send_replace(());
@@ -77,6 +80,11 @@ impl StoreClock {
     /// The offset of this host's time of day at the last query.
     pub(crate) fn off(&self) -> Duration {
         self.reading().off
+    }
+
+    /// Whether this host's time of day takes the place of the store's clock.
+    pub(crate) fn is_of_this_host(&self) -> bool {
+        self.reading().is_of_this_host
     }
 
     /// Completes when the estimated store's clock reaches `at`, also if the estimate is corrected meanwhile.

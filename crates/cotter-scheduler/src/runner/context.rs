@@ -2,6 +2,7 @@
 
 use super::workers::Workers;
 use super::{Settings, StoreClock};
+use crate::decide::MAX_NOTE_LEAD;
 use crate::notes::Control;
 use crate::{Error, EventKind, UnixTime};
 use rand::RngExt;
@@ -126,6 +127,15 @@ impl Context {
     pub(super) async fn measure(&self) -> Result<UnixTime, Halt> {
         let now = self.ask(Stop::Starts, || self.clock.measure()).await?;
         if self.is_clock_off() { Err(Halt::ClockOff) } else { Ok(now) }
+    }
+
+    /// How far a note may be ahead of the clock. On a store without a clock each replica goes by its own: a slot that another
+    /// one started by a clock that is ahead must not be started again.
+    pub(super) fn max_note_lead(&self) -> Duration {
+        match self.clock.is_of_this_host() {
+            true => MAX_NOTE_LEAD.max(self.settings.max_clock_offset),
+            false => MAX_NOTE_LEAD,
+        }
     }
 
     /// Compares the clocks as of the last query, and publishes the result.

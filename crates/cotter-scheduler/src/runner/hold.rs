@@ -114,7 +114,8 @@ impl<'a> Hold<'a> {
             (None, Some(since)) => Followed::Since(since),
             (None, None) => Followed::Not,
         };
-        decide(&self.snapshot.definition, self.note.as_ref(), &control, now, followed)
+        let max_lead = self.context.max_note_lead();
+        decide(&self.snapshot.definition, self.note.as_ref(), &control, now, max_lead, followed)
     }
 
     /// If nothing is due: writes changes of the note. Returns true if the next slot was so near that it was waited for.

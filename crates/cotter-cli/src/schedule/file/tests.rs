@@ -178,3 +178,20 @@ fn a_job_has_what_the_defaults_and_the_top_have_unless_it_says_otherwise() {
     let found: Vec<_> = file.jobs.iter().map(|job| (job.zone.name(), job.enabled)).collect();
     assert_eq!(found, [("Asia/Shanghai", false), ("UTC", true)]);
 }
+
+/// The arguments of a program end with it: the command would run with others, or a script without its end.
+#[test]
+fn a_command_without_nul_characters_only() {
+    for (line, key) in [
+        ("on_failure = \"echo x\\u0000y\"", "on_failure"),
+        ("on_success = [\"echo\", \"x\\u0000y\"]", "on_success"),
+        ("cwd = \"/tmp\\u0000/etc\"", "cwd"),
+    ] {
+        let says = format!("5: job \"a\": `{key}`: it contains a NUL character");
+        assert!(one(&job(line)).starts_with(&says), "{line}: {}", one(&job(line)));
+    }
+    for line in ["command = [\"echo\", \"a\\u0000b\"]", "shell = \"echo a\\u0000b; exit 3\""] {
+        let found = one(&format!("group = \"g\"\n[job.a]\nfixed_rate = \"1s\"\n{line}\n"));
+        assert!(found.contains("it contains a NUL character"), "{line}: {found}");
+    }
+}

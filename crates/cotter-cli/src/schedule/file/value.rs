@@ -9,8 +9,16 @@ use toml::de::DeValue;
 pub(super) fn text(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) if text.is_empty() => Err("it is empty".to_owned()),
-        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::String(text) => without_nul(text),
         other => Err(format!("found {}; write a \"string\"", kind(other))),
+    }
+}
+
+/// Neither a path nor an argument of a program can contain it.
+fn without_nul(text: &str) -> Result<String, String> {
+    match text.contains('\0') {
+        true => Err("it contains a NUL character; leave it out".to_owned()),
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -138,7 +146,7 @@ pub(super) fn words(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let how = "write [\"program\", \"argument\"], or use `shell`";
     let DeValue::Array(array) = value else { return Err(format!("found {}; {how}", kind(value))) };
     let word = |value: &DeValue<'_>| match value {
-        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::String(text) => without_nul(text),
         other => Err(format!("found {} in it; {how}", kind(other))),
     };
     let words: Vec<_> = array.iter().map(|value| word(value.get_ref())).collect::<Result<_, _>>()?;

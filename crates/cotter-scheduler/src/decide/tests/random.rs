@@ -78,7 +78,8 @@ impl Store {
 
     fn look(&mut self, replica: usize, takes: u64, crashes: bool, followed: Followed) -> bool {
         let definition = &self.definitions[replica];
-        let d = decide(definition, self.note.as_ref(), &JobControl::default(), self.now, followed);
+        let d =
+            decide(definition, self.note.as_ref(), &JobControl::default(), self.now, MAX_NOTE_LEAD, followed);
         let mut state = d.state;
         self.token += 1;
         let due = d.due.is_some();

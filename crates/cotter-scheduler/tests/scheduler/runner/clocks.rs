@@ -1,9 +1,10 @@
 //! Clocks that are wrong, and the calendar.
 
 use super::world::{MS, S, World, sleep};
-use cotter_scheduler::{EventKind, Jobs, Trigger, Zone};
-use cotter_testkit::skewed::{Skew, Skewed};
-use std::time::SystemTime;
+use cotter_scheduler::{EventKind, Jobs, Misfire, Scheduler, Trigger, Zone};
+use cotter_testkit::skewed::{Skew, Skewed, Timeless};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
 
 fn stands_by(kind: &EventKind) -> bool {
     matches!(kind, EventKind::StandsBy { .. })
@@ -83,4 +84,42 @@ async fn cron_slots_follow_the_zone_through_a_change_of_its_clock() {
     let hours = ["06", "07", "08", "09"].map(|h| format!("2024-03-10T{h}:00:00Z"));
     let found = slots("hourly");
     assert_eq!(found[found.len() - 4..], hours, "real time");
+}
+
+/// Two replicas on a store without a clock, of which the first is ahead by this; and when it has been stopped, the other one
+/// alone. Returns how many alarms there were.
+async fn slots_by_two_clocks(world: &World, ahead: Duration) -> usize {
+    let first = world.client_of(Timeless::new).await;
+    // The time of day of a client begins with that of the system, which does not jump with the runtime.
+    sleep(ahead).await;
+    let second = world.client_of(Timeless::new).await;
+    let job = |name, trigger| world.log.job(name, trigger, MS * 10).misfire(Misfire::All);
+    let set = |scheduler: Scheduler| {
+        let (cron, rate) = (Trigger::cron("* * * * * ?").unwrap(), Trigger::fixed_rate(S).unwrap());
+        scheduler.max_clock_offset(S * 5).job(job("cron", cron)).job(job("rate", rate))
+    };
+    let (first, second) = (world.start_on(first, set, S), world.start_on(second, set, S));
+    sleep(S * 20).await;
+    first.stop().await;
+    sleep(S * 20).await;
+    second.stop().await;
+    world.log.events(|kind| *kind == EventKind::Alarm)
+}
+
+#[tokio::test(start_paused = true)]
+async fn replicas_whose_clocks_differ_start_each_slot_once_on_a_store_without_a_clock() {
+    let world = World::new();
+    assert_eq!(slots_by_two_clocks(&world, S * 3).await, 0, "{:?}", world.log.told());
+    let starts = world.log.starts();
+    let slots: BTreeSet<_> = starts.iter().map(|start| (start.job, start.slot)).collect();
+    assert_eq!(slots.len(), starts.len(), "violation[slot-twice]: {:?}", world.log.slots());
+    // The second one begins where the first one has stopped, once its clock shows that time.
+    let count = |job| slots.iter().filter(|(of, _)| *of == job).count();
+    assert!((36..=41).contains(&count("cron")) && (36..=41).contains(&count("rate")), "{slots:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_too_far_off_is_told_on_a_store_without_a_clock() {
+    let world = World::new();
+    assert_ne!(slots_by_two_clocks(&world, S * 8).await, 0);
 }
