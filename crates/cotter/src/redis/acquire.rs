@@ -2,7 +2,8 @@
 
 use super::SCHEME;
 use super::backend::Native;
-use super::errors::{Sent, explain, unexpected};
+use super::errors::unexpected;
+use super::foreign::explain_with_key;
 use super::live::Live;
 use super::names::LockKeys;
 use super::script;
@@ -76,7 +77,10 @@ impl Native {
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let keys = self.keys.of(&claim.name);
         let answer = script.run(&live, &keys.all(), &args).await;
-        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&claim.name)).and_then(text);
+        let answer = match answer {
+            Ok(answer) => text(answer),
+            Err(e) => Err(explain_with_key(&live, &keys, e).await.with_name(&claim.name)),
+        };
         let answer = match answer {
             Ok(answer) => parse(claim, self.finish(&live, &keys, &answer).await),
             Err(e) => Err(e),

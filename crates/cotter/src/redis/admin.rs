@@ -3,7 +3,8 @@
 use super::SCHEME;
 use super::backend::Native;
 use super::batch::all;
-use super::errors::{Sent, explain, is_about_slots, unexpected};
+use super::errors::{is_about_slots, unexpected};
+use super::foreign::explain_with_key;
 use super::sharers::Sharers;
 use super::state::Stored;
 use super::{doctor, script};
@@ -156,11 +157,12 @@ impl Native {
 
     /// Lists those who share a name, up to a limit, the longest-standing of them first.
     async fn list_holders(&self, record: &mut Record) -> Result<()> {
-        let lock = self.keys.lock(&record.name);
-        let live = self.link.live().await?;
-        let answer = script::HOLDERS.run(&live, &[&lock], &[LISTED_HOLDERS.as_bytes()]).await;
-        let answer = answer.map_err(|e| explain(e, Sent::Yes).with_name(&record.name))?;
-        let listed = Sharers::parse(answer)?;
+        let (live, keys) = (self.link.live().await?, self.keys.of(&record.name));
+        let answer = script::HOLDERS.run(&live, &[keys.lock()], &[LISTED_HOLDERS.as_bytes()]).await;
+        let listed = match answer {
+            Ok(answer) => Sharers::parse(answer)?,
+            Err(e) => return Err(explain_with_key(&live, &keys, e).await.with_name(&record.name)),
+        };
         record.unlisted = listed.count.saturating_sub(listed.holders.len() as u64);
         record.holders = listed.holders;
         record.holders.sort_by_key(|h| h.token);
@@ -168,10 +170,11 @@ impl Native {
     }
 
     async fn waiters(&self, name: &Name) -> Result<u32> {
-        let count = redis::cmd("ZCARD").arg(self.keys.of(name).queue()).to_owned();
-        match self.link.query(&count).await?.0 {
-            Value::Int(n) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
-            other => Err(unexpected(&format!("{other:?}"))),
+        let (live, keys) = (self.link.live().await?, self.keys.of(name));
+        match live.query(redis::cmd("ZCARD").arg(keys.queue())).await {
+            Ok(Value::Int(n)) => Ok(u32::try_from(n).unwrap_or(u32::MAX)),
+            Ok(other) => Err(unexpected(&format!("{other:?}"))),
+            Err(e) => Err(explain_with_key(&live, &keys, e).await),
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::batch::extend_all;
 use super::connection::Link;
 use super::errors::{Sent, explain, unexpected};
+use super::foreign::explain_with_key;
 use super::live::Live;
-use super::names::Keys;
+use super::names::{Keys, LockKeys};
 use super::script::{self, Script};
 use super::state::{Block, micros, text, turns};
 use super::waiting::{QueueEntry, UNCONFIRMED_TTL};
@@ -82,8 +83,7 @@ impl Native {
         args: &[&[u8]],
     ) -> Result<String> {
         let (live, keys) = (self.link.live().await?, self.keys.of(name));
-        let answer = script.run(&live, &keys.all(), args).await.map_err(|e| explain(e, Sent::Yes));
-        let answer = answer.and_then(text).map_err(|e| e.with_name(name))?;
+        let answer = run_on(script, &live, &keys, args).await.map_err(|e| e.with_name(name))?;
         Ok(self.finish(&live, &keys, &answer).await.to_owned())
     }
 
@@ -93,14 +93,21 @@ impl Native {
         args.extend(rest.as_ref().map(<[u8; 14]>::as_slice));
         let keys = self.keys.of(&claim.name);
         let script = if self.shared.voting.is_some() { &script::RELEASE_VOTE } else { &script::RELEASE };
-        let answer = script.run(live, &keys.all(), &args).await;
-        let answer = answer.map_err(|e| explain(e, Sent::Yes)).and_then(text);
-        match self.finish(live, &keys, &answer.map_err(|e| e.with_name(&claim.name))?).await {
+        let answer = run_on(script, live, &keys, &args).await.map_err(|e| e.with_name(&claim.name))?;
+        match self.finish(live, &keys, &answer).await {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),
             "e" => Ok(Release::Evicted),
             other => Err(unexpected(other)),
         }
+    }
+}
+
+/// Runs a script on all keys of a name and returns its text.
+async fn run_on(script: &Script, live: &Live, keys: &LockKeys, args: &[&[u8]]) -> Result<String> {
+    match script.run(live, &keys.all(), args).await {
+        Ok(answer) => text(answer),
+        Err(e) => Err(explain_with_key(live, keys, e).await),
     }
 }
 

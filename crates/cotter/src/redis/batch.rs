@@ -1,9 +1,8 @@
 //! Running requests concurrently without tasks.
 
-use super::errors::is_about_slots;
-use crate::Result;
 use crate::backend::{Extension, Grant};
 pub(super) use crate::join::all;
+use crate::{Error, Result};
 
 /// The number of grants that one script extends. The server does nothing else while a script runs.
 const BATCH: usize = 64;
@@ -20,8 +19,9 @@ where
     all(batches).await.into_iter().flatten().collect()
 }
 
-/// A node of a cluster runs no script on names of different slots, even if all of them are its own. There, each grant has a
-/// script of its own.
+/// What is refused because of one name is refused for all of a batch, and every lease would end: a value of another program ends
+/// a script, an access list may leave out a name, and a node of a cluster runs no script on names of different slots, even if
+/// all of them are its own. Then each grant has a script of its own.
 async fn extend_batch<'a, F>(
     batch: &'a [&'a Grant],
     extend: &impl Fn(&'a [&'a Grant]) -> F,
@@ -30,7 +30,8 @@ where
     F: Future<Output = Vec<Result<Extension>>>,
 {
     let answers = extend(batch).await;
-    if batch.len() == 1 || !answers.iter().flat_map(|answer| answer.as_ref().err()).any(is_about_slots) {
+    let refused = |e: &Error| !e.is_retryable() && !e.outcome_unknown();
+    if batch.len() == 1 || !answers.iter().flat_map(|answer| answer.as_ref().err()).any(refused) {
         return answers;
     }
     all(batch.chunks(1).map(extend)).await.into_iter().flatten().collect()

@@ -76,7 +76,8 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
     if field("cluster_enabled") == Some("1") {
         let message =
             "a cluster node, used as a single server: names whose slot is on another node are refused";
-        findings.push(Finding::new(Severity::Problem, "cluster", message));
+        // Its cluster may replace it by a replica at any time, which may lack the most recent locks.
+        findings.push(Finding::new(Severity::Problem, "cluster", message).leaving(Level::BestEffort));
     }
     if field("role").is_some_and(|r| r != "master") {
         let message = "this is a replica: it refuses writes; connect to its master";

@@ -35,8 +35,9 @@ const NO_WAIT: &str = "WAIT cannot be used with replica instances";
 /// Permanent refusals, until the configuration is changed.
 const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 
-/// The error instead of NOPERM if a script runs a command that the user may not run; before 7, inside another text.
-const DENIED_IN_SCRIPT: &str = "The user executing the script can't";
+/// The errors instead of NOPERM if a script runs a command that the user may not run: from 7.2 and Valkey on, and before; before
+/// 7, inside another text.
+const DENIED_IN_SCRIPT: &[&str] = &["ACL failure in script", "The user executing the script can't"];
 
 /// The key holds a value of another program.
 const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
@@ -68,9 +69,12 @@ fn by_code(code: &str, e: &RedisError) -> Error {
     let is = |list: &'static [&'static str]| {
         list.iter().copied().find(|c| code == *c || (code == "ERR" && said.contains(c)))
     };
-    if let Some(code) = is(FOREIGN) {
-        let why = format!("the value of the key was not written by cotter in this mode ({code} {said})");
-        return Error::new(ErrorKind::ForeignKey, why);
+    // Before everything that looks into the text: this one quotes the arguments of the command, and so perhaps a name.
+    if let Some(why) = beyond(code, said) {
+        return Error::new(ErrorKind::Unsupported, why);
+    }
+    if is(FOREIGN).is_some() {
+        return foreign("the key", e);
     }
     if let Some(code) = is(DENIED) {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
@@ -84,17 +88,21 @@ fn by_code(code: &str, e: &RedisError) -> Error {
     if said.starts_with("max number of clients") {
         return turned_away();
     }
-    if let Some(why) = beyond(code, said) {
-        return Error::new(ErrorKind::Unsupported, why);
-    }
     if said.starts_with("DB index is out of range") || said.starts_with("SELECT is not allowed") {
         return Error::new(ErrorKind::Config, format!("the server does not have this database: {said}"));
     }
-    let in_script = said.contains(DENIED_IN_SCRIPT);
+    let in_script = DENIED_IN_SCRIPT.iter().any(|denied| said.contains(denied));
     if in_script || said.contains("invalid password") || said.contains("AUTH") {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
     Error::new(ErrorKind::Protocol, format!("the server reported an error: {code} {said}"))
+}
+
+/// The error for a value of another program; `key` is which key has it.
+pub(super) fn foreign(key: &str, e: &RedisError) -> Error {
+    let (code, said) = (e.code().unwrap_or_default(), e.detail().unwrap_or_default());
+    let why = format!("the value of {key} was not written by cotter in this mode ({code} {said})");
+    Error::new(ErrorKind::ForeignKey, why).with_backend(SCHEME)
 }
 
 /// What cotter cannot do with this server, whatever the request.
@@ -215,9 +223,21 @@ mod tests {
         let said = "The user executing the script can't run this command or subcommand";
         let version_6 =
             format!("Error running script (call to f_1): @user_script:3: @user_script: 3: {said}");
-        for said in [said.to_owned(), version_6] {
+        let version_8 =
+            "ACL failure in script: User cotter has no permissions to run the 'time' command script: \
+             a8a9259d32e4e9b40fa5338719b3cd11e4fd776c, on @user_script:3."
+                .to_owned();
+        for said in [said.to_owned(), version_6, version_8] {
             let error = explain(make_extension_error("ERR".into(), Some(said)), Sent::Yes);
             assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         }
+    }
+
+    /// The server quotes the arguments, and so the name of the lock.
+    #[test]
+    fn a_name_like_an_error_code_is_not_taken_for_one() {
+        let said = "unknown command 'SCAN', with args beginning with: '0' 'MATCH' 'cotter:{ROOM*}'";
+        let error = explain(make_extension_error("ERR".into(), Some(said.into())), Sent::Yes);
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     }
 }

@@ -22,6 +22,10 @@ impl LockKeys {
         [&self.queue[..self.queue.len() - QUEUE.len()], &self.queue, &self.waiters]
     }
 
+    pub(super) fn lock(&self) -> &str {
+        self.all()[0]
+    }
+
     pub(super) fn queue(&self) -> &str {
         &self.queue
     }

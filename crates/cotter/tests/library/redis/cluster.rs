@@ -1,9 +1,9 @@
 //! A node of a Redis Cluster, used as a single server. Clusters are not supported: names of other nodes are refused with an
 //! explanation. Those of the node itself work, whatever their slots.
 
-use super::setup::{USED, backend, claim, client, eventually, take};
+use super::setup::{USED, backend, claim, client, eventually, show_doctor, take};
 use cotter::backend::{EvictOrder, Extension, Filter, Release};
-use cotter::{Error, ErrorKind};
+use cotter::{Error, ErrorKind, Level, Severity};
 use cotter_testkit::servers::Redis;
 use std::time::Duration;
 
@@ -149,5 +149,19 @@ async fn a_lock_whose_slot_moves_is_neither_released_nor_lost() {
         assert!(matches!(extended[0], Ok(Extension::Extended { .. })), "{mode}: {extended:?}");
         assert_eq!(backend.release(&held, USED).await.unwrap(), Release::Freed, "{mode}");
         nodes[0].command(&["FLUSHALL"]);
+    }
+}
+
+/// Its cluster replaces it by a replica without asking anybody.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_node_leaves_best_effort() {
+    let server = node("0", "16383");
+    ready(&server).await;
+    show_doctor(&server);
+    for mode in MODES {
+        let findings = client(&server.url(mode), TTL).await.diagnose().await.unwrap();
+        let found = findings.iter().find(|f| f.subject == "cluster").expect("it is said");
+        assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{mode:?}");
     }
 }

@@ -1,13 +1,20 @@
 //! Keys of other programs where a lock has its own.
 
 use super::setup::{backend, claim, client, crowd, take};
-use cotter::backend::{Claim, Filter, Mode, Record};
-use cotter::{ErrorKind, Name};
-use cotter_testkit::servers::Redis;
+use cotter::backend::{Backend, Claim, Extension, Filter, Grant, Mode, Record};
+use cotter::{Error, ErrorKind, Name};
+use cotter_testkit::servers::{Redis, acl_rule};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(20);
+
+/// Two readers of one name, which has all keys of a shared name then.
+async fn two_readers(backend: &Arc<dyn Backend>) -> [Grant; 2] {
+    let reader = || Claim::new(Name::new("readers").unwrap(), Mode::Shared, TTL);
+    [take(backend, &reader()).await, take(backend, &reader()).await]
+}
 
 /// An operator looks for what is wrong: one name must not hide all others.
 #[tokio::test]
@@ -19,11 +26,7 @@ async fn a_name_with_a_foreign_key_is_listed_among_the_others_and_named() {
         take(&backend, &claim(name, TTL)).await;
         crowd(&server, name, 2, Duration::ZERO, TTL);
     }
-    for label in ["one", "two"] {
-        let mut shared = Claim::new(Name::new("readers").unwrap(), Mode::Shared, TTL);
-        shared.label = label.into();
-        take(&backend, &shared).await;
-    }
+    two_readers(&backend).await;
     server.command(&["SET", "cotter:{queue}:q", "theirs"]);
     server.command(&["SET", "cotter:{readers}:r", "theirs"]);
     let page = backend.admin().unwrap().list(&Filter::held(), None).await.unwrap();
@@ -58,4 +61,48 @@ async fn a_foreign_key_is_not_shown_as_a_free_lock() {
         }
     }
     assert!(client.list(Filter::held()).collect().await.unwrap().is_empty());
+}
+
+/// Whoever looks only at the lock's own key finds nothing wrong with it.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_error_names_the_foreign_key() {
+    let server = Redis::start();
+    let (backend, client) = (backend(&server.url("")).await, client(&server.url(""), TTL).await);
+    two_readers(&backend).await;
+    crowd(&server, "waiters", 2, Duration::ZERO, TTL);
+    for key in ["text", "queue}:q", "waiters}:w", "readers}:r", "readers}:h"] {
+        let (name, key) = (key.split('}').next().unwrap(), format!("cotter:{{{}", key));
+        let key = if key.contains('}') { key } else { key + "}" };
+        server.command(&["SET", &key, "theirs"]);
+        let error = client.rwlock(name).try_write().await.unwrap_err();
+        assert!(error.kind() == ErrorKind::ForeignKey && error.to_string().contains(&key), "{key}: {error}");
+        server.command(&["DEL", &key]);
+    }
+}
+
+/// Grants are extended together. What is wrong with one name must not end the leases of the others.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_name_that_cannot_be_extended_costs_no_other_its_lease() {
+    let server = Redis::start();
+    let backend = backend(&server.url("")).await;
+    let [one, two] = two_readers(&backend).await;
+    let (good, forbidden) =
+        (take(&backend, &claim("good", TTL)).await, take(&backend, &claim("forbidden", TTL)).await);
+    let refused = async |kind: ErrorKind, bad: &Grant| {
+        let answers = backend.extend(&[&one, bad, &good], TTL * 2).await;
+        let error: &Error = answers[1].as_ref().expect_err("it cannot be extended");
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(matches!(answers[2], Ok(Extension::Extended { ttl: Some(_), .. })), "{answers:?}");
+        answers.into_iter().next().unwrap()
+    };
+    server.command(&["SET", "cotter:{readers}:h", "theirs"]);
+    let first = refused(ErrorKind::ForeignKey, &two).await;
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::ForeignKey, "it has the same name");
+    server.command(&["DEL", "cotter:{readers}:h"]);
+    let user = acl_rule("native")[2];
+    let keys = ["ACL", "SETUSER", user, "resetkeys", "~cotter:{good}*", "~cotter:{readers}*"];
+    assert_eq!(server.command(&keys), "OK");
+    let _ = refused(ErrorKind::Denied, &forbidden).await;
 }
