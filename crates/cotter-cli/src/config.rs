@@ -48,9 +48,16 @@ pub(crate) struct Named {
     pub(crate) file: PathBuf,
 }
 
+/// The environment of this process. Services of the system run without `HOME`: with them it is the passwd entry, so that they read
+/// the file that the shells of the same user read. Without it they would take their locks in the built-in default.
+pub(crate) fn environment(key: &str) -> Option<OsString> {
+    let recorded = || std::env::home_dir().filter(|_| key == "HOME").map(PathBuf::into_os_string);
+    std::env::var_os(key).or_else(recorded)
+}
+
 /// The configuration files, the user's own first.
 ///
-/// This uses `$HOME` and not the passwd entry: anybody who controls the environment could set `COTTER_URL` as well.
+/// A `$HOME` goes before the passwd entry: anybody who controls the environment could set `COTTER_URL` as well.
 pub(crate) fn places(home: Option<OsString>) -> Vec<PathBuf> {
     let own = home.filter(|h| !h.is_empty()).map(|h| PathBuf::from(h).join(".config/cotter/config.toml"));
     own.into_iter().chain([SYSTEM.into()]).collect()

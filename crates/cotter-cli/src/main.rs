@@ -104,7 +104,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Jobs(args) => return jobs::run(args, &cli.global, console).await,
             _ => {}
         }
-        let store = store::choose(&cli.global, None, |key| std::env::var_os(key));
+        let store = store::choose(&cli.global, None, config::environment);
         if let Command::Run(args) = &cli.command {
             // Its report says so if there is no store.
             let store = store.as_ref().map_err(Failure::clone);

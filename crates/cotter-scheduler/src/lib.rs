@@ -22,6 +22,21 @@
 //! [`cron`] parses expressions such as `0 15 10 ? * MON-FRI`, describes them, and computes when they fire in any time zone.
 //! Its types are independent of other crates: instants are [`UnixTime`], time zones are [`Zone`].
 
+/// The snippets of the pages that are written by hand: here, because this crate sees both libraries.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/cron.md")]
+    mod cron {}
+    #[doc = include_str!("../../../docs/migrating.md")]
+    mod migrating {}
+    #[doc = include_str!("../../../docs/primitives.md")]
+    mod primitives {}
+    #[doc = include_str!("../../../docs/scheduler.md")]
+    mod scheduler {}
+}
+
 mod calendar;
 mod decide;
 mod definition;

@@ -14,6 +14,7 @@ mod list;
 mod one_shots;
 mod watch;
 
+use crate::config;
 use crate::duration::parse_positive;
 use crate::exit::Exit;
 use crate::global::Global;
@@ -126,7 +127,7 @@ struct Which {
 /// Executes the command.
 pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Result<Exit, Failure> {
     let (group, place) = args.group()?;
-    let chosen = store::choose(global, place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
+    let chosen = store::choose(global, place.as_ref(), config::environment)?.set_explicitly()?;
     let client = chosen.connect(Client::builder(), console).await?;
     let jobs = cotter_scheduler::Jobs::new(&client, group).by(operator());
     match &args.action {

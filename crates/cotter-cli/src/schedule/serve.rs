@@ -11,6 +11,7 @@ use super::reload::Reload;
 use super::systemd::{self, Watchdog};
 use crate::command::reap_as_init;
 use crate::command::signals::Signals;
+use crate::config;
 use crate::exit::Exit;
 use crate::global::Global;
 use crate::output::{Console, Failure, clean};
@@ -38,7 +39,7 @@ pub(super) async fn serve(
     // Before anything else, so that no signal can end cotter and leave commands running.
     let mut signals = Signals::of(&[Signal::TERM, Signal::INT, Signal::HUP])?;
     reap_as_init()?;
-    let chosen = store::choose(global, file.place.as_ref(), |key| std::env::var_os(key))?.set_explicitly()?;
+    let chosen = store::choose(global, file.place.as_ref(), config::environment)?.set_explicitly()?;
     let no_thread = |error| Failure::new(Exit::System, format!("cannot start a thread: {error}"));
     let log = Arc::new(EventLog::start(console).map_err(no_thread)?);
     let metrics = match args.metrics {

@@ -158,3 +158,15 @@ fn a_home_that_is_no_directory_or_no_text_has_no_file() {
     let mut run = env.cotter(["run", "a", "true"]);
     Running::start(run.env("HOME", OsStr::from_bytes(b"/\xff"))).end().code(0).silent();
 }
+
+/// As the services of the system run: they read the file of the user's shells.
+#[test]
+fn without_a_home_in_the_environment_the_recorded_one_counts() {
+    let env = TestEnv::new();
+    let mut command = env.cotter(["--store", "no-such-store", "list"]);
+    let output = Running::start(command.env_remove("COTTER_URL").env_remove("HOME")).end().code(78);
+    output.one_line(&[
+        "there is no store \"no-such-store\"",
+        "/.config/cotter/config.toml or /etc/cotter.toml",
+    ]);
+}

@@ -55,6 +55,7 @@ impl Etcd {
         let link = Arc::new(Link::new(cluster.clone(), options, host));
         link.live().await?;
         let mut info = Info::new(SCHEME, &options.instance);
+        info.variant = options.dialect.variant();
         info.capabilities = Capabilities {
             leases: true,
             shared_session: true,

@@ -23,6 +23,16 @@ pub enum Dialect {
     Concurrency,
 }
 
+impl Dialect {
+    /// The name of a store with this dialect in errors.
+    pub(super) const fn variant(self) -> &'static str {
+        match self {
+            Self::Own => "etcd",
+            Self::Concurrency => "etcd with dialect=concurrency",
+        }
+    }
+}
+
 /// The options of a store.
 #[derive(Debug, Clone)]
 pub(super) struct Options {

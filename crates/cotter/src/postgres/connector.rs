@@ -125,9 +125,9 @@ impl Connector {
 
     /// Refuses a server that cannot be worked with, and says what to do about it.
     async fn check(&self, live: &Live, has_tables: bool) -> Result<()> {
-        let (schema, mode) = (&self.options.schema, self.options.common.mode);
+        let (schema, mode) = (self.options.schema(), self.options.common.mode);
         let (table, nothing) = self.options.needed();
-        let bound: [Bound<'_>; 2] = [(&table, Type::TEXT), (schema, Type::TEXT)];
+        let bound: [Bound<'_>; 2] = [(&table, Type::TEXT), (&schema, Type::TEXT)];
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
         if row.get(0) {

@@ -11,40 +11,63 @@ use crate::sql::{self, Mode, identifier};
 pub(super) struct Options {
     /// Those of every database.
     pub(super) common: sql::Options,
-    /// The schema of the tables and functions.
-    pub(super) schema: String,
+    /// The schema of the tables and functions, if it was named.
+    pub(super) schema: Option<String>,
 }
 
 impl Options {
     pub(super) fn new() -> Self {
-        Self { common: sql::Options::default(), schema: "public".into() }
+        Self { common: sql::Options::default(), schema: None }
+    }
+
+    /// The schema of the tables and functions.
+    pub(super) fn schema(&self) -> &str {
+        self.schema.as_deref().unwrap_or("public")
+    }
+
+    /// The schema of ShedLock's table. If none is named, the server looks for it where it does for ShedLock: in the `search_path`
+    /// of the role.
+    pub(super) fn shedlock_schema(&self) -> Option<&str> {
+        self.schema.as_deref().filter(|_| !self.common.shedlock_name().contains('.'))
     }
 
     /// ShedLock's table, as it is written in a statement.
     pub(super) fn shedlock(&self) -> String {
-        self.common.shedlock('"')
+        let table = self.common.shedlock('"');
+        self.shedlock_schema().map_or_else(|| table.clone(), |schema| format!("\"{schema}\".{table}"))
     }
 
     /// The table without which there is no lock, as it is written in a statement, and the message if it is missing.
     pub(super) fn needed(&self) -> (String, String) {
         if self.common.mode == Mode::ShedLock {
-            return (self.shedlock(), format!("there is no table {}", self.common.shedlock_name()));
+            return (self.shedlock(), self.no_shedlock());
         }
         let name = format!("{}_lock", self.common.prefix);
         (
             format!("{}_lock", self.qualified()),
-            format!("there is no table {name} in the schema {}", self.schema),
+            format!("there is no table {name} in the schema {}", self.schema()),
         )
+    }
+
+    fn no_shedlock(&self) -> String {
+        let name = self.common.shedlock_name();
+        match self.shedlock_schema() {
+            Some(schema) => format!("there is no table {name} in the schema {schema}"),
+            None if name.contains('.') => format!("there is no table {name}"),
+            None => format!(
+                "there is no table {name} in the search_path of this role; if it is in another schema, name that with schema="
+            ),
+        }
     }
 
     /// The beginning of the names of tables and functions in statements.
     pub(super) fn qualified(&self) -> String {
-        format!("\"{}\".{}", self.schema, self.common.prefix)
+        format!("\"{}\".{}", self.schema(), self.common.prefix)
     }
 
     fn set(&mut self, key: &str, value: String) -> Result<()> {
         match key {
-            "schema" => self.schema = identifier(key, value)?,
+            "schema" => self.schema = Some(identifier(key, value)?),
             _ => self.common.set(key, value, NAMES)?,
         }
         Ok(())

@@ -44,11 +44,13 @@ const SHEDLOCK: &str = "create table if not exists {table} (\n  name varchar(64)
 /// The statements that create everything that is missing, in one transaction.
 pub(super) fn statements(options: &Options) -> String {
     if options.common.mode == Mode::ShedLock {
-        return format!("begin;\n{ALONE}{}commit;\n", SHEDLOCK.replace("{table}", &options.shedlock()));
+        let schema = options.shedlock_schema().map(|schema| SCHEMA.replace("{schema}", schema));
+        let table = SHEDLOCK.replace("{table}", &options.shedlock());
+        return format!("begin;\n{ALONE}{}{table}commit;\n", schema.unwrap_or_default());
     }
     let mut all = String::from("begin;\n");
     all.push_str(ALONE);
-    all.push_str(&SCHEMA.replace("{schema}", &options.schema));
+    all.push_str(&SCHEMA.replace("{schema}", options.schema()));
     for part in std::iter::once(TABLES).chain(FUNCTIONS) {
         let part = part.replace("{cotter}", &options.qualified()).replace("{prefix}", &options.common.prefix);
         all.push_str(&part.replace("{listens}", &LISTENS.to_string()));

@@ -22,14 +22,15 @@ impl Store {
         Ok(Self::new(params, changed))
     }
 
-    /// Sets the schema of the tables; `schema` in a URL.
+    /// Sets the schema of the tables; `schema` in a URL. In `mode=shedlock` it is the schema of ShedLock's table, which is
+    /// otherwise looked for in the `search_path` of the role.
     ///
     /// # Errors
     /// [`ErrorKind::Config`](crate::ErrorKind::Config): the name has characters other than lower-case letters, digits
     /// and underscores, does not begin with a letter, or is too long.
     pub fn with_schema(self, schema: impl Into<String>) -> Result<Self> {
         let schema = identifier("schema", schema.into())?;
-        Ok(self.with(|options| options.schema = schema))
+        Ok(self.with(|options| options.schema = Some(schema)))
     }
 
     /// Sets the beginning of the names of tables and functions; `prefix` in a URL. Only clients with the same schema

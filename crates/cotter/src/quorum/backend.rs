@@ -30,6 +30,9 @@ impl Quorum {
         let instances: Vec<_> = members.iter().map(|m| m.info().instance.clone()).collect();
         let mut info = Info::new(shared.scheme, instances.join(","));
         let all = |can: fn(&Capabilities) -> bool| members.iter().all(|m| can(&m.info().capabilities));
+        // In errors: what the mode of a member lacks, the quorum lacks.
+        let named = members.iter().map(|m| m.info()).find(|info| info.variant != info.scheme);
+        info.variant = named.map_or(info.variant, |member| member.variant);
         info.level = members.iter().map(|m| m.info().level).min().unwrap_or(Level::BestEffort);
         info.no_semaphores =
             Some("three clients could each obtain one of two permits from a majority of three servers");

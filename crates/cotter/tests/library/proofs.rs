@@ -46,3 +46,17 @@ fn the_tests_that_are_named_exist() {
         assert!(!named.is_empty() && missing.is_empty(), "docs/{page} names no such tests: {missing:?}");
     }
 }
+
+/// What is compiled is named where the scheduler sees both libraries.
+#[test]
+fn the_rust_of_every_page_is_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let compiled = fs::read_to_string(root.join("crates/cotter-scheduler/src/lib.rs")).expect("a file");
+    let docs =
+        fs::read_dir(root.join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    for page in docs.chain([root.join("README.md")]).filter(|path| path.is_file()) {
+        let text = fs::read_to_string(&page).expect("a page");
+        let path = page.strip_prefix(&root).expect("a page of this repository").display().to_string();
+        assert!(!text.contains("```rust") || compiled.contains(&format!("/{path}\")]")), "{path}");
+    }
+}

@@ -37,6 +37,18 @@ fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
 }
 
+/// Where something is missing because of an option of the store, the error names more than the scheme: it goes on with the stores
+/// that have it, and that may be this one without the option.
+async fn assert_names_another(client: &Client) {
+    let info = client.info();
+    let shared = client.rwlock("which-store").try_read().await.map(drop);
+    let permits = client.semaphore("which-permits", 2).try_acquire().await.map(drop);
+    for error in [shared.err(), permits.err()].into_iter().flatten() {
+        let said = error.to_string();
+        assert!(info.variant != info.scheme || !said.contains(&format!(" {}:", info.scheme)), "{said}");
+    }
+}
+
 async fn assert_true(store: &str, url: &str) {
     let connect = async || Client::connect(url).await.expect("the store can be reached");
     let (one, other) = (connect().await, connect().await);
@@ -65,6 +77,8 @@ async fn assert_true(store: &str, url: &str) {
     assert_eq!(cell(store, "order") == "arrival", ordered, "{store}");
     let older = info.variant.contains("redis in mode=") || info.variant.contains("shedlock");
     assert_says(store, "waiting", if older { "polls" } else { "woken" });
+
+    assert_names_another(&one).await;
 
     let owner = Owner::new();
     let mutex = one.mutex("which-store").owner(&owner);
@@ -172,6 +186,9 @@ async fn the_row_of_a_quorum_is_true() {
     let url = redlock_url(servers.iter().map(Redis::port), "");
     Client::connect(&url).await.unwrap().initialize().await.unwrap();
     assert_true("`redlock:`", &url).await;
+    let plain = Client::connect(redlock_url(servers.iter().map(Redis::port), "mode=plain")).await.unwrap();
+    assert_eq!(plain.info().variant, "redis in mode=plain");
+    assert_names_another(&plain).await;
 }
 
 /// A row that no test compares could be wrong.

@@ -4,17 +4,24 @@ create or replace function {cotter}_row_v1(p_table regclass, p_column text, p_na
 language plpgsql as $$
 declare
   v_rows bigint;
+  v_value text;
 begin
   if p_table is not null then
-    -- As a literal the name gets the type of the column.
-    execute format('select from %s where %I = %L for update %s', p_table, p_column, p_name,
-      case when not p_wait then 'nowait' else '' end);
+    -- As a literal the name gets the type of the column. Other names may mean the same value, as '07' does for a number: they would
+    -- be other locks for everything but the row.
+    execute format('with locked as (select %2$I::text as value from %1$s where %2$I = %3$L for update %4$s) '
+      'select count(*), min(value collate "C") from locked', p_table, p_column, p_name,
+      case when not p_wait then 'nowait' else '' end) into v_rows, v_value;
+    if v_value <> p_name collate "C" then
+      return null;
+    end if;
   elsif p_wait then
     perform from {cotter}_row where name = p_name for update;
+    get diagnostics v_rows = row_count;
   else
     perform from {cotter}_row where name = p_name for update nowait;
+    get diagnostics v_rows = row_count;
   end if;
-  get diagnostics v_rows = row_count;
   if v_rows > 1 then
     raise exception '% rows of % have this value in column %', v_rows, p_table, p_column using errcode = 'CT003';
   end if;

@@ -55,6 +55,19 @@ fn options_of_other_modes_are_refused() {
     assert!(refused(&url("mode=none")).contains("shedlock"));
 }
 
+#[test]
+fn a_missing_table_of_shedlock_is_sought_where_it_was_looked_for() {
+    let needed = |options: &str| {
+        parse(&format!("postgres://app@db-1/jobs?mode=shedlock{options}")).unwrap().1.needed()
+    };
+    let (table, missing) = needed("");
+    assert_eq!(table, r#""shedlock""#);
+    assert!(missing.contains("search_path") && missing.contains("schema="), "{missing}");
+    let (table, missing) = needed("&schema=ops&table=locks");
+    assert_eq!((&*table, &*missing), (r#""ops"."locks""#, "there is no table locks in the schema ops"));
+    assert_eq!(needed("&schema=ops&table=java.locks").0, r#""java"."locks""#);
+}
+
 /// Only where nobody can listen, TLS is left out without being told to.
 #[test]
 fn tls_is_the_default_beyond_this_host() {

@@ -88,7 +88,7 @@ impl Steps for Advisory {
 
     fn new(options: &Options) -> Self {
         let c = options.qualified();
-        let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema, options.common.prefix);
+        let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema(), options.common.prefix);
         let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
         Self {
             attempt: format!("select case when pg_try_advisory_lock({key}) then {hold} end"),

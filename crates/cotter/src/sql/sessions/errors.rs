@@ -23,7 +23,7 @@ pub(crate) fn row_vanished(scheme: &'static str) -> Error {
 pub(crate) fn missing_row(scheme: &'static str, table: &Table, literal: &str) -> Error {
     let Table { name, column } = table;
     let why = format!(
-        "table {name} has no row with {column} = {literal}, and cotter does not add rows to a table of yours; create one: \
+        "table {name} has no row whose {column} is exactly {literal}, and cotter does not add rows to a table of yours; create one: \
          INSERT INTO {name} ({column}, …) VALUES ({literal}, …)"
     );
     Error::new(ErrorKind::NotFound, why).with_backend(scheme)

@@ -83,6 +83,37 @@ async fn rows_that_cannot_be_locked_are_named() {
     assert!(error.to_string().contains("GRANT"), "{error}");
 }
 
+/// They would lock the row under a name of their own, with tokens, notes and a holder of their own.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn other_ways_to_write_a_value_have_no_row() {
+    let server = shop();
+    server.sql(
+        "create table shop.kinds (number integer unique, padded char(5) unique); \
+         insert into shop.kinds values (7, 'ab'); grant select, update on shop.kinds to app",
+    );
+    for (column, good, others) in
+        [("number", "7", ["07", " 7", "+7"]), ("padded", "ab", ["ab ", "ab   ", "ab       "])]
+    {
+        let url = server.url(&format!("mode=row&table=shop.kinds&column={column}"));
+        let (client, db) = (client(&url, TTL).await, driver(&server).await);
+        let lock = Store::from_url(&url).unwrap().lock_statement().unwrap();
+        for other in others {
+            let error = client.mutex(other).try_lock().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{other:?}: {error}");
+            assert!(error.to_string().contains(&format!("exactly '{other}'")), "{error}");
+            let error = db.query_one(&lock, &[&other]).await.unwrap_err();
+            assert_eq!(error.code().map(|code| code.code()), Some("CT004"), "{other:?}: {error:?}");
+            // The server tells of an error before it lets go of the row.
+            db.batch_execute("select 1").await.unwrap();
+        }
+        // None of them has left the row locked.
+        let guard = client.mutex(good).try_lock().await.unwrap().expect("it is free");
+        guard.finish().await.unwrap();
+        db.query_one(&lock, &[&good]).await.unwrap();
+    }
+}
+
 /// A transaction of the user's own holds the same lock as a client, and its tokens are of the same order.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]

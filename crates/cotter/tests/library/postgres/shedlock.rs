@@ -85,3 +85,16 @@ async fn what_the_table_cannot_hold_is_refused() {
     other.mutex("only there").lock().await.unwrap().finish().await.unwrap();
     assert_eq!(server.sql("select count(*) from shedlock where name = 'only there'"), "0");
 }
+
+/// Without a schema the table is the one that ShedLock finds, in the `search_path` of the role.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn the_schema_of_the_table_can_be_named() {
+    let server = Postgres::migrated();
+    server.migrate("mode=shedlock&schema=ops");
+    server.sql("grant usage on schema ops to app; grant select, insert, update on ops.shedlock to app");
+    let ops = client(&server.url("mode=shedlock&schema=ops"), TTL).await;
+    ops.mutex("only in ops").lock().await.unwrap().finish().await.unwrap();
+    let rows = |table: &str| server.sql(&format!("select count(*) from {table} where name = 'only in ops'"));
+    assert_eq!((rows("ops.shedlock"), rows("public.shedlock")), ("1".into(), "0".into()));
+}
