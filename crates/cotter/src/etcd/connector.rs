@@ -92,6 +92,9 @@ impl Connector {
         if status.leader == 0 {
             return Err(unreachable("it has no leader"));
         }
+        if status.is_learner {
+            return Err(unreachable("it is a learner, which does not answer clients"));
+        }
         Ok(live)
     }
 
