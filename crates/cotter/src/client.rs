@@ -4,8 +4,8 @@ use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
 use crate::listing::Records;
 use crate::{
-    Builder, Clock, Election, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, PruneOrder, Pruning,
-    Record, Released, RwLock, Semaphore, Ticket,
+    Builder, Clock, Election, Error, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, PruneOrder,
+    Pruning, Record, Released, RwLock, Semaphore, Ticket,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -121,6 +121,14 @@ impl Client {
             let list = async move { asked.admin()?.list(&Filter::exactly(&name), None).await };
             Ok(core.on_engine(list).await?.records.into_iter().next())
         })
+    }
+
+    /// Returns the error that keeps the tasks of this client that wait for a name from being served: the store does not
+    /// answer, or refuses them. They go on trying. `None` if nobody waits here, or merely for others.
+    ///
+    /// Nothing is sent. It says why a wait takes so long, for people: whoever waits gets the error if it lasts.
+    pub fn trouble(&self, name: impl AsRef<str>) -> Option<Error> {
+        self.0.lines.trouble(&Name::new(name).ok()?)
     }
 
     /// Takes the lock away from its holder, which finds out at its next renewal; the lock is free when the lease ends.

@@ -33,7 +33,11 @@ pub(super) struct WaitMonitor<'a> {
     is_printed: bool,
     /// Since when the store does not answer.
     silent: Option<Instant>,
-    is_silence_reported: bool,
+    /// Whether the store refused at the last look, too: a place in its queue that was lost is taken again at once. At the first
+    /// look nothing was before.
+    is_in_trouble: bool,
+    /// Whether it was reported why the store does not serve.
+    is_reported: bool,
     queue: Queue,
 }
 
@@ -87,7 +91,8 @@ impl<'a> WaitMonitor<'a> {
             live,
             is_printed,
             silent: None,
-            is_silence_reported: false,
+            is_in_trouble: true,
+            is_reported: false,
             queue: Queue::default(),
         }
     }
@@ -99,16 +104,16 @@ impl<'a> WaitMonitor<'a> {
             let begin = Instant::now();
             match timeout(UPDATE_INTERVAL, self.client.holder(self.name)).await {
                 Ok(Ok(record)) => {
-                    (self.silent, self.is_silence_reported) = (None, false);
+                    self.silent = None;
                     if record.as_ref().is_some_and(is_held_above) {
                         return inside(self.client, self.name);
                     }
-                    self.show(record.as_ref());
+                    self.answered(record.as_ref());
                 }
                 Ok(Err(error)) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::NoQuorum) => {
                     self.report_silence(Some(&error))
                 }
-                Ok(Err(_)) => self.show(None),
+                Ok(Err(_)) => self.answered(None),
                 Err(_) => self.report_silence(None),
             }
             if !self.live.is_on() && self.client.info().capabilities.immediate {
@@ -117,6 +122,18 @@ impl<'a> WaitMonitor<'a> {
             let pause = if self.live.is_on() { UPDATE_INTERVAL } else { PROBE_INTERVAL };
             sleep(pause.saturating_sub(begin.elapsed())).await;
         }
+    }
+
+    /// The store answers whoever reads. It may refuse those who wait all the same: its disk is full, say.
+    fn answered(&mut self, record: Option<&Record>) {
+        let trouble = self.client.trouble(self.name);
+        let was_in_trouble = std::mem::replace(&mut self.is_in_trouble, trouble.is_some());
+        match trouble {
+            Some(error) if was_in_trouble => self.report(&error.to_string()),
+            Some(_) => {}
+            None => self.is_reported = false,
+        }
+        self.show(record);
     }
 
     fn show(&mut self, record: Option<&Record>) {
@@ -132,17 +149,23 @@ impl<'a> WaitMonitor<'a> {
         }
     }
 
-    /// Reports once, until the store answers again, that it does not. The last known holder is no longer shown.
+    /// Reports that the store does not answer. The last known holder is no longer shown.
     fn report_silence(&mut self, error: Option<&cotter::Error>) {
         let since = *self.silent.get_or_insert_with(Instant::now);
         let is_long = error.is_some() || since.elapsed() >= SILENCE_TIMEOUT;
-        if is_long && !self.is_silence_reported {
+        if is_long {
             let why = error.map_or_else(|| "no reply".to_owned(), ToString::to_string);
-            self.live.clear();
-            self.console.warning(&format!("waiting for {}: the store does not answer: {why}", self.name));
-            self.is_silence_reported = true;
+            self.report(&format!("the store does not answer: {why}"));
         }
         self.show(None);
+    }
+
+    /// Reports once, until the store serves again, why it does not.
+    fn report(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.is_reported, true) {
+            self.live.clear();
+            self.console.warning(&format!("waiting for {}: {why}", self.name));
+        }
     }
 }
 

@@ -75,6 +75,22 @@ fn a_key_without_a_lease_is_named_and_evicted() {
     }
 }
 
+/// The server reads as before, so nothing but the refusal says why the lock does not come.
+#[test]
+#[ignore = "needs etcd"]
+fn a_refusal_is_told_while_it_waits() {
+    let (server, env) = (Etcd::start(1), TestEnv::new());
+    let full = r#"{"action": "ACTIVATE", "memberID": "1", "alarm": "NOSPACE"}"#;
+    server.http("POST", "/v3/maintenance/alarm", full);
+    let mut run = env.start(["--url", &server.url(""), "run", "-w", "5m", "a", "--", "echo", "ran"]);
+    let line = run.error_line();
+    assert!(line.starts_with("cotter: waiting for a: "), "{line}");
+    assert!(line.contains("database space exceeded"), "{line}");
+    server.ctl(&["alarm", "disarm"]);
+    let output = run.end().code(0);
+    assert_eq!((&*output.stdout, output.stderr.lines().count()), ("ran\n", 1), "{output:?}");
+}
+
 #[test]
 #[ignore = "needs etcd"]
 fn the_next_candidate_leads_after_a_kill() {

@@ -26,6 +26,12 @@ struct Member {
     peer_port: u16,
 }
 
+impl Member {
+    fn new() -> Self {
+        Self { process: Process::default(), port: free_port(), peer_port: free_port() }
+    }
+}
+
 const BINARY: &str = "etcd";
 const TOOL: &str = "etcdctl";
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -60,13 +66,11 @@ impl Etcd {
     fn begin(members: usize, tls_port: Option<u16>, args: &[&str]) -> Self {
         let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
         for _ in 0..TRIES {
-            let member =
-                |_| Member { process: Process::default(), port: free_port(), peer_port: free_port() };
             let dir = tempfile::tempdir().expect("a temporary folder");
-            let members: Vec<_> = (0..members).map(member).collect();
+            let members: Vec<_> = (0..members).map(|_| Member::new()).collect();
             let mut cluster = Self { members, args: args.clone(), tls_port, dir };
             let members = cluster.members.len();
-            (0..members).for_each(|number| cluster.spawn(number));
+            (0..members).for_each(|number| cluster.spawn(number, &[]));
             // Otherwise somebody else was given one of the ports in the meantime.
             if cluster.answers() {
                 return cluster;
@@ -75,7 +79,7 @@ impl Etcd {
         panic!("the cluster ended {TRIES} times before it answered");
     }
 
-    fn spawn(&mut self, number: usize) {
+    fn spawn(&mut self, number: usize, more: &[&str]) {
         let url = |port| format!("http://127.0.0.1:{port}");
         let peers: Vec<_> =
             self.members.iter().enumerate().map(|(n, m)| format!("m{n}={}", url(m.peer_port))).collect();
@@ -90,10 +94,26 @@ impl Etcd {
             .args(["--listen-peer-urls", &url(peer_port), "--initial-advertise-peer-urls", &url(peer_port)])
             .args(["--initial-cluster", &peers.join(",")])
             .args(&self.args)
+            .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         self.members[number].process.start(&mut command);
+    }
+
+    /// Adds a member without a vote, which answers hardly anything. Its number.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn add_learner(&mut self) -> usize {
+        let (number, member) = (self.members.len(), Member::new());
+        let peer = format!("http://127.0.0.1:{}", member.peer_port);
+        self.ctl(&["member", "add", &format!("m{number}"), "--learner", "--peer-urls", &peer]);
+        self.members.push(member);
+        self.spawn(number, &["--initial-cluster-state", "existing"]);
+        let started = wait_for(START_TIMEOUT, || self.try_ctl(number, &["endpoint", "status"]));
+        assert!(started.is_some(), "the learner does not answer");
+        number
     }
 
     fn folder(&self, number: usize) -> PathBuf {
@@ -155,7 +175,7 @@ impl Etcd {
     /// # Panics
     /// When it does not.
     pub fn restart(&mut self, member: usize) {
-        self.spawn(member);
+        self.spawn(member, &[]);
         assert!(self.answers(), "the cluster does not answer");
     }
 

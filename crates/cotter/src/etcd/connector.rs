@@ -6,7 +6,7 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{any_member, connect_with, untrusted};
+use crate::net::{Password, any_member, connect_with, untrusted};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
@@ -25,7 +25,7 @@ pub(super) struct Cluster {
     pub(super) hosts: Vec<(String, u16)>,
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
 }
 
 /// Opens connections to the members of one cluster.
@@ -66,7 +66,11 @@ impl Connector {
             let opened = timeout(limit, self.open_one(host)).await;
             opened.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
         };
-        any_member(self.hosts(), first, open).await
+        let opened = any_member(self.hosts(), first, open).await;
+        match &self.cluster.password {
+            Some(password) => password.judge(opened),
+            None => opened,
+        }
     }
 
     /// Host and port of a member.
@@ -91,6 +95,9 @@ impl Connector {
         // It must be asked: a server that stands still accepts connections.
         if status.leader == 0 {
             return Err(unreachable("it has no leader"));
+        }
+        if status.is_learner {
+            return Err(unreachable("it is a learner, which does not answer clients"));
         }
         Ok(live)
     }
@@ -126,7 +133,10 @@ impl Connector {
 
     async fn log_in(&self, live: &mut Live) -> Result<()> {
         if let Some(name) = self.cluster.user.clone() {
-            let password = self.cluster.password.clone().unwrap_or_default();
+            let password = match &self.cluster.password {
+                Some(password) => password.current().await,
+                None => String::new(),
+            };
             let question = AuthenticateRequest { name, password };
             let answer: AuthenticateResponse =
                 live.ask("/etcdserverpb.Auth/Authenticate", question).await.map_err(Failure::error)?;

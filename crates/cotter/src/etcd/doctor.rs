@@ -62,6 +62,12 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
             format!("{host} (version {version}) sees no leader: it cannot reach a majority of the cluster");
         return Finding::new(Severity::Problem, "leader", why);
     }
+    if status.is_learner {
+        let why = format!(
+            "{host} (version {version}) is a learner, which does not answer clients: it is passed over until it is promoted"
+        );
+        return Finding::new(Severity::Warning, "member", why);
+    }
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
     let (major, minor, patch) = (
         parts.next().unwrap_or_default(),
@@ -119,6 +125,19 @@ mod tests {
             assert_eq!(said(good, 1), (Severity::Ok, "member".to_owned(), None), "{good}");
         }
         assert_eq!(said("3.5.9", 0), (Severity::Problem, "leader".to_owned(), None));
+    }
+
+    #[test]
+    fn a_learner_is_told_of() {
+        let status = StatusResponse {
+            version: "3.5.9".to_owned(),
+            leader: 1,
+            is_learner: true,
+            ..StatusResponse::default()
+        };
+        let found = member("host:2379", &status);
+        assert_eq!((found.severity, &*found.subject), (Severity::Warning, "member"));
+        assert!(found.message.contains("is a learner"), "{}", found.message);
     }
 
     #[test]

@@ -336,4 +336,7 @@ pub(super) struct StatusResponse {
     /// Alarms among them, as `memberID:1 alarm:NOSPACE`.
     #[prost(string, repeated, tag = "8")]
     pub(super) errors: Vec<String>,
+    /// It has no vote, and answers hardly anything else than this.
+    #[prost(bool, tag = "10")]
+    pub(super) is_learner: bool,
 }

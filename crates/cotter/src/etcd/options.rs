@@ -3,7 +3,7 @@
 use super::connector::Cluster;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, duration, pairs, read_password, readable, split, word, yes_or_no};
+use crate::net::{Certificates, Password, Url, duration, pairs, readable, split, word, yes_or_no};
 use rustls::ClientConfig;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +60,7 @@ pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
         connect_timeout: Duration::from_secs(2),
         timeout: Duration::from_secs(2),
     };
+    let password = password.map(Password::given);
     let mut cluster = Cluster { hosts, user, password, tls: None };
     let (mut certificates, mut tls) = (Certificates::default(), None);
     for pair in pairs(query) {
@@ -67,7 +68,7 @@ pub(super) fn parse(url: &str) -> Result<(Cluster, Options)> {
         match key {
             "tls" => tls = Some(yes_or_no(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
-            "password_file" => cluster.password = Some(read_password(&value)?),
+            "password_file" => cluster.password = Some(Password::in_file(&value)?),
             _ => options.set(key, value)?,
         }
     }

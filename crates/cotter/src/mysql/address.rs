@@ -3,7 +3,7 @@
 use super::options::Options;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode, is_local, readable};
+use crate::net::{Certificates, Password, Url, decode, is_local, readable};
 use mysql_async::{ClientIdentity, Opts, OptsBuilder, SslOpts};
 use rustls::crypto::{CryptoProvider, ring};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) struct Address {
     hosts: Vec<(String, u16)>,
     socket: Option<String>,
     user: String,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     database: String,
     /// The value of `sslmode=`.
     pub(super) tls: Option<bool>,
@@ -23,6 +23,8 @@ pub(super) struct Address {
 #[derive(Clone)]
 pub(super) struct ConnectParams {
     pub(super) servers: Vec<Opts>,
+    /// The password of the login, if it is from a URL.
+    pub(super) password: Option<Password>,
 }
 
 const PORT: u16 = 3306;
@@ -42,7 +44,14 @@ impl Address {
             return Err(config(format!("the URL names no database: {scheme}://HOST/DATABASE")));
         }
         let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "root".into());
-        Ok(Self { hosts: url.hosts, socket: None, user, password: url.password, database, tls: None })
+        Ok(Self {
+            hosts: url.hosts,
+            socket: None,
+            user,
+            password: url.password.map(Password::given),
+            database,
+            tls: None,
+        })
     }
 
     /// The address in the settings of the driver.
@@ -79,7 +88,7 @@ impl Address {
         let tls = if tls { Some(driver_tls(certificates)?) } else { None };
         let login = OptsBuilder::default()
             .user(Some(&self.user))
-            .pass(self.password.as_ref())
+            .pass(self.password.as_ref().map(Password::last))
             .db_name(Some(&self.database))
             .prefer_socket(false)
             .socket(self.socket.as_ref())
@@ -93,7 +102,10 @@ impl Address {
             .ssl_opts(tls);
         let server =
             |(host, port): &(String, u16)| login.clone().ip_or_hostname(host.clone()).tcp_port(*port).into();
-        Ok(ConnectParams { servers: self.hosts.iter().map(server).collect() })
+        Ok(ConnectParams {
+            servers: self.hosts.iter().map(server).collect(),
+            password: self.password.clone(),
+        })
     }
 
     /// The address in readable form, without credentials.
@@ -122,7 +134,7 @@ pub(super) fn connect_params_of(settings: &Opts, options: &Options) -> ConnectPa
         true => login,
         false => login.connect_attribute("program_name", options.client_name.clone()),
     };
-    ConnectParams { servers: vec![login.into()] }
+    ConnectParams { servers: vec![login.into()], password: None }
 }
 
 /// The driver uses the crypto provider of the process, and would panic without one where several are compiled in.

@@ -10,7 +10,7 @@ use super::schema::Tables;
 use crate::net::{self, Load, Open, Pooled, timed_out};
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Opts};
+use mysql_async::{Conn, Opts, OptsBuilder};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -102,11 +102,25 @@ impl Servers {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
 
+    /// The settings for a server, with the password as it is now.
+    async fn login(&self, server: &Opts) -> Opts {
+        match &self.params.password {
+            Some(password) => {
+                OptsBuilder::from_opts(server.clone()).pass(Some(password.current().await)).into()
+            }
+            None => server.clone(),
+        }
+    }
+
     async fn try_one(&self, server: &Opts, has_tables: bool) -> Result<Conn> {
         let limit = self.options.connect_timeout;
-        let opened = timeout(limit, Conn::new(server.clone())).await;
+        let opened = timeout(limit, Conn::new(self.login(server).await)).await;
         let opened = opened.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
-        let mut conn = opened.map_err(unreachable)?;
+        let opened = opened.map_err(unreachable);
+        let mut conn = match &self.params.password {
+            Some(password) => password.judge(opened)?,
+            None => opened?,
+        };
         checks::prepare(&mut conn).await?;
         if has_tables {
             conn.query_drop(&self.tables.check).await.map_err(unreachable)?;

@@ -3,7 +3,7 @@
 use super::address::{Address, ConnectParams};
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, pairs, read_password, split, verifies};
+use crate::net::{Certificates, Password, pairs, split, verifies};
 
 /// The options of a store: those of every database, and no others.
 pub(super) use crate::sql::Options;
@@ -20,7 +20,7 @@ pub(super) fn parse(url: &str) -> Result<(ConnectParams, Options)> {
             "socket" => address.set_socket(value)?,
             "sslmode" => address.tls = Some(verifies(key, &value)?),
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
-            "password_file" => address.password = Some(read_password(&value)?),
+            "password_file" => address.password = Some(Password::in_file(&value)?),
             _ => options.set(key, value, NAMES)?,
         }
     }

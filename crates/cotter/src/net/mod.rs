@@ -5,6 +5,7 @@
 //! | `url` | the parts of a URL before its query |
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
+//! | `password` | the password, and the file that contains it |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
@@ -26,6 +27,8 @@ mod load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod members;
 mod options;
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+mod password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
@@ -50,11 +53,15 @@ pub(crate) use members::any_member;
 pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use options::connections;
+#[cfg(feature = "zookeeper")]
+pub(crate) use options::read_password;
+#[cfg(feature = "server")]
+pub(crate) use options::word;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) use options::yes_or_no;
 pub(crate) use options::{duration, pairs};
-#[cfg(feature = "server")]
-pub(crate) use options::{read_password, word};
+#[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
+pub(crate) use password::Password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]

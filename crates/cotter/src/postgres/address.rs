@@ -3,7 +3,7 @@
 use super::options::Options;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Url, decode, is_local, readable};
+use crate::net::{Certificates, Password, Url, decode, is_local, readable};
 use rustls::ClientConfig;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio_postgres::config::{Host, SslMode};
 pub(super) struct Address {
     hosts: Vec<(String, u16)>,
     user: String,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     database: String,
     /// The value of `sslmode=`.
     pub(super) tls: Option<bool>,
@@ -25,6 +25,8 @@ pub(super) struct Address {
 pub(super) struct ConnectParams {
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) login: Config,
+    /// The password of the login, if it is from a URL.
+    pub(super) password: Option<Password>,
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
@@ -49,7 +51,7 @@ impl Address {
         let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
         let database = decode("database", url.path)?;
         let database = if database.is_empty() { user.clone() } else { database };
-        Ok(Self { hosts: url.hosts, user, password: url.password, database, tls: None })
+        Ok(Self { hosts: url.hosts, user, password: url.password.map(Password::given), database, tls: None })
     }
 
     /// The address in the settings of the driver.
@@ -101,7 +103,7 @@ impl Address {
         let mut login = Config::new();
         login.application_name(&options.common.client_name);
         if let Some(password) = &self.password {
-            login.password(password);
+            login.password(password.last());
         }
         self.connect_params_of(login, certificates)
     }
@@ -123,7 +125,8 @@ impl Address {
         let tls = if tls { Some(certificates.config()?) } else { None };
         // TLS is negotiated before the driver gets the stream.
         login.user(&self.user).dbname(&self.database).ssl_mode(SslMode::Disable);
-        Ok(ConnectParams { endpoints: self.hosts.iter().map(endpoint).collect(), login, tls })
+        let (endpoints, password) = (self.hosts.iter().map(endpoint).collect(), self.password.clone());
+        Ok(ConnectParams { endpoints, login, password, tls })
     }
 
     /// The address in readable form, without credentials.

@@ -120,7 +120,12 @@ impl Connector {
         let limit = self.options.common.connect_timeout;
         let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let stream = stream.map_err(unreachable)?;
-        self.params.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false))
+        let Some(password) = &self.params.password else {
+            return self.params.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false));
+        };
+        let mut login = self.params.login.clone();
+        login.password(password.current().await);
+        password.judge(login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false)))
     }
 
     /// Refuses a server that cannot be worked with, and says what to do about it.

@@ -3,7 +3,7 @@
 use super::socket::{Endpoint, Server};
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, ENCODE, Url, decode};
+use crate::net::{Certificates, ENCODE, Password, Url, decode};
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub(super) struct Address {
     host: Option<(String, u16)>,
     path: PathBuf,
     user: Option<String>,
-    pub(super) password: Option<String>,
+    pub(super) password: Option<Password>,
     pub(super) db: i64,
 }
 
@@ -32,7 +32,14 @@ impl Address {
             return Err(config("the URL names more than one host"));
         }
         let db = database(path)?;
-        Ok(Self { tls: scheme == "rediss", host: hosts.pop(), user, password, db, ..Self::default() })
+        Ok(Self {
+            tls: scheme == "rediss",
+            host: hosts.pop(),
+            user,
+            password: password.map(Password::given),
+            db,
+            ..Self::default()
+        })
     }
 
     fn socket(rest: &str) -> Result<Self> {
@@ -56,9 +63,9 @@ impl Address {
             login = login.set_username(user);
         }
         if let Some(password) = &self.password {
-            login = login.set_password(password);
+            login = login.set_password(password.last());
         }
-        Ok(Server { endpoint, login: login.set_skip_set_lib_name() })
+        Ok(Server { endpoint, login: login.set_skip_set_lib_name(), password: self.password.clone() })
     }
 
     pub(super) fn instance(&self) -> String {

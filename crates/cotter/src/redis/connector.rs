@@ -56,12 +56,16 @@ impl Connector {
             Ok(Live::new(wire, legacy, socket, driver))
         };
         let limit = self.connect_timeout + self.timeout;
-        match timeout(limit, connecting).await {
+        let made = match timeout(limit, connecting).await {
             Ok(made) => made.map_err(|e| match state.was_turned_away() {
                 true => turned_away(),
                 false => explain(e, Sent::No),
             }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
+        };
+        match &self.server.password {
+            Some(password) => password.judge(made),
+            None => made,
         }
     }
 
@@ -72,10 +76,11 @@ impl Connector {
         if let Endpoint::Driver(client) = &self.server.endpoint {
             return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
         }
+        let login = self.server.login().await;
         let opened = async {
             let stream = TrackedStream::new(self.server.endpoint.open().await?, socket.clone());
             let config = self.config.clone();
-            MultiplexedConnection::new_with_config(&self.server.login, stream, config).await
+            MultiplexedConnection::new_with_config(&login, stream, config).await
         };
         let elapsed = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
         let (wire, driver) = timeout(self.connect_timeout, opened).await.map_err(elapsed)??;
@@ -88,7 +93,7 @@ impl Connector {
         let opening = async {
             let mut connection = match &self.server.endpoint {
                 Endpoint::Driver(client) => client.get_async_pubsub().await?,
-                endpoint => PubSub::new(&self.server.login, endpoint.open().await?).await?,
+                endpoint => PubSub::new(&self.server.login().await, endpoint.open().await?).await?,
             };
             connection.subscribe(channel).await?;
             Ok(connection)

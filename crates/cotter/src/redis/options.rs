@@ -4,7 +4,7 @@ use super::address::{Address, database};
 use super::socket::Server;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, duration, pairs, read_password, split, word};
+use crate::net::{Certificates, Password, duration, pairs, split, word};
 use std::time::Duration;
 
 /// The protocol of a store; the option `mode=` of its URL.
@@ -79,7 +79,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
         let (key, value) = pair?;
         match key {
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
-            "password_file" => address.password = Some(read_password(&value)?),
+            "password_file" => address.password = Some(Password::in_file(&value)?),
             "db" if scheme == "unix" => address.db = database(&value)?,
             _ => options.set(key, value)?,
         }

@@ -4,7 +4,7 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
-use crate::net::{Stream, connect};
+use crate::net::{Password, Stream, connect};
 use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::pki_types::ServerName;
@@ -23,6 +23,8 @@ use tokio_rustls::TlsConnector;
 pub(super) struct Server {
     pub(super) endpoint: Endpoint,
     pub(super) login: RedisConnectionInfo,
+    /// The password of the login, if it is from a URL.
+    pub(super) password: Option<Password>,
 }
 
 /// The address of a server, and how to reach it.
@@ -45,7 +47,15 @@ impl Server {
             ConnectionAddr::Unix(path) => Endpoint::Unix(path),
             _ => Endpoint::Driver(Box::new(client)),
         };
-        Self { endpoint, login }
+        Self { endpoint, login, password: None }
+    }
+
+    /// The credentials, with the password as it is now.
+    pub(super) async fn login(&self) -> RedisConnectionInfo {
+        match &self.password {
+            Some(password) => self.login.clone().set_password(password.current().await),
+            None => self.login.clone(),
+        }
     }
 }
 

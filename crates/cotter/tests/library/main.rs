@@ -18,6 +18,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `interrupted` | waits in a store that fails now and then |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
 //! | `peer` | another lock client in a process of its own |
@@ -54,6 +55,7 @@ mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
 mod handles;
+mod interrupted;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;

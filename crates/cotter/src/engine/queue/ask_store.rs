@@ -13,10 +13,11 @@ use crate::engine::queue::waiter::Waiter;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
 use crate::engine::timing::{HEARTBEAT, HEARTBEATS, USABLE_LEASE, acquire_backoff};
+use crate::sync::lock;
 use crate::{Error, ErrorKind, Guard, Lease, Mode, Moment, Result};
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 /// The number of turns that a process requests when several of its tasks wait.
@@ -92,7 +93,7 @@ pub(crate) struct Server {
     core: Arc<Core>,
     line: Arc<Line>,
     /// The time since which the store has not answered.
-    down_since: Option<Moment>,
+    down_since: Mutex<Option<Moment>>,
     pauses: Backoff,
 }
 
@@ -112,7 +113,12 @@ enum Outcome {
 
 impl Server {
     pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>) -> Self {
-        Self { core: core.clone(), line: line.clone(), down_since: None, pauses: acquire_backoff() }
+        Self {
+            core: core.clone(),
+            line: line.clone(),
+            down_since: Mutex::default(),
+            pauses: acquire_backoff(),
+        }
     }
 
     async fn run(mut self) {
@@ -254,30 +260,34 @@ impl Server {
     }
 
     fn answered(&mut self) {
-        self.down_since = None;
         self.pauses.reset();
-        self.line.state().trouble = None;
+        self.is_up();
         self.core.hear();
     }
 
+    /// Whatever kept the store from answering is over.
+    fn is_up(&self) {
+        *lock(&self.down_since) = None;
+        self.line.state().trouble = None;
+    }
+
     /// Watches the store while a request is queued there: such a request gets no answer, whether the store is alive or
-    /// not.
+    /// not. If it is, an outage before this request is over, although its answer may take hours.
     async fn mind_the_store(&self) -> Infallible {
         let core = &self.core;
         if core.is_immediate() {
             return std::future::pending().await;
         }
         let beat = (core.settings.give_up / HEARTBEATS).clamp(HEARTBEAT.0, HEARTBEAT.1);
-        let mut down_since = None;
         loop {
             let before = core.now();
             core.clock().sleep_until(before + beat).await;
             let asked = core.now();
             match core.answers_since(before, asked + HEARTBEAT.1).await {
-                Ok(()) if down_since.take().is_some() => self.line.state().trouble = None,
-                Ok(()) => {}
+                Ok(()) => self.is_up(),
                 Err(e) => {
-                    self.in_trouble(&e.with_name(&self.line.name), *down_since.get_or_insert(asked), None);
+                    let since = *lock(&self.down_since).get_or_insert(asked);
+                    self.in_trouble(&e.with_name(&self.line.name), since, None);
                     self.line.changed.notify_one();
                 }
             }
@@ -288,7 +298,7 @@ impl Server {
     /// concerns.
     async fn failed(&mut self, error: Error, head: &Arc<Waiter>, claim: &Claim) {
         let now = self.core.now();
-        let since = *self.down_since.get_or_insert(now);
+        let since = *lock(&self.down_since).get_or_insert(now);
         let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
         // Others here may use the name in the way that is refused to these.
         let only = (error.kind() == ErrorKind::LimitMismatch).then_some(claim.mode);

@@ -233,6 +233,13 @@ impl Lines {
         }
     }
 
+    /// Returns the error that keeps those who wait for a name from being served.
+    pub(crate) fn trouble(&self, name: &Name) -> Option<Error> {
+        let line = self.shard(name).get(name).cloned()?;
+        let state = line.state();
+        state.trouble.clone().filter(|_| state.awake().is_some())
+    }
+
     /// Returns the lines of all names that are in use.
     pub(crate) fn all(&self) -> Vec<Arc<Line>> {
         self.shards.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()

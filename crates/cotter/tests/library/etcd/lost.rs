@@ -116,6 +116,20 @@ async fn a_wait_goes_on_after_its_lease_has_ended() {
     guard.finish().await.unwrap();
 }
 
+/// It is a member of the cluster, and says that it knows the leader.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_learner_is_passed_over() {
+    let mut server = Etcd::start(1);
+    let learner = server.add_learner();
+    let url = |last: &str| format!("etcd://127.0.0.1:{}{last}", server.port(learner));
+    let both = url(&format!(",127.0.0.1:{}", server.port(0)));
+    let guard = client(&both, TTL).await.mutex("a").try_lock().await.unwrap().expect("free");
+    guard.finish().await.unwrap();
+    let error = Client::connect(url("")).await.unwrap_err();
+    assert!(error.is_retryable() && error.to_string().contains("learner"), "it may be promoted: {error}");
+}
+
 /// The server stands still for longer than the lease: the guard ends by its own clock.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]

@@ -19,6 +19,7 @@ mod older;
 mod oracle;
 mod outages;
 mod outside;
+mod passwords;
 mod process;
 mod refusals;
 mod renewal;
