@@ -31,6 +31,6 @@ fn a_row_that_is_missing_in_a_table_of_the_users_is_78() {
     let env = TestEnv::on(server.url("mode=row&table=cotter_lock&column=name"));
     for command in [&["run"][..], &["run", "-n"], &["elect"]] {
         let output = env.run([command, &["missing", "true"]].concat()).code(78);
-        output.one_line(&["no row with name = 'missing'", "INSERT INTO cotter_lock"]);
+        output.one_line(&["no row whose name is exactly 'missing'", "INSERT INTO cotter_lock"]);
     }
 }
