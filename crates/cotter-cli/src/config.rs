@@ -48,11 +48,11 @@ pub(crate) struct Named {
     pub(crate) file: PathBuf,
 }
 
-/// The environment of this process. Services of the system run without `HOME`: with them it is the passwd entry, so that they read
-/// the file that the shells of the same user read. Without it they would take their locks in the built-in default.
+/// The environment of this process. If `HOME` is not set, as in system services, it is taken from the passwd entry: they read the
+/// same file as the user's shells then, instead of falling back to the built-in default.
 pub(crate) fn environment(key: &str) -> Option<OsString> {
-    let recorded = || std::env::home_dir().filter(|_| key == "HOME").map(PathBuf::into_os_string);
-    std::env::var_os(key).or_else(recorded)
+    let recorded = || std::env::home_dir().map(PathBuf::into_os_string);
+    std::env::var_os(key).or_else(|| if key == "HOME" { recorded() } else { None })
 }
 
 /// The configuration files, the user's own first.

@@ -123,11 +123,13 @@ impl Client {
         })
     }
 
-    /// Returns the error that keeps the tasks of this client that wait for a name from being served: the store does not
-    /// answer, or refuses them. They go on trying. `None` if nobody waits here, or merely for others.
+    /// Returns the error that currently keeps the tasks of this client from acquiring the lock they wait for: the store does
+    /// not respond, or refuses their requests. They keep retrying. Returns `None` if no task of this client waits for the
+    /// lock, or if they only wait for its holders.
     ///
-    /// Nothing is sent. It says why a wait takes so long, for people: whoever waits gets the error if it lasts.
-    pub fn trouble(&self, name: impl AsRef<str>) -> Option<Error> {
+    /// This sends no request. It is meant for telling people why a wait takes so long; the waiting call itself returns the
+    /// error if it lasts.
+    pub fn wait_error(&self, name: impl AsRef<str>) -> Option<Error> {
         self.0.lines.trouble(&Name::new(name).ok()?)
     }
 

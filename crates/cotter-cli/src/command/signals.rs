@@ -92,7 +92,7 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-fn cannot_listen(error: &io::Error) -> Failure {
+pub(crate) fn cannot_listen(error: &io::Error) -> Failure {
     Failure::new(Exit::System, format!("cannot listen for signals: {error}"))
 }
 

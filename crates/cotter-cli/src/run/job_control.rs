@@ -1,9 +1,9 @@
 //! Job control: Ctrl-Z and `fg`.
 
 use crate::command::Child;
+use crate::command::signals::cannot_listen;
 use crate::command::terminal::{Terminal, from_the_background, has_a_shell};
 use crate::duration::words;
-use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use cotter::Guard;
 use nix::sys::pthread::{pthread_kill, pthread_self};
@@ -36,9 +36,7 @@ impl JobControl {
             let go_on = unix::signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
             Ok(Signals { stop, go_on })
         };
-        listen()
-            .map(|signals| Self(Some(signals)))
-            .map_err(|e| Failure::new(Exit::System, format!("cannot listen for signals: {e}")))
+        listen().map(|signals| Self(Some(signals))).map_err(|e| cannot_listen(&e))
     }
 
     /// Completes on Ctrl-Z while the command is not in the foreground.

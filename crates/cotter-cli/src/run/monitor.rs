@@ -33,8 +33,8 @@ pub(super) struct WaitMonitor<'a> {
     is_printed: bool,
     /// Since when the store does not answer.
     silent: Option<Instant>,
-    /// Whether the store refused at the last look, too: a place in its queue that was lost is taken again at once. At the first
-    /// look nothing was before.
+    /// Whether the store refused at the last look, too: a place in its queue that was lost is taken again at once, and is not
+    /// worth a line. Begins as true, so that a refusal at the first look is reported.
     is_in_trouble: bool,
     /// Whether it was reported why the store does not serve.
     is_reported: bool,
@@ -126,7 +126,7 @@ impl<'a> WaitMonitor<'a> {
 
     /// The store answers whoever reads. It may refuse those who wait all the same: its disk is full, say.
     fn answered(&mut self, record: Option<&Record>) {
-        let trouble = self.client.trouble(self.name);
+        let trouble = self.client.wait_error(self.name);
         let was_in_trouble = std::mem::replace(&mut self.is_in_trouble, trouble.is_some());
         match trouble {
             Some(error) if was_in_trouble => self.report(&error.to_string()),

@@ -63,8 +63,7 @@ pub trait Member: Send + Sync {
     }
 
     /// Returns what identifies the server behind this connection since its start; `None` if nothing does. Two members with
-    /// the same identity are one. It is called after every answer, so cache it with the
-    /// connection.
+    /// the same identity are one. It is called after every answer: cache it with the connection.
     ///
     /// # Errors
     /// The member did not answer.

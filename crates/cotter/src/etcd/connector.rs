@@ -67,10 +67,7 @@ impl Connector {
             opened.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
         };
         let opened = any_member(self.hosts(), first, open).await;
-        match &self.cluster.password {
-            Some(password) => password.judge(opened),
-            None => opened,
-        }
+        Password::judge(self.cluster.password.as_ref(), opened)
     }
 
     /// Host and port of a member.
@@ -97,7 +94,7 @@ impl Connector {
             return Err(unreachable("it has no leader"));
         }
         if status.is_learner {
-            return Err(unreachable("it is a learner, which does not answer clients"));
+            return Err(unreachable("it is a learner, which does not serve clients"));
         }
         Ok(live)
     }

@@ -64,7 +64,7 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
     }
     if status.is_learner {
         let why = format!(
-            "{host} (version {version}) is a learner, which does not answer clients: it is passed over until it is promoted"
+            "{host} (version {version}) is a learner, which does not serve clients: it is skipped until it is promoted"
         );
         return Finding::new(Severity::Warning, "member", why);
     }

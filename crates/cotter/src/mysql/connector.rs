@@ -7,7 +7,7 @@ use super::errors::unreachable;
 use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
-use crate::net::{self, Load, Open, Pooled, timed_out};
+use crate::net::{self, Load, Open, Password, Pooled, timed_out};
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
@@ -116,11 +116,7 @@ impl Servers {
         let limit = self.options.connect_timeout;
         let opened = timeout(limit, Conn::new(self.login(server).await)).await;
         let opened = opened.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
-        let opened = opened.map_err(unreachable);
-        let mut conn = match &self.params.password {
-            Some(password) => password.judge(opened)?,
-            None => opened?,
-        };
+        let mut conn = Password::judge(self.params.password.as_ref(), opened.map_err(unreachable))?;
         checks::prepare(&mut conn).await?;
         if has_tables {
             conn.query_drop(&self.tables.check).await.map_err(unreachable)?;

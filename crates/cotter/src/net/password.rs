@@ -53,9 +53,16 @@ impl Password {
         lock(&self.0.last).clone()
     }
 
-    /// Judges an attempt to connect with it. While a password is being replaced, the server and the file have different ones:
-    /// whoever was let in before tries again.
-    pub(crate) fn judge<T>(&self, connected: Result<T>) -> Result<T> {
+    /// Judges an attempt to connect with a password, if there is one. While it is being replaced, the server and the file have
+    /// different ones: whoever was let in before tries again.
+    pub(crate) fn judge<T>(password: Option<&Self>, connected: Result<T>) -> Result<T> {
+        match password {
+            Some(password) => password.judge_own(connected),
+            None => connected,
+        }
+    }
+
+    fn judge_own<T>(&self, connected: Result<T>) -> Result<T> {
         if connected.is_ok() {
             self.0.was_accepted.store(true, Ordering::Relaxed);
         }
@@ -97,13 +104,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("password");
         std::fs::write(&path, "old").unwrap();
-        let tries_again = |password: &Password| password.judge(refused()).unwrap_err().is_retryable();
+        let tries_again = |password: &Password| password.judge_own(refused()).unwrap_err().is_retryable();
         let in_file = Password::in_file(path.to_str().unwrap()).unwrap();
         assert!(!tries_again(&in_file));
-        in_file.judge(Ok(())).unwrap();
+        in_file.judge_own(Ok(())).unwrap();
         assert!(tries_again(&in_file));
         let given = Password::given("fixed".into());
-        given.judge(Ok(())).unwrap();
+        given.judge_own(Ok(())).unwrap();
         assert!(!tries_again(&given));
     }
 }

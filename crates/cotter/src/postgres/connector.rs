@@ -7,7 +7,7 @@ use super::listening::Listening;
 use super::live::{Bound, Driving, Live};
 use super::options::Options;
 use super::socket;
-use crate::net::{self, Load, Open, Pooled, Stream, timed_out};
+use crate::net::{self, Load, Open, Password, Pooled, Stream, timed_out};
 use crate::sql::Mode;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
@@ -120,12 +120,11 @@ impl Connector {
         let limit = self.options.common.connect_timeout;
         let stream = stream.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let stream = stream.map_err(unreachable)?;
-        let Some(password) = &self.params.password else {
-            return self.params.login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false));
-        };
-        let mut login = self.params.login.clone();
-        login.password(password.current().await);
-        password.judge(login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false)))
+        let (mut login, password) = (self.params.login.clone(), self.params.password.as_ref());
+        if let Some(password) = password {
+            login.password(password.current().await);
+        }
+        Password::judge(password, login.connect_raw(stream, NoTls).await.map_err(|e| explain(e, false)))
     }
 
     /// Refuses a server that cannot be worked with, and says what to do about it.

@@ -1,13 +1,12 @@
 //! Acquire requests in native mode.
 
 use super::SCHEME;
-use super::backend::Native;
+use super::backend::{Native, run_on};
 use super::errors::unexpected;
-use super::foreign::explain_with_key;
 use super::live::Live;
 use super::names::LockKeys;
 use super::script;
-use super::state::{Answer, micros, text, turns, unfinished, use_of_name};
+use super::state::{Answer, micros, turns, unfinished, use_of_name};
 use super::waiters::Joined;
 use super::waiting::{max_silence, poll_period};
 use crate::backend::{Acquired, Claim, Mode};
@@ -76,12 +75,7 @@ impl Native {
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let keys = self.keys.of(&claim.name);
-        let answer = script.run(&live, &keys.all(), &args).await;
-        let answer = match answer {
-            Ok(answer) => text(answer),
-            Err(e) => Err(explain_with_key(&live, &keys, e).await.with_name(&claim.name)),
-        };
-        let answer = match answer {
+        let answer = match run_on(script, &live, &keys, &args).await.map_err(|e| e.with_name(&claim.name)) {
             Ok(answer) => parse(claim, self.finish(&live, &keys, &answer).await),
             Err(e) => Err(e),
         };

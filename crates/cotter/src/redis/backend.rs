@@ -104,7 +104,7 @@ impl Native {
 }
 
 /// Runs a script on all keys of a name and returns its text.
-async fn run_on(script: &Script, live: &Live, keys: &LockKeys, args: &[&[u8]]) -> Result<String> {
+pub(super) async fn run_on(script: &Script, live: &Live, keys: &LockKeys, args: &[&[u8]]) -> Result<String> {
     match script.run(live, &keys.all(), args).await {
         Ok(answer) => text(answer),
         Err(e) => Err(explain_with_key(live, keys, e).await),

@@ -7,7 +7,7 @@ use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
 use crate::Result;
-use crate::net::timed_out;
+use crate::net::{Password, timed_out};
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, RedisResult};
 use std::sync::Arc;
@@ -63,10 +63,7 @@ impl Connector {
             }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
-        match &self.server.password {
-            Some(password) => password.judge(made),
-            None => made,
-        }
+        Password::judge(self.server.password.as_ref(), made)
     }
 
     async fn wire(

@@ -97,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// Throws whoever waits out of the queue, to which he comes back.
+    /// Removes the one that waits from the queue, which it enters again.
     fn interrupt(&self, clock: &ManualClock) {
         let before = self.entered();
         self.fate.send_replace(Fate::Interrupted);

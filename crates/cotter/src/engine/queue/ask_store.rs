@@ -261,12 +261,12 @@ impl Server {
 
     fn answered(&mut self) {
         self.pauses.reset();
-        self.is_up();
+        self.recovered();
         self.core.hear();
     }
 
     /// Whatever kept the store from answering is over.
-    fn is_up(&self) {
+    fn recovered(&self) {
         *lock(&self.down_since) = None;
         self.line.state().trouble = None;
     }
@@ -284,7 +284,7 @@ impl Server {
             core.clock().sleep_until(before + beat).await;
             let asked = core.now();
             match core.answers_since(before, asked + HEARTBEAT.1).await {
-                Ok(()) => self.is_up(),
+                Ok(()) => self.recovered(),
                 Err(e) => {
                     let since = *lock(&self.down_since).get_or_insert(asked);
                     self.in_trouble(&e.with_name(&self.line.name), since, None);
