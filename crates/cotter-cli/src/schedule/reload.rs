@@ -1,28 +1,56 @@
 //! Reading the file again, while the jobs go on.
 
-use super::file::{self, File};
+use super::file::{self, File, Mistake};
 use super::serve::{Service, jobs, set_names};
 use super::systemd;
+use crate::output::Failure;
 use std::future::{Future, pending};
+use std::path::PathBuf;
 use std::pin::Pin;
+use std::thread;
+use tokio::sync::oneshot;
 
-type Replacing = Pin<Box<dyn Future<Output = cotter_scheduler::Result<()>> + Send>>;
+type Read = Result<Result<File, Vec<Mistake>>, Failure>;
+type Step = Pin<Box<dyn Future<Output = Ended> + Send>>;
 
-/// A new file that the scheduler has not taken over yet: it does not before it has reached the store for the first time, and
-/// signals must have an effect meanwhile.
+/// The new file, while it is read and until the scheduler has taken it over: signals must have an effect meanwhile.
 #[derive(Default)]
 pub(super) struct Reload {
-    pending: Option<(File, Replacing)>,
+    pending: Option<Step>,
     /// The file may have changed once more.
     again: bool,
 }
 
+/// What a step of a reload has led to.
+pub(super) enum Ended {
+    Read(Read),
+    Replaced(File, cotter_scheduler::Result<()>),
+}
+
 impl Reload {
-    /// Completes when the scheduler has taken over the new jobs, or refused them.
-    pub(super) async fn ended(&mut self) -> cotter_scheduler::Result<()> {
+    /// Completes when the file has been read, and when the scheduler has taken over the new jobs, or refused them.
+    pub(super) async fn ended(&mut self) -> Ended {
         match &mut self.pending {
-            Some((_, replacing)) => replacing.await,
+            Some(step) => step.await,
             None => pending().await,
+        }
+    }
+}
+
+/// Reads the file in a thread of its own, because a pipe without a writer, or a file system whose server is gone, may take any
+/// time. The thread does not keep cotter from ending.
+fn read(path: PathBuf) -> Result<Step, Failure> {
+    let (send, receive) = oneshot::channel();
+    let reading = move || {
+        // Nobody waits for it any more when cotter ends.
+        let _ = send.send(file::read(&path));
+    };
+    match thread::Builder::new().name("job file".into()).spawn(reading) {
+        Ok(_) => {
+            Ok(Box::pin(async { Ended::Read(receive.await.expect("the thread sends what it has read")) }))
+        }
+        Err(error) => {
+            Err(Failure::config(format!("the file cannot be read: no thread can be started: {error}")))
         }
     }
 }
@@ -38,19 +66,33 @@ impl Service {
             return;
         }
         systemd::reloading();
-        match file::read(&self.file.path) {
-            Ok(Ok(file)) => return self.replace(file),
-            Ok(Err(mistakes)) => {
+        match read(self.file.path.clone()) {
+            Ok(step) => self.reload.pending = Some(step),
+            Err(failure) => self.unchanged(&failure.message),
+        }
+    }
+
+    /// Goes on with a reload. While the scheduler stops, it is of no interest, and the service manager must not be told that
+    /// cotter is ready.
+    pub(super) fn reloaded(&mut self, ended: Ended) {
+        self.reload.pending = None;
+        if self.stop.is_none() {
+            return;
+        }
+        match ended {
+            Ended::Read(Ok(Ok(file))) => return self.replace(file),
+            Ended::Read(Ok(Err(mistakes))) => {
                 for mistake in &mistakes {
                     self.commands.log.warning(None, &mistake.of(&self.file.path));
                 }
-                self.commands.log.warning(None, "the file has mistakes: the jobs are unchanged");
+                self.unchanged("the file has mistakes");
             }
-            Err(failure) => {
-                self.commands.log.warning(None, &format!("{}: the jobs are unchanged", failure.message));
-            }
+            Ended::Read(Err(failure)) => self.unchanged(&failure.message),
+            Ended::Replaced(file, ended) => self.replaced(file, ended),
         }
-        systemd::ready();
+        if std::mem::take(&mut self.reload.again) {
+            self.reload();
+        }
     }
 
     fn replace(&mut self, file: File) {
@@ -59,28 +101,32 @@ impl Service {
         }
         let jobs = jobs(&file, &self.commands, self.metrics.as_deref());
         let handle = self.handle.clone();
-        self.reload.pending = Some((file, Box::pin(async move { handle.replace(jobs).await })));
+        let replacing = async move {
+            let ended = handle.replace(jobs).await;
+            Ended::Replaced(file, ended)
+        };
+        self.reload.pending = Some(Box::pin(replacing));
     }
 
-    /// Takes over the file, or keeps the one before. While the scheduler stops, neither is of interest, and the service
-    /// manager must not be told that it is ready.
-    pub(super) fn reloaded(&mut self, ended: cotter_scheduler::Result<()>) {
-        let Some((file, _)) = self.reload.pending.take().filter(|_| self.stop.is_some()) else { return };
+    /// Takes over the file, or keeps the one before.
+    fn replaced(&mut self, file: File, ended: cotter_scheduler::Result<()>) {
         let (count, noun) = (file.jobs.len(), if file.jobs.len() == 1 { "job" } else { "jobs" });
         match ended {
             Ok(()) => {
                 self.follow_ups.set(&file.jobs);
                 self.file.jobs = file.jobs;
                 self.commands.log.remark(&format!("the file was reloaded and has {count} {noun}"));
+                systemd::ready();
             }
             Err(error) => {
                 set_names(&self.file, &self.commands, self.metrics.as_deref());
-                self.commands.log.warning(None, &format!("{error}: the jobs are unchanged"));
+                self.unchanged(&error.to_string());
             }
         }
+    }
+
+    fn unchanged(&self, why: &str) {
+        self.commands.log.warning(None, &format!("{why}: the jobs are unchanged"));
         systemd::ready();
-        if std::mem::take(&mut self.reload.again) {
-            self.reload();
-        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{event, once, printed};
 use crate::env::{TestEnv, is_alive};
 use cotter_testkit::servers::Redis;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
@@ -123,6 +124,28 @@ fn a_hang_up_reads_the_file_again() {
     assert_eq!(rest, ["a-ends", "b"], "the run of the old file goes on");
     run.signal(Signal::TERM);
     run.end().code(0);
+}
+
+#[test]
+fn a_file_that_takes_its_time_to_be_read_holds_up_nothing() {
+    let env = TestEnv::new();
+    let mut run = env.schedule("[job.a]\nfixed_rate = \"200ms\"\nshell = \"echo a\"\n");
+    assert_eq!(printed(&mut run), "a");
+    let path = env.path("jobs.toml");
+    fs::remove_file(&path).unwrap();
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    run.signal(Signal::HUP);
+    for _ in 0..3 {
+        assert_eq!(printed(&mut run), "a");
+    }
+    env.jobs(&once("b", "echo b"));
+    while printed(&mut run) != "b" {}
+    run.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(300));
+    let told = Instant::now();
+    run.signal(Signal::TERM);
+    run.end().code(0);
+    assert!(told.elapsed() < Duration::from_secs(10), "{:?}", told.elapsed());
 }
 
 /// The scheduler is connected, and waits for the store before it takes orders for the first time.
