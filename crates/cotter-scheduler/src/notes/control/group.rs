@@ -1,0 +1,68 @@
+//! The requests to the whole group.
+
+use super::super::run::is_default;
+use super::super::{Changes, foreign, instant};
+use crate::{Result, UnixTime};
+use cotter::Note;
+use serde::{Deserialize, Serialize};
+
+/// The key of the requests to the whole group.
+pub(crate) const GROUP: &str = "group";
+
+/// The requests to the whole group, and what has changed: the note that runners watch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GroupControl {
+    #[serde(rename = "p", default, skip_serializing_if = "is_default")]
+    pub(crate) pause: Option<Pause>,
+    #[serde(rename = "r", with = "instant::maybe", default, skip_serializing_if = "is_default")]
+    pub(crate) resumed_at: Option<UnixTime>,
+    /// The operator of the last request to the group.
+    #[serde(rename = "b", default, skip_serializing_if = "is_default")]
+    pub(crate) by: String,
+    /// Changes of the requests to single jobs.
+    #[serde(flatten)]
+    pub(super) jobs: Changes,
+    /// Changes of the one-shot runs.
+    #[serde(rename = "o", default, skip_serializing_if = "is_default")]
+    pub(super) one_shots: Changes,
+    /// A random number, new at each change: a note that is lost and written again may have the revision of the one before.
+    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    pub(super) edit: u64,
+    /// A random number that is kept: the changes of another note, from before the store lost its data, are not continued here.
+    #[serde(rename = "i", default, skip_serializing_if = "is_default")]
+    pub(super) origin: u64,
+}
+
+/// The author of a pause of a job or a group, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pause {
+    #[serde(rename = "b")]
+    pub(crate) by: String,
+    #[serde(rename = "w", default, skip_serializing_if = "is_default")]
+    pub(crate) reason: String,
+}
+
+impl GroupControl {
+    /// Whether the note that was seen is lost, and this one was begun without it.
+    pub(super) fn is_another(&self, seen: &Self) -> bool {
+        seen.origin != 0 && self.origin != seen.origin
+    }
+
+    /// A group that is paused stays as it is.
+    pub(crate) fn pause(&mut self, pause: Pause) {
+        self.by.clone_from(&pause.by);
+        self.pause.get_or_insert(pause);
+    }
+
+    pub(crate) fn resume(&mut self, by: &str, now: UnixTime) {
+        by.clone_into(&mut self.by);
+        if self.pause.take().is_some() {
+            self.resumed_at = Some(now);
+        }
+    }
+
+    pub(super) fn parse(note: Option<&Note>) -> Result<Self> {
+        let Some(note) = note else { return Ok(Self::default()) };
+        serde_json::from_slice(&note.bytes).map_err(|e| foreign("requests for the group", &e))
+    }
+}
