@@ -70,7 +70,7 @@
 //! | `file` | yes | locks in a directory of this host: `file:`, `flock:`; not on Windows |
 //! | `mysql` | | locks in a MySQL or MariaDB database |
 //! | `postgres` | | locks in a PostgreSQL database |
-//! | `redis` | | locks in a Redis or Valkey server |
+//! | `redis` | | locks in a Redis or Valkey server, or in a majority of several |
 //! | `etcd` | | locks in an etcd cluster |
 //! | `zookeeper` | | locks in a ZooKeeper ensemble |
 //! | `sqlite` | | locks in an SQLite database of this host; Linux only |

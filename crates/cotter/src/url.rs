@@ -83,3 +83,19 @@ fn memory(rest: &str) -> Result<Arc<dyn Connect>> {
     }
     Ok(Arc::new(memory::Store::new()))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_of_connect_has_every_store() {
+        let source = include_str!("client.rs");
+        for url in super::known().trim_start_matches("try ").split([',', ' ']).filter(|url| url.contains(':'))
+        {
+            let (scheme, _) = url.split_once(':').unwrap();
+            assert!(
+                source.contains(&format!("/// | `{scheme}:")),
+                "{scheme} is not in the table of Client::connect"
+            );
+        }
+    }
+}

@@ -104,7 +104,7 @@ impl Spec {
     }
 
     /// Parses a job. Returns `None` only after recording a mistake.
-    pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Self> {
+    pub(super) fn read(name: &str, section: &Section<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         section.check_keys(&[TRIGGERS, COMMANDS, SHARED].concat(), mistakes);
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
         let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
@@ -198,7 +198,7 @@ impl Spec {
 }
 
 impl Settings {
-    fn read(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Self {
+    fn read(section: &Section<'_>, mistakes: &mut Mistakes) -> Self {
         let misfires = [("skip", Misfire::Skip), ("once", Misfire::Once), ("all", Misfire::All)];
         let crashes = [("skip", OnCrash::Skip), ("rerun", OnCrash::Rerun)];
         let concurrency = [("forbid", Concurrency::Forbid), ("replace", Concurrency::Replace)];
@@ -226,7 +226,7 @@ impl Settings {
     }
 
     /// Rejects what the scheduler would.
-    fn check(&self, section: &Section<'_>, mistakes: &mut Mistakes<'_>) {
+    fn check(&self, section: &Section<'_>, mistakes: &mut Mistakes) {
         let delay = self.retry_delay.unwrap_or(RETRY_DELAY);
         if self.max_retry_delay.is_some_and(|max| max < delay) {
             let why = "`max_retry_delay` is shorter than `retry_delay`, which defaults to 10s";
@@ -259,7 +259,7 @@ impl Settings {
     }
 }
 
-fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> Option<Trigger> {
+fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes) -> Option<Trigger> {
     let text = |e: cotter_scheduler::Error| e.to_string();
     let every = |value: &DeValue<'_>, make: fn(Duration) -> cotter_scheduler::Result<Trigger>| {
         make(value::positive(value)?).map_err(text)
@@ -276,7 +276,7 @@ fn trigger(section: &Section<'_>, zone: &Zone, mistakes: &mut Mistakes<'_>) -> O
 }
 
 /// The trigger, with the restrictions of its slots.
-fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Trigger {
+fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistakes) -> Trigger {
     let (starts, ends) =
         (section.get("starts", mistakes, value::instant), section.get("ends", mistakes, value::instant));
     trigger = starts.into_iter().fold(trigger, Trigger::starting);
@@ -284,7 +284,7 @@ fn restricted(mut trigger: Trigger, section: &Section<'_>, mistakes: &mut Mistak
     section.get("exclude", mistakes, |value| value::except(trigger.clone(), value)).unwrap_or(trigger)
 }
 
-fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<String>> {
+fn words(section: &Section<'_>, mistakes: &mut Mistakes) -> Option<Vec<String>> {
     match exactly_one(COMMANDS, section, mistakes)? {
         key @ "command" => section.get(key, mistakes, value::words),
         key => {
@@ -295,7 +295,7 @@ fn words(section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<Vec<Strin
 }
 
 /// The only one of these keys that is set.
-fn exactly_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'k str> {
+fn exactly_one<'k>(keys: &[&'k str], section: &Section<'_>, mistakes: &mut Mistakes) -> Option<&'k str> {
     let given: Vec<&str> = keys.iter().copied().filter(|key| section.has(key)).collect();
     let names = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
     match given[..] {

@@ -113,7 +113,7 @@ fn parse(path: &Path, text: &str) -> Result<File, Vec<Mistake>> {
 }
 
 /// Returns `None` only after recording a mistake.
-fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes<'_>) -> Option<File> {
+fn parse_tables(path: &Path, root: &DeTable<'_>, mistakes: &mut Mistakes) -> Option<File> {
     let top = Section::new(root, 0, "");
     top.check_keys(KEYS, mistakes);
     let defaults = match root.get("defaults").map(|value| (value.span().start, value.get_ref())) {
@@ -152,7 +152,7 @@ fn jobs(
     root: &DeTable<'_>,
     top: &Section<'_>,
     defaults: Option<&Section<'_>>,
-    mistakes: &mut Mistakes<'_>,
+    mistakes: &mut Mistakes,
 ) -> Vec<Spec> {
     let Some(value) = root.get("job") else {
         mistakes.add(0, "there is no job: add [job.NAME]");
@@ -181,7 +181,7 @@ fn jobs(
 }
 
 /// Checks the name of the group, and what the scheduler would refuse.
-fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_>) {
+fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes) {
     if let Err(error) = cotter::Name::new(group) {
         mistakes.add(at, format!("`group`: {error}"));
         return;
@@ -193,7 +193,7 @@ fn check_names(group: &str, at: usize, jobs: &[Spec], mistakes: &mut Mistakes<'_
     }
 }
 
-fn place(top: &Section<'_>, mistakes: &mut Mistakes<'_>) -> Option<StoreRef> {
+fn place(top: &Section<'_>, mistakes: &mut Mistakes) -> Option<StoreRef> {
     let store = top.get("store", mistakes, value::text);
     let url = top.get("url", mistakes, value::text);
     match (store, url) {

@@ -8,20 +8,20 @@ use toml::de::{DeTable, DeValue};
 
 /// The mistakes in a file. Duplicates, as from two jobs with the same default, are reported once.
 #[derive(Debug)]
-pub(super) struct Mistakes<'t> {
-    text: &'t str,
+pub(super) struct Mistakes {
+    /// Where the lines of the file end, in ascending order.
+    ends: Vec<usize>,
     found: BTreeSet<Mistake>,
 }
 
-impl<'t> Mistakes<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, found: BTreeSet::new() }
+impl Mistakes {
+    pub(super) fn new(text: &str) -> Self {
+        Self { ends: text.match_indices('\n').map(|(at, _)| at).collect(), found: BTreeSet::new() }
     }
 
     /// Adds a mistake at a byte of the file.
     pub(super) fn add(&mut self, at: usize, message: impl Into<String>) {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = self.ends.partition_point(|end| *end < at) + 1;
         self.found.insert(Mistake { line, message: message.into() });
     }
 
@@ -54,7 +54,7 @@ impl<'a> Section<'a> {
     }
 
     /// Reports unknown keys.
-    pub(super) fn check_keys(&self, known: &[&str], mistakes: &mut Mistakes<'_>) {
+    pub(super) fn check_keys(&self, known: &[&str], mistakes: &mut Mistakes) {
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let hint = match nearest(key.get_ref(), known) {
                 Some(near) => format!("; did you mean `{near}`?"),
@@ -68,7 +68,7 @@ impl<'a> Section<'a> {
     pub(super) fn get<T>(
         &self,
         key: &str,
-        mistakes: &mut Mistakes<'_>,
+        mistakes: &mut Mistakes,
         read: impl Fn(&DeValue<'_>) -> Result<T, String>,
     ) -> Option<T> {
         let (section, value) = self.find(key)?;
@@ -81,7 +81,7 @@ impl<'a> Section<'a> {
     }
 
     /// Adds a mistake that concerns the whole section.
-    pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes<'_>) {
+    pub(super) fn wrong(&self, at: usize, message: &str, mistakes: &mut Mistakes) {
         mistakes.add(at, format!("{}{message}", self.what));
     }
 
