@@ -48,6 +48,12 @@ impl Client {
     /// | `file:///DIR` | that directory |
     /// | `flock:/PATH` | the lock that flock(1) takes on that path |
     /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
+    /// | `redlock://HOST,HOST,HOST`, `redlocks://` | a majority of independent Redis servers (feature `redis`) |
+    /// | `etcd://HOST,HOST` | an etcd cluster (feature `etcd`) |
+    /// | `zookeeper://HOST,HOST/PATH` | a ZooKeeper ensemble (feature `zookeeper`) |
+    /// | `postgres://HOST/DATABASE` | a PostgreSQL database (feature `postgres`) |
+    /// | `mysql://HOST/DATABASE`, `mariadb://` | a MySQL or MariaDB database (feature `mysql`) |
+    /// | `sqlite:///PATH` | an SQLite database on this host (feature `sqlite`) |
     ///
     /// The options of each URL are in [stores.md].
     ///
