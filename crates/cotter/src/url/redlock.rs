@@ -61,7 +61,7 @@ impl Options {
                 }
                 "mode" if value != "native" && value != "plain" => {
                     return Err(config(format!(
-                        "mode={value} cannot be a member of redlock:; leave it out, or use mode=plain beside other \
+                        "mode={value} is not supported by redlock:; leave it out, or use mode=plain beside other \
                          Redlock libraries"
                     )));
                 }
