@@ -22,7 +22,7 @@ struct File {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table: write [store.NAME], and url below it")]
 struct Store {
     url: String,
     password_file: Option<PathBuf>,

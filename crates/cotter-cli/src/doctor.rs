@@ -1,4 +1,4 @@
-//! `cotter doctor`: the guarantees of a store, and problems of its set-up.
+//! `cotter doctor`: the guarantees of a store, and problems of its setup.
 
 use crate::duration::millis;
 use crate::exit::Exit;
@@ -11,7 +11,7 @@ use cotter_scheduler::Zone;
 use serde_json::json;
 use std::io::Write;
 
-/// Print the guarantees of the store, and problems in its set-up that weaken them
+/// Print the guarantees of the store, and problems in its setup that weaken them
 ///
 /// Exits with 78 if a problem voids a guarantee until it is fixed.
 #[derive(Debug, Args)]

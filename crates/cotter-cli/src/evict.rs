@@ -73,7 +73,7 @@ async fn after(client: &Client, name: &Name, token: FencingToken) -> &'static st
     match left {
         Ok(None) => ": it no longer holds the lock",
         Ok(Some(record)) if is_gone(&record) && record.unlisted == 0 => ": it no longer holds the lock",
-        _ => ": its holder is notified at its next renewal, the lock passes on when its lease ends",
+        _ => ": its holder is notified at its next renewal, and the lock passes on when its lease ends",
     }
 }
 

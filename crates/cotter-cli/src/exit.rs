@@ -34,7 +34,7 @@ pub(crate) enum Exit {
     Protocol,
     /// The store denies access.
     Denied,
-    /// An invalid URL or file, or a problem of the store's set-up.
+    /// An invalid URL or file, or a problem of the store's setup.
     Config,
     /// `--max-hold` was reached.
     MaxHold,
@@ -125,8 +125,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The exit codes of `cotter run`, for `--help` and the manual page.
-pub(crate) const TABLE: &[(&str, &str)] = &[
+/// The exit codes of `cotter run`; see [`rows`].
+const TABLE: &[(&str, &str)] = &[
     ("CMD's own", "CMD ran and exited with this code; 128 + N if signal N ended it"),
     ("64", "usage error, invalid name, or not supported by this store"),
     ("65", "the name is in use for something else"),
@@ -143,11 +143,18 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("128 + N", "signal N (HUP, INT, QUIT, TERM) ended the wait; CMD never ran"),
 ];
 
+/// The exit codes of a command that runs another one, `run` or `elect`, for `--help` and the manual page: without those of
+/// options that it does not have.
+pub(crate) fn rows(command: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let has_max_hold = command == "run";
+    TABLE.iter().filter(move |(code, _)| has_max_hold || *code != "124")
+}
+
 /// The table as text for a terminal.
-pub(crate) fn table() -> String {
+pub(crate) fn table(command: &str) -> String {
     let width = TABLE.iter().map(|(code, _)| code.len()).max().unwrap_or_default();
-    let rows = TABLE.iter().map(|(code, meaning)| format!("  {code:width$}  {meaning}\n"));
-    format!("Exit codes:\n{}", rows.collect::<String>())
+    let lines = rows(command).map(|(code, meaning)| format!("  {code:width$}  {meaning}\n"));
+    format!("Exit codes:\n{}", lines.collect::<String>())
 }
 
 #[cfg(test)]

@@ -22,8 +22,10 @@ pub(crate) fn man(args: &Man, console: &Console) -> Result<Exit, Failure> {
     let mut cotter = Cli::command();
     cotter.build();
     let page = match &args.command {
-        None => page(cotter, true)?,
-        Some(name) => page(subcommand(&cotter, name)?, name == "run" || name == "elect")?,
+        None => page(cotter, Some("run"))?,
+        Some(name) => {
+            page(subcommand(&cotter, name)?, Some(&**name).filter(|name| ["run", "elect"].contains(name)))?
+        }
     };
     console.out().write_all(&page)?;
     Ok(Exit::Done)
@@ -37,8 +39,8 @@ fn subcommand(cotter: &Command, name: &str) -> Result<Command, Failure> {
     })
 }
 
-/// A manual page; the tables after the options have sections of their own.
-fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
+/// A manual page, with the exit codes of `run` or `elect`; the tables after the options have sections of their own.
+fn page(command: Command, codes_of: Option<&str>) -> Result<Vec<u8>, Failure> {
     let (has_subcommands, is_program) = (command.has_subcommands(), command.get_version().is_some());
     let man = clap_mangen::Man::new(command.after_long_help(None::<&str>));
     let mut page = Vec::new();
@@ -53,8 +55,8 @@ fn page(command: Command, with_codes: bool) -> Result<Vec<u8>, Failure> {
     if is_program {
         which_store().to_writer(&mut page)?;
     }
-    if with_codes {
-        exit_status().to_writer(&mut page)?;
+    if let Some(name) = codes_of {
+        exit_status(name).to_writer(&mut page)?;
     }
     if is_program {
         man.render_version_section(&mut page)?;
@@ -70,10 +72,10 @@ fn which_store() -> Roff {
     roff
 }
 
-fn exit_status() -> Roff {
+fn exit_status(command: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]);
-    for (code, meaning) in exit::TABLE {
+    for (code, meaning) in exit::rows(command) {
         roff.control("TP", []).text([roman(*code)]).text([roman(*meaning)]);
     }
     roff

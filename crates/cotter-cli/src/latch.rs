@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A party is identified by an id: counting down again with the same id counts once.
 ///
 /// Exits with 0 on success, with 65 if the latch exists for a different number of parties, with 75 if `wait` gave up, and
-/// with 1 if there is no such latch: it was deleted, or never created.
+/// with 1 if there is no such latch: it was deleted, or never created. `delete` exits with 0 in this case, too.
 #[derive(Debug, Args)]
 pub(crate) struct Latch {
     /// The name of the latch: 1 to 512 bytes, no control characters

@@ -73,12 +73,13 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Whether a cause only frames what an error has said already, in its last part or parts.
+/// Whether a cause only frames what an error has said already, in its last part or parts, or before the advice.
 fn quotes(cause: &str, said: &str) -> bool {
     /// Less may be the same by chance.
     const SENTENCE: usize = 16;
-    let parts = said.match_indices(": ").map(|(at, colon)| &said[at + colon.len()..]);
-    parts.filter(|part| part.len() >= SENTENCE).any(|part| cause.contains(part))
+    let mut parts = said.match_indices(": ").map(|(at, colon)| &said[at + colon.len()..]);
+    let in_cause = |part: &str| part.len() >= SENTENCE && cause.contains(part);
+    parts.any(|part| in_cause(part) || part.split_once("; ").is_some_and(|(what, _)| in_cause(what)))
 }
 
 /// Makes foreign text (labels, names, arguments) safe to print on one line of a terminal: control characters are replaced,
@@ -178,6 +179,10 @@ mod tests {
             &format!("Server error: `ERROR 1045 (28000): {why}'"),
         );
         assert_eq!(once, format!("denied: the server denied access: {why}"));
+        let missing = "Table 'jobs.cotter_locks' doesn't exist";
+        let advice = format!("{missing}; run `cotter migrate`");
+        let once = told(&advice, &format!("Server error: `ERROR 1146 (42S02): {missing}'"));
+        assert_eq!(once, format!("denied: {advice}"));
         assert_eq!(told("no access", "broken pipe"), "denied: no access: broken pipe");
         assert_eq!(
             told("cannot write: full", "no space: full"),

@@ -52,10 +52,19 @@ pub(crate) fn may_be(command: &str) -> bool {
 fn one_line(text: &str) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(text);
     let what = text.split("\n\n").next().unwrap_or_default();
-    let what = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let what = plain(what.lines().map(str::trim).collect::<Vec<_>>().join(" "));
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
     format!("{what}{tips}{}", where_to_look(text).unwrap_or_default())
+}
+
+/// The words of the standard library about a number say nothing to whoever has typed it.
+fn plain(what: String) -> String {
+    let bare = ["invalid digit found in string", "cannot parse integer from empty string"];
+    match bare.iter().find_map(|words| what.strip_suffix(words)) {
+        Some(before) => format!("{before}write a whole number"),
+        None => what,
+    }
 }
 
 /// A reference to the help of the command in the usage line. There is none for invalid values, because their messages say

@@ -42,11 +42,11 @@ pub enum EventKind {
         outcome: Ending,
         /// How long it took.
         took: Duration,
-        /// Whether this is the last event about the slot: the end was recorded, and the run is not repeated. If the end
+        /// Whether this is the last event about the slot: the end was recorded, and the run is not retried. If the end
         /// was not recorded, the replica that notices that emits [`Crashed`](Self::Crashed).
         last: bool,
     },
-    /// A run will be repeated.
+    /// A run that failed will be retried.
     Retrying {
         /// The slot of the run.
         slot: UnixTime,
@@ -79,12 +79,12 @@ pub enum EventKind {
         /// Whether the slot is run again.
         again: bool,
     },
-    /// This runner starts no more runs (of this job) for now.
+    /// This process starts no more runs (of this job) for now.
     StandsBy {
         /// Why, and what to do.
         why: String,
     },
-    /// This runner starts runs (of this job) again.
+    /// This process starts runs (of this job) again.
     Again,
     /// The note was ahead of the store's clock and was reset: one slot may be lost.
     Alarm,

@@ -47,7 +47,7 @@ impl Handle {
     /// Cancel safety: once polled, the replacement is carried out.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`] for invalid jobs (nothing is replaced), or if the runner has stopped.
+    /// [`ErrorKind::Job`] for invalid jobs (nothing is replaced), or if the scheduler has stopped.
     pub async fn replace(&self, jobs: impl IntoIterator<Item = Job>) -> Result<()> {
         let jobs: Vec<Job> = jobs.into_iter().collect();
         check_all(&jobs, &self.group)?;
@@ -74,7 +74,7 @@ impl Handle {
     /// Cancel safety: once polled, it is carried out.
     ///
     /// # Errors
-    /// [`ErrorKind::Job`] if the runner has stopped.
+    /// [`ErrorKind::Job`] if the scheduler has stopped.
     pub async fn remove(&self, job: &str) -> Result<bool> {
         self.ask(|done| Command::Remove(job.to_owned(), done)).await
     }
@@ -87,7 +87,7 @@ impl Handle {
         answer.await.map_err(|_| stopped())
     }
 
-    /// Returns the next check of every job, earliest first; empty if the runner has stopped or has not been started.
+    /// Returns the next check of every job, earliest first; empty if the scheduler has stopped or has not been started.
     pub async fn next(&self) -> Vec<Next> {
         let (done, answer) = oneshot::channel();
         if !self.runs.load(Ordering::Relaxed) || self.commands.send(Command::Next(done)).is_err() {

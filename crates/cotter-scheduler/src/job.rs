@@ -104,7 +104,7 @@ impl Job {
     /// Creates a job. `work` is called for each run and returns nothing, or a `Result` whose error is recorded.
     ///
     /// The future is dropped at its current await point when the lock is lost, [`max_run`](Self::max_run) has passed or the
-    /// runner stops; [`Run::cancelled`] completes [`stop_within`](Self::stop_within) earlier. A future that never yields
+    /// scheduler stops; [`Run::cancelled`] completes [`stop_within`](Self::stop_within) earlier. A future that never yields
     /// cannot be stopped: its lock is kept until it does.
     pub fn new<W, F>(name: impl AsRef<str>, trigger: Trigger, work: W) -> Self
     where
@@ -206,21 +206,21 @@ impl Job {
         self
     }
 
-    /// Sets how often a run that failed, panicked or timed out is repeated. Default: 0.
+    /// Sets how often a run that failed, panicked or timed out is retried. Default: 0.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.policy.retries = times;
         self
     }
 
-    /// Sets the pause before each repetition, during which the lock is held but no worker. Default: 10 s.
+    /// Sets the pause before each retry, during which the lock is held but no worker. Default: 10 s.
     #[must_use]
     pub fn retry_delay(mut self, d: Duration) -> Self {
         self.policy.retry_delay = d;
         self
     }
 
-    /// Makes each pause before a repetition twice as long as the one before it, up to this maximum. Default: all are as
+    /// Makes each pause before a retry twice as long as the one before it, up to this maximum. Default: all are as
     /// long as [`retry_delay`](Self::retry_delay).
     #[must_use]
     pub fn max_retry_delay(mut self, d: Duration) -> Self {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The jobs of a group: their status and history, and requests to the processes that run them.
 ///
-/// Needs no scheduler in this process. Requests are written to a note of the group; its runners see them within a second or
+/// Needs no scheduler in this process. Requests are written to a note of the group; its schedulers see them within a second or
 /// so.
 ///
 /// Cancel safety: a request that is dropped may or may not have been made.
@@ -49,7 +49,7 @@ pub struct JobStatus {
     /// The next slot, by the store's clock and without jitter; `None` while the job is paused or disabled, and for a fixed delay
     /// while it runs. A slot in the past is overdue.
     pub next_slot: Option<UnixTime>,
-    /// The time at which the last run will be repeated, if it has failed and will be.
+    /// The time at which the last run will be retried, if it has failed and will be.
     pub retry_at: Option<UnixTime>,
     /// The number of the attempt of the last run.
     pub attempt: Option<u32>,
@@ -160,7 +160,7 @@ impl Jobs {
     }
 
     /// Requests one run with [arguments](crate::Run::arguments), as soon as possible. It is a separate run, after those
-    /// that were requested before. Its repetitions have the same arguments.
+    /// that were requested before. Its retries have the same arguments.
     ///
     /// # Errors
     /// As [`pause`](Self::pause); [`ErrorKind::Job`] for a name that is empty or occurs twice, for more than

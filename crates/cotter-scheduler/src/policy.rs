@@ -6,7 +6,7 @@ use std::fmt;
 /// [`late_within`](crate::Job::late_within).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Misfire {
-    /// Drops them, with an event.
+    /// Drops them, with an event, except for the newest if it is on time.
     #[default]
     Skip,
     /// Runs the latest of them once, unless a slot is on time.
@@ -63,7 +63,7 @@ pub enum Ending {
     Lost,
     /// It was stopped because the next slot had come: [`Concurrency::Replace`].
     Replaced,
-    /// The runner was stopped, and the grace period had passed.
+    /// The scheduler was stopped, and the grace period had passed.
     Stopped,
     /// Its process died, or lost its lock, before the end was recorded.
     Crashed,

@@ -38,7 +38,7 @@ pub(crate) struct Report {
 pub enum Why {
     /// [`max_run`](crate::Job::max_run) has passed.
     MaxRun,
-    /// The runner stops, and the grace period has passed.
+    /// The scheduler stops, and the grace period has passed.
     Shutdown,
     /// The lock, or something else that the run needs, is lost, or will be in [`stop_within`](crate::Job::stop_within).
     Loss,
@@ -55,7 +55,7 @@ impl Run {
         self.slot
     }
 
-    /// Returns the number of this attempt: 1, counting up with each repetition after a failure or crash.
+    /// Returns the number of this attempt: 1, counting up with each further attempt after a failure or crash.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }

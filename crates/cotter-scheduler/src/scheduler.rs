@@ -42,7 +42,8 @@ impl Scheduler {
         }
     }
 
-    /// Sets the maximum number of concurrent runs, started in order of arrival. Default: 10; at least 1.
+    /// Sets the maximum number of concurrent runs in this process. A free worker goes to the job with the highest
+    /// [priority](Job::priority), and among equals to the one that has waited longest. Default: 10; at least 1.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.settings.workers = workers.max(1);
@@ -72,7 +73,7 @@ impl Scheduler {
         self
     }
 
-    /// Sets a callback for events, instead of `tracing`. It is called in the tasks of the runner and must not block.
+    /// Sets a callback for events, instead of `tracing`. It is called in the tasks of the scheduler and must not block.
     #[must_use]
     pub fn observe(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.settings.observer = Observer::new(observer);

@@ -52,8 +52,8 @@ impl Client {
     /// | `etcd://HOST,HOST` | an etcd cluster (feature `etcd`) |
     /// | `zookeeper://HOST,HOST/PATH` | a ZooKeeper ensemble (feature `zookeeper`) |
     /// | `postgres://HOST/DATABASE` | a PostgreSQL database (feature `postgres`) |
-    /// | `mysql://HOST/DATABASE` | a MySQL or MariaDB database (feature `mysql`) |
-    /// | `sqlite:///PATH` | an SQLite database of this host (feature `sqlite`) |
+    /// | `mysql://HOST/DATABASE`, `mariadb://` | a MySQL or MariaDB database (feature `mysql`) |
+    /// | `sqlite:///PATH` | an SQLite database on this host (feature `sqlite`) |
     ///
     /// The options of each URL are in [stores.md].
     ///

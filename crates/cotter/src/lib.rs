@@ -32,6 +32,8 @@
 //! | leave data for the next holder, or for observers | [`Guard::put_note`], [`Client::note`], [`Client::note_changed`] |
 //! | hand a lock over to another process | [`Guard::into_ticket`], [`Client::resume`] |
 //! | see who holds what, or take a lock away | [`Client::list`], [`Client::holder`], [`Client::evict`] |
+//! | create the tables of a store, or check how it is set up | [`Builder::migrate`], [`Client::diagnose`] |
+//! | delete the files of names that are no longer used | [`Client::prune`] |
 //! | write your own store | [`backend`] |
 //!
 //! # When not to use it

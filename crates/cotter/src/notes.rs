@@ -50,7 +50,7 @@ impl Client {
         })
     }
 
-    /// Writes a note without holding the lock, by compare and set. `seen` is the [revision](Note::revision) that this
+    /// Writes a note without holding the lock, by compare-and-set. `seen` is the [revision](Note::revision) that this
     /// write replaces, 0 for none. Returns the new revision, or `None` if the note has changed since and was left alone.
     ///
     /// A holder may write the same note at any time, so use a separate key for values that are written in this way.

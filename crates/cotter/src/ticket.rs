@@ -107,7 +107,7 @@ impl FromStr for Ticket {
 
     fn from_str(text: &str) -> Result<Self> {
         parse(text).ok_or_else(|| {
-            let why = "this is no ticket: it must be the whole text that made the lock a ticket";
+            let why = "this is not a ticket: pass its whole text, unchanged";
             Error::new(ErrorKind::InvalidInput, why)
         })
     }

@@ -32,7 +32,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// With --observe, prints the current leader and then each change, until interrupted. Followers learn of a new leader at
 /// once, of a leader's death when its lease ends, and of a leader that gave up without a successor within 5 s.
 #[derive(Debug, Args)]
-#[command(after_long_help = exit::table())]
+#[command(after_long_help = exit::table("elect"))]
 pub(crate) struct Elect {
     /// Print who leads, and each change; with --json, one object per line
     #[arg(long, conflicts_with_all = ["announce", "again", "no_wait", "wait", "busy_code", "ttl", "grace", "label", "shell", "command"])]

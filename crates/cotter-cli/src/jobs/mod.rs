@@ -21,6 +21,7 @@ use crate::global::Global;
 use crate::output::{Console, Failure, clean};
 use crate::schedule::file;
 use crate::store::{self, StoreRef};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
 use cotter_scheduler::{ErrorKind, UnixTime};
@@ -39,7 +40,7 @@ pub(crate) struct Jobs {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Use this group, in the store chosen as for other commands
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     group: Option<String>,
     #[command(subcommand)]
     action: Action,
@@ -93,7 +94,7 @@ enum Action {
     AddOnce(one_shots::AddOnce),
     /// List the runs that were added and have not ended
     Pending,
-    /// Cancel a run that was added; exits with 75 if it has started
+    /// Cancel a run that was added; exits with 75 if no such run is waiting, for example because it has started
     Cancel {
         /// The id of the run
         id: String,
@@ -135,11 +136,11 @@ pub(crate) async fn run(args: &Jobs, global: &Global, console: &Console) -> Resu
         Action::List { watch: Some(every) } => return watch::run(&jobs, *every, console).await,
         Action::Pause { which: Which { job: Some(job), .. }, reason } => {
             jobs.reason(reason).pause(job).await?;
-            console.confirm(&format!("{job}: paused; no runs are started until it is resumed"));
+            console.confirm(&format!("{job}: paused; no slots are started until it is resumed"));
         }
         Action::Pause { reason, .. } => {
             jobs.reason(reason).pause_all().await?;
-            console.confirm("all jobs are paused; no runs are started until they are resumed");
+            console.confirm("all jobs are paused; no slots are started until they are resumed");
         }
         Action::Resume { which: Which { job: Some(job), .. } } => {
             jobs.resume(job).await?;

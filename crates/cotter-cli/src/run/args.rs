@@ -25,7 +25,7 @@ use std::time::Duration;
 /// While a job is stopped with Ctrl-Z, its lock is not renewed: if the store's locks have a ttl, the lock is lost when
 /// the ttl runs out, and CMD is killed.
 #[derive(Debug, Args)]
-#[command(after_long_help = exit::table())]
+#[command(after_long_help = exit::table("run"))]
 pub(crate) struct Run {
     /// Take a shared lock, which several holders can hold at once
     ///

@@ -64,7 +64,7 @@ pub(crate) async fn acquire(
     }
 }
 
-/// A row that does not exist, in a table of the user's, is a mistake in the set-up: 1 would be taken for the code of the command.
+/// A row that does not exist, in a table of the user's, is a mistake in the setup: 1 would be taken for the code of the command.
 fn failed(error: cotter::Error) -> Failure {
     match Failure::from(error) {
         Failure { exit: Exit::Free, message } => Failure::config(message),

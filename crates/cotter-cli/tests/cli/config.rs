@@ -58,6 +58,7 @@ fn a_broken_file_is_78_with_its_line() {
         ("\n[stroe.prod]\nurl = \"memory:\"\n", ["line 2", "did you mean `store`?"]),
         ("[store.prod]\n", ["line 1", "missing field `url`"]),
         ("[store.prod]\nurl = 7\n", ["line 2", "string"]),
+        ("[store]\nprod = \"redis://h\"\n", ["line 2", "write [store.NAME]"]),
     ] {
         env.config(text);
         env.plain(&["--store", "prod", "list"], &[]).code(78).one_line(&says);

@@ -36,6 +36,8 @@ fn the_manual_has_the_stores_and_the_table_of_exit_codes() {
         assert!(page.contains(part), "{part} in {page}");
     }
     assert!(!page.contains(".SH STORES"));
+    let of_an_election = env.run(["man", "elect"]).code(0).silent().stdout;
+    assert!(of_an_election.contains("CMD was not found") && !of_an_election.contains("max\\-hold"));
     let page = env.run(["man", "ls"]).code(0).silent().stdout;
     assert!(page.contains(".TH cotter-list 1"), "{page}");
 }

@@ -13,7 +13,8 @@ fn on_sqlite() -> TestEnv {
 #[test]
 fn a_database_is_made_on_request_only() {
     let env = on_sqlite();
-    env.run(["run", "a", "true"]).code(78).one_line(&["cotter migrate", "locks.db"]);
+    let refused = env.run(["run", "a", "true"]).code(78).one_line(&["locks.db"]);
+    assert!(refused.stderr.ends_with("; create it with `cotter migrate`\n"), "{refused:?}");
     assert!(!env.path("locks.db").exists());
     let printed = env.run(["migrate", "--print"]).code(0).silent().stdout;
     assert!(printed.contains("CREATE TABLE IF NOT EXISTS cotter_locks"), "{printed}");

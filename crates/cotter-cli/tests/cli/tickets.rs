@@ -115,8 +115,8 @@ fn what_cannot_be_done_is_said() {
     env.run(["acquire", "a"]).code(64);
     env.run(["acquire", "a", "--pid", "2147483646"]).code(64).one_line(&["no process"]);
     env.run(["release"]).code(64).one_line(&["COTTER_TICKET"]);
-    env.run(["release", "no ticket"]).code(64).one_line(&["no ticket"]);
-    env.run(["renew", "ct1.x"]).code(64).one_line(&["no ticket"]);
+    env.run(["release", "no ticket"]).code(64).one_line(&["not a ticket"]);
+    env.run(["renew", "ct1.x"]).code(64).one_line(&["not a ticket"]);
 }
 
 #[test]

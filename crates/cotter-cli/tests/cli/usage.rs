@@ -33,7 +33,9 @@ fn wrong_usage_is_64_and_one_line() {
         (&["run", "--json", "a", "true"], &["--json has no effect"]),
         (&["show", ""], &["invalid name"]),
         (&["evict", ""], &["invalid name"]),
-        (&["evict", "--token", "x", "a"], &["'--token <N>'", "'x'"]),
+        (&["evict", "--token", "x", "a"], &["'--token <N>'", "'x'", "write a whole number"]),
+        (&["run", "--limit", "", "a", "true"], &["'--limit <N>'", "write a whole number"]),
+        (&["jobs", "--group", "", "list"], &["'--group <NAME>'"]),
         (&["doktor"], &["'doktor'", "'doctor'", "try 'cotter --help'"]),
         (&["-q", "-v", "list"], &["'--quiet' cannot be used with '--verbose'"]),
         (

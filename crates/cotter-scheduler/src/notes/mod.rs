@@ -5,10 +5,10 @@
 //! | `""` | each job's lock | its holder, before a slot starts and after it ends | `state` |
 //! | `history-0` … | each job's lock | its holder, after several runs | `history` |
 //! | `output-0` … `output-15` | each job's lock | its holder, after a run that failed | `history` |
-//! | `group` | the group's name | operators, compare and set | `control` |
-//! | `control-00` … `control-ff` | the group's name | operators, compare and set | `control` |
-//! | `one-shots-00` … `one-shots-3f` | the group's name | operators and runners, compare and set | `one_shots` |
-//! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare and set | `roster` |
+//! | `group` | the group's name | operators, compare-and-set | `control` |
+//! | `control-00` … `control-ff` | the group's name | operators, compare-and-set | `control` |
+//! | `one-shots-00` … `one-shots-3f` | the group's name | operators and runners, compare-and-set | `one_shots` |
+//! | `jobs-00` … `jobs-ff` | the group's name | runners at their start, compare-and-set | `roster` |
 //!
 //! | file | concept |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! One-shot runs that were added and have not ended, spread over several notes of the group by their ids.
 //!
-//! A run is taken before it starts: its entry gets the token of the lock, by compare and set, and after that it can no longer be
+//! A run is taken before it starts: its entry gets the token of the lock, by compare-and-set, and after that it can no longer be
 //! cancelled. It is removed when the end of the run is recorded, and before the state of the job forgets the run in any case. So a
 //! run that is the last one in the state of its job has begun, and its entry is a leftover; any other entry has not.
 

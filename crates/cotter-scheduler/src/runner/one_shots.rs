@@ -37,7 +37,7 @@ fn drop_known(context: &Context, key: &OneShotKey) {
     });
 }
 
-/// Changes the note with this run by compare and set. A lost reply is no problem: the change is found to be made.
+/// Changes the note with this run by compare-and-set. A lost reply is no problem: the change is found to be made.
 async fn edit<T>(
     context: &Context,
     until: Stop,

@@ -289,7 +289,11 @@ impl Finding {
         }
         let (offset, way) = if ahead > behind { (ahead, "ahead of") } else { (behind, "behind") };
         let message = format!("the server's clock is {} s {way} this host's", offset.as_secs());
-        Self::new(Severity::Warning, "clock", message + "; tokens follow the server's, leases neither")
+        Self::new(
+            Severity::Warning,
+            "clock",
+            message + "; tokens follow the server's clock, and leases do not depend on the time of day",
+        )
     }
 
     /// A store that has no time of day that could be compared.

@@ -82,7 +82,7 @@ pub struct Capabilities {
     pub tickets: bool,
     /// Notes.
     pub notes: bool,
-    /// Notes can be written by compare and set, without holding the name.
+    /// Notes can be written by compare-and-set, without holding the name.
     pub swap: bool,
     /// Every call except a waiting `acquire` completes in its first poll and needs no runtime.
     pub immediate: bool,

@@ -20,7 +20,7 @@ pub trait Notes: Send + Sync {
     /// The store did not answer.
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>>;
 
-    /// Writes by compare and set on the revision, with no other check; a `seen` of 0 means that no note exists.
+    /// Writes by compare-and-set on the revision, with no other check; a `seen` of 0 means that no note exists.
     /// Returns the new revision, or `Ok(None)` if the note has changed.
     ///
     /// # Errors

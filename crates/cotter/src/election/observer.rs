@@ -109,8 +109,9 @@ impl Observer {
     ///
     /// Changes are reported in order: a leader of an earlier term never follows one of a later term. Changes in quick
     /// succession may be seen as one, but the last of them is always reported. A new leader, an announcement and a
-    /// resignation are reported at once (on Redis by message). The death of a leader is reported when its lease ends;
-    /// that it has dropped its leadership or was evicted, after 5 s at the latest.
+    /// resignation are reported at once, or within 250 ms on stores that do not report changes (PostgreSQL, MySQL, a
+    /// quorum). The death of a leader is reported when its lease ends; that it has dropped its leadership or was
+    /// evicted, after 5 s at the latest.
     ///
     /// Cancel safe: a dropped call loses no change.
     ///

@@ -119,7 +119,7 @@ impl Core {
         self.backend.notes().ok_or_else(|| Feature::Notes.missing(self.backend.info()))
     }
 
-    /// Returns the notes of a store that supports compare and set.
+    /// Returns the notes of a store that supports compare-and-set.
     pub(crate) fn swap(&self) -> Result<&dyn Notes> {
         self.backend.info().require(Feature::Swap)?;
         self.notes()

@@ -25,7 +25,7 @@ impl Patience {
         }
     }
 
-    /// Pauses after a compare and set that another writer has overtaken.
+    /// Pauses after a compare-and-set that another writer has overtaken.
     pub(crate) async fn overtaken(&mut self, core: &Core) {
         self.answered();
         core.clock().sleep_until(core.now() + self.after_conflict.pause()).await;

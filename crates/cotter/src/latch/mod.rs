@@ -41,7 +41,7 @@ use update::{Change, gone, read, update, wait};
 /// # Ok(()) }
 /// ```
 ///
-/// A latch is a note beside its name, under the key `cotter:latch`, that is changed by compare and set. It therefore
+/// A latch is a note beside its name, under the key `cotter:latch`, that is changed by compare-and-set. It therefore
 /// works on every store that [can do that](crate::backend::Capabilities::swap), and is unrelated to a lock of the same
 /// name. Notes do not expire; a deleted latch leaves a few bytes. A latch takes up to
 /// [`MAX_PARTIES`](Self::MAX_PARTIES) parties, because a note has room for that many ids.
@@ -104,7 +104,7 @@ impl Latch {
     ///
     /// # Errors
     /// [`ErrorKind::LimitMismatch`] if it exists with another number, [`ErrorKind::InvalidInput`] for no parties or
-    /// more than [`MAX_PARTIES`](Self::MAX_PARTIES), [`ErrorKind::Unsupported`] where the store has no compare and set,
+    /// more than [`MAX_PARTIES`](Self::MAX_PARTIES), [`ErrorKind::Unsupported`] where the store has no compare-and-set,
     /// [`ErrorKind::Unavailable`] after 30 s without an answer ([`Builder::give_up`](crate::Builder::give_up)).
     pub fn create(&self, parties: u32) -> Op<()> {
         self.op(async move |core, name| {
@@ -154,7 +154,7 @@ impl Latch {
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`] after 30 s without any answer from the store
-    /// ([`Builder::give_up`](crate::Builder::give_up)), [`ErrorKind::Unsupported`] where it has no compare and set.
+    /// ([`Builder::give_up`](crate::Builder::give_up)), [`ErrorKind::Unsupported`] where it has no compare-and-set.
     pub fn wait(&self) -> Op<LatchEnd> {
         let waiting = self.waiting(None);
         Op::new(&self.core.engine, async move {
@@ -179,7 +179,7 @@ impl Latch {
     /// Cancel safe: it only reads.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`] if the store did not answer, [`ErrorKind::Unsupported`] where it has no compare and set.
+    /// [`ErrorKind::Unavailable`] if the store did not answer, [`ErrorKind::Unsupported`] where it has no compare-and-set.
     pub fn state(&self) -> Op<Option<LatchState>> {
         self.op(async move |core, name| {
             let latch = read(&core, &name).await?;

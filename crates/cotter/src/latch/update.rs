@@ -34,7 +34,7 @@ pub(super) async fn read(core: &Core, name: &Name) -> Result<Option<Parties>> {
     Ok(load(core, name).await?.latch)
 }
 
-/// Changes a latch by compare and set, until nobody else was in between. `change` is repeated also after a lost answer:
+/// Changes a latch by compare-and-set, until nobody else was in between. `change` is repeated also after a lost answer:
 /// it has to recognize what it has done already.
 pub(super) async fn update<T>(
     core: &Core,

@@ -4,7 +4,7 @@ use super::SCHEME;
 use crate::net::TURNED_AWAY;
 use crate::sql;
 use crate::{Error, ErrorKind};
-use mysql_async::{DriverError, Error as Failure, ServerError};
+use mysql_async::{DriverError, Error as Failure, IoError, ServerError};
 use std::time::Duration;
 
 /// The row of a name was there already, or has changed.
@@ -163,9 +163,21 @@ pub(super) fn unreachable(e: Failure) -> Error {
             let why = format!("the server does not accept the certificate of this client: {said}");
             Error::new(ErrorKind::Denied, why)
         }
-        _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}")),
+        _ => return no_connection(e),
     };
     error.with_backend(SCHEME).with_source(e)
+}
+
+/// The driver frames an error of the system twice: only that one is told.
+fn no_connection(e: Failure) -> Error {
+    let error = |said: &str| {
+        Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}"))
+            .with_backend(SCHEME)
+    };
+    match e {
+        Failure::Io(IoError::Io(io)) => error(&io.to_string().replace('\n', " ")).with_source(io),
+        e => error(&one_line(&e)).with_source(e),
+    }
 }
 
 fn one_line(e: &Failure) -> String {
@@ -210,5 +222,12 @@ mod tests {
             assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
             assert_eq!((ended, error.outcome_unknown()), (ends, ends), "{code}: it may have been done");
         }
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_told_without_its_frames() {
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let error = unreachable(Failure::Io(IoError::Io(refused)));
+        assert_eq!(error.to_string(), "mysql: unavailable: the server cannot be reached: connection refused");
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(&str, String)>>
         if key.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.')) {
             // It may be the end of a password with a question mark in it.
             return Err(config(
-                "after the ? of the URL stands something that is not KEY=VALUE; a question mark before the options, \
+                "what follows the ? of the URL is not KEY=VALUE; a question mark before the options, \
                  as in a password, must be written as %3F",
             ));
         }

@@ -152,7 +152,7 @@ impl Quorum {
                 Finding::new(Severity::Problem, "quorum", message + ": nothing can be locked")
             }
             _ if of % 2 == 0 => {
-                let why = format!("{message}: one member less survives the loss of as many");
+                let why = format!("{message}: a quorum with one member fewer survives the loss of as many");
                 Finding::new(Severity::Warning, "quorum", why)
             }
             _ if voting == of => Finding::new(Severity::Ok, "quorum", message),

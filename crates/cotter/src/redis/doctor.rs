@@ -170,7 +170,7 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
             (Severity::Warning, message)
         }
         _ => {
-            let message = "no append-only file: a restart forgets locks that are held; tokens go on rising by the clock";
+            let message = "no append-only file: a restart forgets locks that are held; tokens still increase";
             (Severity::Warning, message.to_owned())
         }
     };

@@ -81,7 +81,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
             "ca" | "cert" | "key" => certificates.read(key, &value)?,
             "password_file" => address.password = Some(Password::in_file(&value)?),
             "db" if scheme == "unix" => address.db = database(&value)?,
-            _ => options.set(key, value)?,
+            _ => options.set(key, value, scheme)?,
         }
     }
     if options.request_id.is_some() && options.protocol != Protocol::Plain {
@@ -95,7 +95,7 @@ pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
 }
 
 impl Options {
-    fn set(&mut self, key: &str, value: String) -> Result<()> {
+    fn set(&mut self, key: &str, value: String, scheme: &str) -> Result<()> {
         match key {
             "mode" => self.protocol = protocol(&value)?,
             "prefix" => self.prefix = word(key, value)?,
@@ -106,7 +106,10 @@ impl Options {
             "client_name" => self.client_name = word(key, value)?,
             "request_id" => self.request_id = Some(word(key, value)?),
             "replicas" => self.replicas = replicas(&value)?,
-            _ => return Err(config(format!("unknown option {key:?}; the options are {NAMES}"))),
+            _ => {
+                let db = if scheme == "unix" { ", db" } else { "" };
+                return Err(config(format!("unknown option {key:?}; the options are {NAMES}{db}")));
+            }
         }
         Ok(())
     }

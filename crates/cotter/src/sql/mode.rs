@@ -77,7 +77,10 @@ impl Table {
                 Err(config("mode=shedlock uses the columns of ShedLock; remove column="))
             }
             Some(_) if mode == Mode::ShedLock => Ok(()),
-            Some(_) if mode != Mode::Row => Err(config("table= and column= require mode=row")),
+            Some(table) if mode != Mode::Row && table.column.is_empty() => {
+                Err(config("table= requires mode=row or mode=shedlock"))
+            }
+            Some(_) if mode != Mode::Row => Err(config("column= requires mode=row, with table=")),
             Some(table) if table.name.is_empty() || table.column.is_empty() => Err(config(
                 "table= and column= must be set together: the column identifies the row of a name",
             )),

@@ -47,7 +47,10 @@ pub(super) fn explain_open(e: rusqlite::Error, path: &Path, creates: bool) -> Er
     }
     let shown = path.display();
     let error = match std::fs::metadata(path) {
-        Err(io) if io.kind() == std::io::ErrorKind::NotFound => missing(path, creates),
+        // All that the cause would add is that the database cannot be opened.
+        Err(io) if io.kind() == std::io::ErrorKind::NotFound => {
+            return missing(path, creates).with_backend(SCHEME);
+        }
         Err(io) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {io}")),
         Ok(_) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {e}")),
     };

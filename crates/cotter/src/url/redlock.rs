@@ -9,6 +9,9 @@ use std::time::Duration;
 const LONGEST_LEASE: Duration = Duration::from_secs(60);
 /// Apart from the locks of `redis:` on the same servers, and within the permissions of the same user.
 const PREFIX: &str = "cotter:quorum";
+/// The options that each member gets.
+const OF_MEMBERS: [&str; 8] =
+    ["mode", "prefix", "connect_timeout", "ca", "cert", "key", "client_name", "password_file"];
 
 /// Parses `redlock://[user[:password]@]host[:port],host[:port],…[/db]`, or `redlocks:` for TLS. Each host gets the
 /// credentials, the database and the options of the URL.
@@ -23,7 +26,7 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Result<quorum::Store> {
         Some((credentials, hosts)) => (format!("{credentials}@"), hosts),
         None => (String::new(), authority),
     };
-    let Options { timeout, longest_lease, query } = Options::parse(query)?;
+    let Options { timeout, longest_lease, query } = Options::parse(query, scheme)?;
     let redis = if scheme == "redlocks" { "rediss" } else { "redis" };
     let member = |host| {
         let store = redis::Store::from_url(format!("{redis}://{credentials}{host}/{path}?{query}"))?;
@@ -45,7 +48,7 @@ struct Options {
 }
 
 impl Options {
-    fn parse(query: &str) -> Result<Self> {
+    fn parse(query: &str, scheme: &str) -> Result<Self> {
         let mut options = Self { timeout: None, longest_lease: LONGEST_LEASE, query: String::new() };
         let mut prefix = false;
         for (pair, raw) in pairs(query).zip(query.split('&').filter(|p| !p.is_empty())) {
@@ -58,8 +61,17 @@ impl Options {
                 }
                 "mode" if value != "native" && value != "plain" => {
                     return Err(config(format!(
-                        "mode={value} cannot be a member of redlock:; leave it out, or use mode=plain beside other \
+                        "mode={value} is not supported by redlock:; leave it out, or use mode=plain beside other \
                          Redlock libraries"
+                    )));
+                }
+                "ca" | "cert" | "key" if scheme == "redlock" => {
+                    return Err(config("ca=, cert= and key= need a URL that begins with redlocks:"));
+                }
+                _ if !OF_MEMBERS.contains(&key) => {
+                    let known = OF_MEMBERS.join(", ");
+                    return Err(config(format!(
+                        "unknown option {key:?}; the options are timeout, max_ttl, {known}"
                     )));
                 }
                 _ => {
@@ -100,6 +112,14 @@ mod tests {
             let key = option.split('=').next().unwrap();
             assert!(error(&format!("//u:secret@a,b,c?{option}")).contains(key), "{option}");
         }
+    }
+
+    /// Each of them is asked for by the URL of a quorum, so that an error about one server would mislead.
+    #[test]
+    fn errors_name_the_options_and_the_scheme_of_a_quorum() {
+        let unknown = error("//a,b,c?tiemout=1s");
+        assert!(unknown.contains("timeout, max_ttl, mode") && !unknown.contains("replicas"), "{unknown}");
+        assert!(error("//a,b,c?ca=/x").contains("redlocks:"));
     }
 
     #[test]

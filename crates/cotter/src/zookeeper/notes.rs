@@ -146,7 +146,7 @@ fn parent(path: &str) -> &str {
 }
 
 fn passed() -> Error {
-    Error::new(ErrorKind::Unavailable, "others write the note again and again")
+    Error::new(ErrorKind::Unavailable, "other clients keep changing the note; try again")
 }
 
 fn value(token: u64, sequence: u64, bytes: &[u8]) -> Vec<u8> {

@@ -109,8 +109,8 @@ impl Spec {
         let zone = section.get("timezone", mistakes, value::zone).unwrap_or_else(Zone::utc);
         let trigger = trigger(section, &zone, mistakes).map(|trigger| restricted(trigger, section, mistakes));
         let words = words(section, mistakes);
-        let settings = Settings::read(section, mistakes);
-        settings.check(section, mistakes);
+        let mut settings = Settings::read(section, mistakes);
+        settings.reject_invalid(section, mistakes);
         let grace = Grace::of(settings.ttl, None).ok();
         if grace.is_none() {
             section.wrong(
@@ -225,12 +225,13 @@ impl Settings {
         }
     }
 
-    /// Rejects what the scheduler would.
-    fn check(&self, section: &Section<'_>, mistakes: &mut Mistakes) {
+    /// Rejects what the scheduler would, with the line, and takes it out, so that it is not reported again.
+    fn reject_invalid(&mut self, section: &Section<'_>, mistakes: &mut Mistakes) {
         let delay = self.retry_delay.unwrap_or(RETRY_DELAY);
         if self.max_retry_delay.is_some_and(|max| max < delay) {
             let why = "`max_retry_delay` is shorter than `retry_delay`, which defaults to 10s";
             section.wrong(section.at_key("max_retry_delay"), why, mistakes);
+            self.max_retry_delay = None;
         }
     }
 

@@ -81,7 +81,7 @@ fn values_say_what_to_write() {
         ("ttl = \"400d\"", "5: job \"a\": `ttl`: the maximum is a year"),
         (
             "priority = 1e3",
-            "5: job \"a\": `priority`: found a number with a decimal point or an exponent; write a number",
+            "5: job \"a\": `priority`: found a number with a decimal point or an exponent; write a whole number",
         ),
         ("retries = -1", "5: job \"a\": `retries`: -1 is not a number"),
         ("max_run = \"0s\"", "5: job \"a\": `max_run`: a duration of zero is not allowed here"),
@@ -96,7 +96,7 @@ fn values_say_what_to_write() {
         ("limit = 3", "5: job \"a\": `limit`: found a number; write { name = \"reports\", of = 3 }"),
         ("limit = { name = \"x\" }", "5: job \"a\": `limit`: it needs `name` and `of`, and nothing else"),
         ("limit = { name = \"x\", of = 0 }", "5: job \"a\": `limit`: `of`: it is zero"),
-        ("priority = \"high\"", "5: job \"a\": `priority`: found a string; write a number"),
+        ("priority = \"high\"", "5: job \"a\": `priority`: found a string; write a whole number"),
         ("timezone = \"Asia/Shangai\"", "5: job \"a\": `timezone`: "),
     ] {
         let found = one(&job(line));

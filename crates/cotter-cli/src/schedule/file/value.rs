@@ -55,7 +55,7 @@ pub(super) fn history(value: &DeValue<'_>) -> Result<usize, String> {
 
 pub(super) fn number(value: &DeValue<'_>) -> Result<u64, String> {
     let DeValue::Integer(number) = value else {
-        return Err(format!("found {}; write a number", kind(value)));
+        return Err(format!("found {}; write a whole number", kind(value)));
     };
     let text = number.as_str();
     u64::from_str_radix(text, number.radix())
@@ -91,7 +91,7 @@ pub(super) fn except(trigger: Trigger, value: &DeValue<'_>) -> Result<Trigger, S
 /// A number that may be negative.
 pub(super) fn signed(value: &DeValue<'_>) -> Result<i32, String> {
     let DeValue::Integer(number) = value else {
-        return Err(format!("found {}; write a number", kind(value)));
+        return Err(format!("found {}; write a whole number", kind(value)));
     };
     let text = number.as_str();
     i32::from_str_radix(text, number.radix())

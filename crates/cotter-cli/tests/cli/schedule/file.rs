@@ -39,6 +39,7 @@ fn what_is_probably_a_mistake_is_a_warning() {
     let output = env.run(["schedule", path.to_str().unwrap(), "--validate"]).code(78);
     assert!(output.stderr.contains("line 2: `url`: configuration: unknown scheme \"redi\""), "{output:?}");
     assert!(output.stderr.contains("line 6: job \"a\": `max_retry_delay` is shorter"), "{output:?}");
+    assert_eq!(output.stderr.lines().count(), 2, "each is told once: {output:?}");
 }
 
 #[test]

@@ -44,9 +44,10 @@ impl Admin for FlockFile {
             Err(e) => (Severity::Problem, super::error("looking at", &self.path, e).to_string()),
         };
         let (tokens, source) = match &self.counters {
-            Some(directory) => {
-                (Severity::Ok, format!("counted in {}, for this user exclusive", directory.path.display()))
-            }
+            Some(directory) => (
+                Severity::Ok,
+                format!("counted in {}, for the processes of this user only", directory.path.display()),
+            ),
             None => {
                 let why = "there is no home directory for their counter, so they come from the clock alone; name a directory with ?tokens=/DIR";
                 (Severity::Warning, why.to_owned())

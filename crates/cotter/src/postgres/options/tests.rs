@@ -44,6 +44,7 @@ fn options_of_other_modes_are_refused() {
         assert!(parse(&url(good)).is_ok(), "{good}");
     }
     assert!(refused(&url("table=orders&column=id")).contains("mode=row"));
+    assert!(refused(&url("table=locks")).contains("mode=row or mode=shedlock"));
     assert!(refused(&url("mode=advisory&table=orders&column=id")).contains("mode=row"));
     assert!(refused(&url("mode=row&table=orders")).contains("column="));
     assert!(refused(&url("mode=row&column=id")).contains("table="));
