@@ -1,7 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
-use crate::net::TURNED_AWAY;
+use crate::net::refused;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use mysql_async::{DriverError, Error as Failure, ServerError};
@@ -155,15 +155,9 @@ pub(super) fn unreachable(e: Failure) -> Error {
         Failure::Driver(DriverError::UnknownAuthPlugin { .. } | DriverError::MysqlOldPasswordDisabled) => {
             Error::new(ErrorKind::Config, format!("unsupported authentication method: {said}"))
         }
-        _ if said.contains("invalid peer certificate") => {
-            let why = format!("{said}; set ca= to a file with the trusted authorities");
-            Error::new(ErrorKind::Denied, why)
-        }
-        _ if said.contains(TURNED_AWAY) => {
-            let why = format!("the server does not accept the certificate of this client: {said}");
-            Error::new(ErrorKind::Denied, why)
-        }
-        _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}")),
+        _ => refused(&said).unwrap_or_else(|| {
+            Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {said}"))
+        }),
     };
     error.with_backend(SCHEME).with_source(e)
 }
