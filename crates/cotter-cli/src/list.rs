@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &List, store: &Chosen, console: &Console) -> Resul
     while let Some(record) = listing.next().await? {
         records.insert(record.name.clone(), record);
     }
+    listing.caution().into_iter().for_each(|caution| console.warning(caution));
     if console.json {
         for record in records.values() {
             writeln!(console.out(), "{}", show::json(record))?;

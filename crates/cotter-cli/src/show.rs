@@ -24,7 +24,9 @@ pub(crate) struct Show {
 pub(crate) async fn run(args: &Show, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(&args.name)?;
     let client = store.connect(Client::builder(), console).await?;
-    let found = client.list(Filter::exactly(&name).with_free()).next().await?;
+    let mut listing = client.list(Filter::exactly(&name).with_free());
+    let found = listing.next().await?;
+    listing.caution().into_iter().for_each(|caution| console.warning(caution));
     let record = found.unwrap_or_else(|| Record::free(name));
     if console.quiet {
         return Ok(if record.holders.is_empty() { Exit::Free } else { Exit::Done });

@@ -5,7 +5,7 @@ use crate::engine::Core;
 use crate::op::wait_for;
 use crate::pages::Pages;
 use crate::{Op, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A listing of locks, read page by page, in no particular order. Names that appear or disappear during the listing may
 /// be missed or listed twice.
@@ -28,11 +28,13 @@ use std::sync::Arc;
 pub struct Records {
     pages: Pages<Record>,
     filter: Filter,
+    /// From the first page that had one.
+    caution: Arc<OnceLock<String>>,
 }
 
 impl Records {
     pub(crate) fn new(core: Arc<Core>, filter: Filter) -> Self {
-        Self { pages: Pages::new(core), filter }
+        Self { pages: Pages::new(core), filter, caution: Arc::default() }
     }
 
     /// Returns all remaining records. They are kept in memory; for a store with very many names, prefer
@@ -73,12 +75,20 @@ impl Records {
         let filter = &self.filter;
         self.pages
             .next(|core, from| {
-                let filter = filter.clone();
+                let (filter, caution) = (filter.clone(), self.caution.clone());
                 async move {
                     let page = core.admin()?.list(&filter, from.as_ref()).await?;
+                    if let Some(why) = page.caution {
+                        caution.get_or_init(|| why);
+                    }
                     Ok((page.records, page.next))
                 }
             })
             .await
+    }
+
+    /// Returns why what was read so far may be out of date, if it may: a replica of a server was asked.
+    pub fn caution(&self) -> Option<&str> {
+        self.caution.get().map(String::as_str)
     }
 }

@@ -74,14 +74,14 @@ impl<'a> Watch<'a> {
                 news = child.news() => match news? {
                     ShimEvent::Ended { status, left } => Outcome::Exited { status: ExitStatus::from_raw(status), left },
                     ShimEvent::Stopped(signal) => return Ok(Step::Stopped(signal)),
-                    ShimEvent::Overdue => self.overdue(),
+                    ShimEvent::Overdue => self.overdue().await,
                     ShimEvent::Gone => Outcome::NoShim(None),
                     ShimEvent::Over | ShimEvent::Started { .. } | ShimEvent::Failed(_) => {
                         return Err(Failure::new(Exit::Protocol, "the shim sent an invalid message"));
                     }
                 },
                 expiry = &mut self.expiring => expiry.map_or_else(Outcome::Lost, Outcome::Expiring),
-                () = at(longest) => self.overdue(),
+                () = at(longest) => self.overdue().await,
                 () = at(self.next_update) => {
                     self.update_shim(child);
                     continue;
@@ -113,17 +113,47 @@ impl<'a> Watch<'a> {
         Some((term.saturating_add(nanos(SHIM_DELAY).min(grace / 10)), kill))
     }
 
-    fn overdue(&self) -> Outcome {
-        match self.max_hold {
-            Some((since, longest)) if since.elapsed() >= longest => Outcome::MaxHold(longest),
+    async fn overdue(&mut self) -> Outcome {
+        if let Some((since, longest)) = self.max_hold
+            && since.elapsed() >= longest
+        {
+            return Outcome::MaxHold(longest);
+        }
+        let expiry = tokio::select! {
+            biased;
+            expiry = &mut self.expiring => Some(expiry),
+            () = std::future::ready(()) => None,
+        };
+        match expiry {
+            // The shim was faster, on a busy host. A cotter that was paused would have found less time left.
+            Some(Ok(expiring)) if is_prompt(expiring.left, self.grace) => Outcome::Expiring(expiring),
             _ => Outcome::Overdue,
         }
     }
+}
+
+/// Whether this is the time left of a lock just when its command has to be stopped.
+fn is_prompt(left: Duration, grace: Grace) -> bool {
+    left > grace.margin() / 2
 }
 
 async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a ttl of 8 s: it has to be stopped 2.4 s before the end.
+    #[test]
+    fn a_shim_that_was_faster_is_no_pause() {
+        let grace = Grace::of(Duration::from_secs(8), None).unwrap();
+        for (left, prompt) in [(2_400, true), (2_380, true), (1_000, false), (0, false)] {
+            assert_eq!(is_prompt(Duration::from_millis(left), grace), prompt, "{left} ms left");
+        }
     }
 }

@@ -120,6 +120,21 @@ fn doctor_promises_no_more_than_what_it_has_found() {
     assert_eq!(doctor(&["--json", "doctor"]).json()[0]["level"], "L0");
 }
 
+/// Whoever reads from a replica may read what was true long ago.
+#[test]
+#[ignore = "needs redis-server"]
+fn list_and_show_warn_of_a_replica() {
+    let redis = Redis::builder().with("repl-diskless-sync-delay", "0").start();
+    let replica = Redis::start();
+    replica.follow(&redis);
+    until("it follows", || replica.command(&["INFO", "replication"]).contains("master_link_status:up"));
+    let (above, below) = (TestEnv::on(redis.url("")), TestEnv::on(replica.url("")));
+    for args in [&["list"][..], &["--json", "list"], &["show", "a"]] {
+        above.run(args.iter().copied()).code(0).silent();
+        below.run(args.iter().copied()).code(0).one_line(&["replica", "ask its master"]);
+    }
+}
+
 /// Something else has been written where a part of it was kept.
 #[test]
 #[ignore = "needs redis-server"]

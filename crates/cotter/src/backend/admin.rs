@@ -203,12 +203,14 @@ pub struct Page {
     pub records: Vec<Record>,
     /// The start of the next page; `None` on the last one.
     pub next: Option<Cursor>,
+    /// Why the listing may be out of date, if it may.
+    pub caution: Option<String>,
 }
 
 impl Page {
     /// Creates a page with the start of the next one.
     pub fn new(records: Vec<Record>, next: Option<Cursor>) -> Self {
-        Self { records, next }
+        Self { records, next, caution: None }
     }
 
     /// Returns the first `size` names after the cursor (the last name of the previous page) that match the filter.

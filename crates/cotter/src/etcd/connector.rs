@@ -6,13 +6,12 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{Password, any_member, connect_with, untrusted};
+use crate::net::{Beginning, Password, any_member};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ClientConfig;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -80,14 +79,20 @@ impl Connector {
     pub(super) async fn status(&self, host: usize) -> Result<StatusResponse> {
         let limit = self.connect_timeout + self.timeout * 2;
         let asking = async {
-            let live = self.connect(host).await?;
+            let live = self.connect(host, &self.beginning()).await?;
             live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)
         };
         timeout(limit, asking).await.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
     }
 
     async fn open_one(&self, host: usize) -> Result<Live> {
-        let live = self.connect(host).await?;
+        let beginning = self.beginning();
+        let opened = self.open_on(host, &beginning).await;
+        opened.map_err(|e| beginning.explain().map_or(e, of_member))
+    }
+
+    async fn open_on(&self, host: usize, beginning: &Arc<Beginning>) -> Result<Live> {
+        let live = self.connect(host, beginning).await?;
         let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)?;
         // It must be asked: a server that stands still accepts connections.
         if status.leader == 0 {
@@ -99,11 +104,20 @@ impl Connector {
         Ok(live)
     }
 
-    async fn connect(&self, host: usize) -> Result<Live> {
+    fn beginning(&self) -> Arc<Beginning> {
+        Beginning::new(match self.cluster.tls {
+            Some(_) => "if this port is not for TLS, leave out tls=yes",
+            None => "if this port is for TLS, set tls=yes",
+        })
+    }
+
+    async fn connect(&self, host: usize, beginning: &Arc<Beginning>) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
         let tls = self.cluster.tls.as_ref();
-        let opening = timeout(self.connect_timeout, connect_with(tls, name, *port)).await;
-        let stream = opening.map_err(|_| timed_out(self.connect_timeout))?.map_err(|e| not_connected(&e))?;
+        let stream = match timeout(self.connect_timeout, beginning.connect(tls, name, *port)).await {
+            Ok(connected) => connected.map_err(unreachable)?,
+            Err(_) => return Err(self.too_slow(beginning)),
+        };
         let mut builder = http2::Builder::new(OnEngine(self.host.clone()));
         builder.timer(TokioTimer::new()).keep_alive_interval(PING_PERIOD).keep_alive_timeout(PING_TIMEOUT);
         let (sender, driver) = builder
@@ -117,6 +131,10 @@ impl Connector {
         let mut live = Live::new(sender, self.origin(host)?, host, self.timeout);
         self.log_in(&mut live).await?;
         Ok(live)
+    }
+
+    fn too_slow(&self, beginning: &Beginning) -> Error {
+        beginning.explain_timeout().map_or_else(|| timed_out(self.connect_timeout), of_member)
     }
 
     fn origin(&self, host: usize) -> Result<http::Uri> {
@@ -149,9 +167,9 @@ fn unreachable(why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {why}")).with_backend(SCHEME)
 }
 
-/// The error for a member that cannot be connected to.
-fn not_connected(e: &io::Error) -> Error {
-    untrusted(e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
+/// What is wrong with one member is worth another try as long as there are others: they may be better.
+fn of_member(e: Error) -> Error {
+    e.with_backend(SCHEME).with_retryable(true)
 }
 
 fn timed_out(after: Duration) -> Error {

@@ -1,7 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
-use crate::net::TURNED_AWAY;
+use crate::net::refused;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use mysql_async::{DriverError, Error as Failure, IoError, ServerError};
@@ -155,15 +155,10 @@ pub(super) fn unreachable(e: Failure) -> Error {
         Failure::Driver(DriverError::UnknownAuthPlugin { .. } | DriverError::MysqlOldPasswordDisabled) => {
             Error::new(ErrorKind::Config, format!("unsupported authentication method: {said}"))
         }
-        _ if said.contains("invalid peer certificate") => {
-            let why = format!("{said}; set ca= to a file with the trusted authorities");
-            Error::new(ErrorKind::Denied, why)
-        }
-        _ if said.contains(TURNED_AWAY) => {
-            let why = format!("the server does not accept the certificate of this client: {said}");
-            Error::new(ErrorKind::Denied, why)
-        }
-        _ => return no_connection(e),
+        _ => match refused(&said) {
+            Some(error) => error,
+            None => return no_connection(e),
+        },
     };
     error.with_backend(SCHEME).with_source(e)
 }

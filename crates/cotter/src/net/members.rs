@@ -23,7 +23,8 @@ pub(crate) async fn any_member<T, F: Future<Output = Result<T>>>(
     Err(if is_untrusted(&failed) { failed.with_retryable(false) } else { failed })
 }
 
-/// Whether this is the error of [`untrusted`](super::untrusted).
+/// Whether a certificate was not accepted, the member's or the one of this client. Its other errors of this kind are not worth
+/// another try.
 fn is_untrusted(e: &Error) -> bool {
     e.kind() == ErrorKind::Denied
 }

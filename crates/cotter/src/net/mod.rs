@@ -6,6 +6,7 @@
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `password` | the password, and the file that contains it |
+//! | `beginning` | how a connection begins, and why it may not |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
@@ -15,6 +16,8 @@
 //! | `tcp` | connecting to a host |
 //! | `tls` | TLS configuration |
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+mod beginning;
 mod decode;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod idle;
@@ -38,6 +41,8 @@ mod tls;
 #[cfg(feature = "server")]
 mod url;
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
+pub(crate) use beginning::Beginning;
 pub(crate) use decode::decode;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use idle::Idle;
@@ -68,10 +73,10 @@ pub(crate) use pool::{Pool, Pooled};
 pub(crate) use tcp::{Stream, connect};
 #[cfg(feature = "server")]
 pub(crate) use tls::Certificates;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use tls::refused;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(crate) use tls::{TURNED_AWAY, verifies};
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
-pub(crate) use tls::{connect_with, untrusted};
+pub(crate) use tls::verifies;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use url::is_local;
 #[cfg(any(feature = "postgres", feature = "mysql", feature = "etcd", feature = "zookeeper"))]

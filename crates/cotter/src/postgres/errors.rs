@@ -1,7 +1,7 @@
 //! Translating errors of the server and the driver.
 
 use super::SCHEME;
-use crate::net::TURNED_AWAY;
+use crate::net::refused;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use std::io;
@@ -21,8 +21,8 @@ const REFUSED_LOGINS: [&str; 3] = ["authentication failed", "no such user", "log
 /// Turns an error of the driver into one of this crate. `sent`: the request may have been sent when it failed.
 pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     let Some(said) = e.as_db_error() else {
-        if let Some(why) = refused_login(&e) {
-            return Error::new(ErrorKind::Denied, why).with_backend(SCHEME).with_source(e);
+        if let Some(error) = refused_login(&e) {
+            return error.with_backend(SCHEME).with_source(e);
         }
         let error = match sent {
             true => Error::new(ErrorKind::Unavailable, format!("no answer from the server: {e}"))
@@ -40,17 +40,14 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
     error.with_backend(SCHEME)
 }
 
-/// The problem with a login that the server has turned away without an answer of its own.
-fn refused_login(e: &tokio_postgres::Error) -> Option<String> {
+/// The error for a login that the server has turned away without an answer of its own.
+fn refused_login(e: &tokio_postgres::Error) -> Option<Error> {
     let source = std::error::Error::source(e)?.to_string();
     if source == "password missing" {
-        return Some("the server asks for a password, and there is none in the URL".into());
+        let why = "the server asks for a password, and there is none in the URL";
+        return Some(Error::new(ErrorKind::Denied, why));
     }
-    source.contains(TURNED_AWAY).then(|| turned_away(&source))
-}
-
-fn turned_away(said: &str) -> String {
-    format!("the server does not accept the certificate of this client: {said}")
+    refused(&source)
 }
 
 /// Whether the server has ended the session, or refuses to work in it.
@@ -135,10 +132,8 @@ pub(super) fn missing(what: &str) -> Error {
 /// Turns an error of a socket that was to be opened into one of this crate.
 pub(super) fn unreachable(e: io::Error) -> Error {
     let said = e.to_string();
-    let error = if said.contains("invalid peer certificate") {
-        Error::new(ErrorKind::Denied, format!("{said}; set ca= to a file with the trusted authorities"))
-    } else if said.contains(TURNED_AWAY) {
-        Error::new(ErrorKind::Denied, turned_away(&said))
+    let error = if let Some(refused) = refused(&said) {
+        refused
     } else if e.kind() == io::ErrorKind::Unsupported {
         Error::new(ErrorKind::Config, said)
     } else {

@@ -5,7 +5,7 @@ use super::seats::{Answers, member};
 use crate::backend::{
     Admin, Backend, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Mode, Page, Record, Severity,
 };
-use crate::{Error, ErrorKind, Name, Result};
+use crate::{Error, ErrorKind, FencingToken, Name, Result};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,28 +43,35 @@ async fn list_all(backend: Arc<dyn Backend>, filter: &Filter) -> Result<Vec<Reco
 
 /// The record of a name from those of the members: a holder is who holds it at a majority.
 fn merged(name: Name, records: &[Record], majority: usize) -> Record {
-    let mut holders: Vec<(usize, Holder)> = Vec::new();
+    let mut holders: Vec<Vec<&Holder>> = Vec::new();
     for holder in records.iter().flat_map(|r| &r.holders) {
-        // A member that was asked later may have given another token.
-        let same = |h: &Holder| {
-            h.label == holder.label
-                && h.mode == holder.mode
-                && (h.mode == EXCLUSIVE || h.token == holder.token)
-        };
-        match holders.iter_mut().find(|(_, known)| same(known)) {
-            None => holders.push((1, holder.clone())),
-            Some((votes, known)) => {
-                *votes += 1;
-                // A majority stands at the same token, and none of it gives less time than this.
-                known.token = known.token.min(holder.token);
-                known.remaining = known.remaining.min(holder.remaining);
-            }
+        match holders.iter_mut().find(|known| is_same(known[0], holder)) {
+            None => holders.push(vec![holder]),
+            Some(known) => known.push(holder),
         }
     }
+    holders.retain(|votes| votes.len() >= majority);
     let mut record = Record::free(name);
-    record.holders = holders.into_iter().filter(|(votes, _)| *votes >= majority).map(|(_, h)| h).collect();
+    record.holders = holders.iter().map(|votes| agreed(votes, majority)).collect();
     record.last_token = records.iter().filter_map(|r| r.last_token).max();
     record
+}
+
+/// Whether two members mean the same holder. One that was asked later, or that has missed grants, may have given another token.
+fn is_same(one: &Holder, other: &Holder) -> bool {
+    one.label == other.label && one.mode == other.mode && (one.mode == EXCLUSIVE || one.token == other.token)
+}
+
+/// A holder as a majority has it: at the token that a majority stands at, and none of it gives less time than this.
+fn agreed(votes: &[&Holder], majority: usize) -> Holder {
+    let mut tokens: Vec<_> = votes.iter().map(|vote| vote.token).collect();
+    tokens.sort_unstable();
+    let mut holder = votes[0].clone();
+    // Without that token, a member of that majority did not answer.
+    let token = tokens.windows(majority).find(|some| some.first() == some.last());
+    holder.token = token.map_or(tokens[0], |some| some[0]);
+    holder.remaining = votes.iter().map(|vote| vote.remaining).min().flatten();
+    holder
 }
 
 #[async_trait]
@@ -83,10 +90,14 @@ impl Admin for Quorum {
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
-        let evict = |_, backend: Arc<dyn Backend>| async move {
-            match backend.admin() {
-                Some(admin) => admin.evict(name, order).await,
-                None => Ok(Eviction::NotHeld),
+        let own = self.own_tokens(name, order).await;
+        let evict = |seat: usize, backend: Arc<dyn Backend>| {
+            let order = EvictOrder { token: own[seat].or(order.token), ..order };
+            async move {
+                match backend.admin() {
+                    Some(admin) => admin.evict(name, order).await,
+                    None => Ok(Eviction::NotHeld),
+                }
             }
         };
         let answers = self.majority_of(self.survey(evict).await)?;
@@ -144,6 +155,28 @@ impl Admin for Quorum {
 }
 
 impl Quorum {
+    /// The tokens of the members for the holder that has this token at a majority, as far as a member has one of its own:
+    /// otherwise it would keep the name for that holder until the lease ends.
+    async fn own_tokens(&self, name: &Name, order: EvictOrder) -> Vec<Option<FencingToken>> {
+        let mut own = vec![None; self.seats.len()];
+        let Some(token) = order.token else { return own };
+        let filter = Filter::exactly(name);
+        let answers = self.survey(|_, backend| list_all(backend, &filter)).await;
+        let records = |answer: Option<Result<Vec<Record>>>| answer.and_then(Result::ok).unwrap_or_default();
+        let holders = answers.into_iter().map(|answer| records(answer).pop()?.holders.pop());
+        let holders: Vec<Option<Holder>> = holders.collect();
+        let Some(meant) = holders.iter().flatten().find(|h| h.token == token && h.mode == EXCLUSIVE) else {
+            return own;
+        };
+        let same = |holder: &&Holder| is_same(meant, holder);
+        if holders.iter().flatten().filter(same).count() >= self.seats.majority() {
+            for (own, holder) in own.iter_mut().zip(&holders) {
+                *own = holder.as_ref().filter(same).map(|holder| holder.token);
+            }
+        }
+        own
+    }
+
     fn votes(&self, voting: usize) -> Finding {
         let (of, majority) = (self.seats.len(), self.seats.majority());
         let message = format!("{voting} of {of} members vote, and {majority} are needed");

@@ -26,7 +26,8 @@ const SCAN_COUNT: usize = 1000;
 #[async_trait]
 impl Admin for Native {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (now, _) = doctor::time(&self.link).await?;
+        let (now, caution) = tokio::join!(doctor::time(&self.link), self.caution());
+        let (now, _) = now?;
         let now = crate::clock::unix_micros(now);
         let (names, next) = match &filter.exact {
             Some(name) => (vec![name.clone()], None),
@@ -43,7 +44,9 @@ impl Admin for Native {
         let mut records = records.into_iter().collect::<Result<Vec<Record>>>()?;
         // The leases of those who shared a name may have ended one by one.
         records.retain(|r| !r.holders.is_empty() || r.problem.is_some() || filter.free_too);
-        Ok(Page::new(records, next))
+        let mut page = Page::new(records, next);
+        page.caution = caution;
+        Ok(page)
     }
 
     async fn evict(&self, name: &Name, order: EvictOrder) -> Result<Eviction> {
@@ -64,6 +67,19 @@ impl Admin for Native {
 }
 
 impl Native {
+    /// Why locks that are read from this server may be out of date, as far as the server says.
+    async fn caution(&self) -> Option<String> {
+        let (Value::Array(parts), _) = self.link.query(&redis::cmd("ROLE")).await.ok()? else { return None };
+        let words: Vec<String> =
+            parts.into_iter().map(|part| redis::from_redis_value(part).unwrap_or_default()).collect();
+        let [role, _, _, link, ..] = &words[..] else { return None };
+        let lag = match link.as_str() {
+            "connected" => "locks may have changed since",
+            _ => "it has no connection to its master, and locks may have changed long ago",
+        };
+        (role == "slave").then(|| format!("this server is a replica: {lag}; ask its master"))
+    }
+
     /// Walks through the keys from the cursor on until there are names for a page, and returns where the next page begins.
     async fn walk(&self, filter: &Filter, from: Option<&Cursor>) -> Result<(Vec<Name>, Option<Cursor>)> {
         let mut cursor = from.map_or("0", Cursor::as_str).to_owned();

@@ -6,10 +6,10 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::Result;
-use crate::net::{Password, timed_out};
+use crate::net::{Beginning, Password, timed_out};
+use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, RedisResult};
+use redis::{AsyncConnectionConfig, RedisError, RedisResult};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -49,9 +49,9 @@ impl Connector {
     /// caller's runtime drives it.
     pub(super) async fn connect(&self) -> Result<Live> {
         let socket = Arc::<SocketState>::default();
-        let state = socket.clone();
+        let (state, beginning) = (socket.clone(), self.server.endpoint.beginning());
         let connecting = async {
-            let (wire, driver) = self.wire(&socket).await?;
+            let (wire, driver) = self.wire(&socket, &beginning).await?;
             let legacy = script::introduce(&wire, &self.name).await?;
             Ok(Live::new(wire, legacy, socket, driver))
         };
@@ -59,7 +59,7 @@ impl Connector {
         let made = match timeout(limit, connecting).await {
             Ok(made) => made.map_err(|e| match state.was_turned_away() {
                 true => turned_away(),
-                false => explain(e, Sent::No),
+                false => failed(&beginning, e),
             }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
@@ -69,13 +69,14 @@ impl Connector {
     async fn wire(
         &self,
         socket: &Arc<SocketState>,
+        beginning: &Arc<Beginning>,
     ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
         if let Endpoint::Driver(client) = &self.server.endpoint {
             return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
         }
         let login = self.server.login().await;
         let opened = async {
-            let stream = TrackedStream::new(self.server.endpoint.open().await?, socket.clone());
+            let stream = TrackedStream::new(self.server.endpoint.open(beginning).await?, socket.clone());
             let config = self.config.clone();
             MultiplexedConnection::new_with_config(&login, stream, config).await
         };
@@ -87,17 +88,27 @@ impl Connector {
 
     /// Opens a connection that is subscribed to a channel.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
+        let beginning = self.server.endpoint.beginning();
         let opening = async {
             let mut connection = match &self.server.endpoint {
                 Endpoint::Driver(client) => client.get_async_pubsub().await?,
-                endpoint => PubSub::new(&self.server.login().await, endpoint.open().await?).await?,
+                endpoint => {
+                    let stream = endpoint.open(&beginning).await?;
+                    PubSub::new(&self.server.login().await, stream).await?
+                }
             };
             connection.subscribe(channel).await?;
             Ok(connection)
         };
         match timeout(self.connect_timeout, opening).await {
-            Ok(opened) => opened.map_err(|e| explain(e, Sent::No)),
+            Ok(opened) => opened.map_err(|e| failed(&beginning, e)),
             Err(_) => Err(timed_out("the subscription", self.connect_timeout).with_backend(SCHEME)),
         }
     }
+}
+
+/// The error for a connection that was not established.
+fn failed(beginning: &Beginning, e: RedisError) -> Error {
+    let known = beginning.explain().or_else(|| beginning.explain_timeout().filter(|_| e.is_timeout()));
+    known.map_or_else(|| explain(e, Sent::No), |known| known.with_backend(SCHEME))
 }

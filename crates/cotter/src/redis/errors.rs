@@ -2,6 +2,7 @@
 
 use super::SCHEME;
 use super::socket::is_never_sent;
+use crate::net::refused;
 use crate::{Error, ErrorKind};
 use redis::{RedisError, ServerErrorKind};
 use std::error::Error as _;
@@ -38,6 +39,9 @@ const DENIED: &[&str] = &["WRONGPASS", "NOAUTH", "NOPERM", "DENIED"];
 /// The errors instead of NOPERM if a script runs a command that the user may not run: from 7.2 and Valkey on, and before; before
 /// 7, inside another text.
 const DENIED_IN_SCRIPT: &[&str] = &["ACL failure in script", "The user executing the script can't"];
+
+/// What a server says if a script runs a command that it does not have: Redis and Valkey, in all versions.
+const UNKNOWN_IN_SCRIPT: [&str; 2] = ["Unknown ", "command called from "];
 
 /// The key holds a value of another program.
 const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
@@ -114,6 +118,13 @@ fn beyond(code: &str, said: &str) -> Option<String> {
              use a server that is not part of a cluster"
         ));
     }
+    // With a capital where a script has called it, which no request does: `is_unknown_command` is about those.
+    if UNKNOWN_IN_SCRIPT.iter().all(|words| said.contains(words)) {
+        return Some(format!(
+            "the server does not know a command that the scripts of cotter need, or it was renamed; docs/stores.md lists them \
+             ({said})"
+        ));
+    }
     let command =
         said.strip_prefix("unknown command").map(|rest| rest.trim_start_matches([' ', '\'', '`']))?;
     let command = command.split(['\'', '`', ',']).next().unwrap_or_default();
@@ -124,6 +135,10 @@ fn beyond(code: &str, said: &str) -> Option<String> {
 }
 
 fn by_kind(e: &RedisError, sent: Sent) -> Error {
+    // The driver has no kind for that.
+    if let Some(refused) = refused(&e.to_string()) {
+        return refused;
+    }
     match e.kind() {
         redis::ErrorKind::AuthenticationFailed => {
             Error::new(ErrorKind::Denied, "the server rejected the user name or the password")
@@ -133,10 +148,6 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
                 Error::new(ErrorKind::Protocol, format!("the answer of the server could not be parsed: {e}"));
             if sent == Sent::Yes { error.with_outcome_unknown() } else { error }
         }
-        _ if is_untrusted(e) => {
-            let why = format!("{e}; set ca= to a file with the trusted authorities");
-            Error::new(ErrorKind::Denied, why)
-        }
         redis::ErrorKind::InvalidClientConfig => Error::new(ErrorKind::Config, e.to_string()),
         _ if sent == Sent::Yes => {
             Error::new(ErrorKind::Unavailable, format!("no answer from the server: {e}"))
@@ -144,11 +155,6 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
         }
         _ => Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {e}")),
     }
-}
-
-/// Whether the certificate of the server was rejected. The driver has no kind for that.
-fn is_untrusted(e: &RedisError) -> bool {
-    e.to_string().contains("invalid peer certificate")
 }
 
 /// Whether the server has forgotten the script.
@@ -230,6 +236,18 @@ mod tests {
         for said in [said.to_owned(), version_6, version_8] {
             let error = explain(make_extension_error("ERR".into(), Some(said)), Sent::Yes);
             assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        }
+    }
+
+    /// As version 6 and 7 say it, of a command that was renamed.
+    #[test]
+    fn a_command_that_a_script_misses_is_beyond_the_server() {
+        for said in [
+            "Error running script (call to f_1): @user_script:4: @user_script: 4: Unknown Redis command called from Lua script",
+            "Unknown Redis command called from script script: 96c119a6, on @user_script:36.",
+        ] {
+            let error = explain(make_extension_error("ERR".into(), Some(said.into())), Sent::Yes);
+            assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(said), "{error}");
         }
     }
 

@@ -30,6 +30,8 @@ enum Memory {
     Needed,
     /// It may: it releases, extends or hands over, and a refused write would lose locks.
     NotNeeded,
+    /// It may, and on a replica too: it only reads.
+    Unused,
 }
 
 /// The first line of a script on servers before 7.0, instead of the flag: after a write that needs no memory, they refuse
@@ -61,7 +63,7 @@ scripts! {
     ABSTAINS: "abstains", Memory::Needed;
     ADVANCE: "advance", Memory::NotNeeded;
     DOWNGRADE: "downgrade", Memory::NotNeeded;
-    HOLDERS: "holders", Memory::NotNeeded;
+    HOLDERS: "holders", Memory::Unused;
     RELEASE: "release", Memory::NotNeeded;
     RELEASE_VOTE: "release_vote", Memory::NotNeeded;
     EXTEND: "extend", Memory::NotNeeded;
@@ -74,7 +76,7 @@ scripts! {
     NOTE_ACCEPT: "note_accept", Memory::Needed;
     PLAIN_VOTE: "plain_vote", Memory::Needed;
     PLAIN_RAISE: "plain_raise", Memory::NotNeeded;
-    PLAIN_LOOK: "plain_look", Memory::NotNeeded;
+    PLAIN_LOOK: "plain_look", Memory::Unused;
     PLAIN_EVICT: "plain_evict", Memory::NotNeeded;
     PLAIN_EXTEND: "plain_extend", Memory::NotNeeded;
     PLAIN_RELEASE: "plain_release", Memory::NotNeeded;
@@ -104,6 +106,7 @@ impl Script {
         let (flag, first) = match memory {
             Memory::Needed => ("#!lua", ""),
             Memory::NotNeeded => ("#!lua flags=allow-oom", UNLOCK),
+            Memory::Unused => ("#!lua flags=no-writes", ""),
         };
         Self {
             flagged: Text::new(format!("{flag}\n{body}")),

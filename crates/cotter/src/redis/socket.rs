@@ -4,10 +4,9 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
-use crate::net::{Password, Stream, connect};
+use crate::net::{Beginning, Password, Stream};
 use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
-use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, crypto::CryptoProvider};
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsConnector;
 
 /// The endpoint of a server, and the credentials to log in with.
 #[derive(Clone)]
@@ -60,15 +58,19 @@ impl Server {
 }
 
 impl Endpoint {
+    /// What is to be known about a connection until the first answer.
+    pub(super) fn beginning(&self) -> Arc<Beginning> {
+        Beginning::new(match self {
+            Self::Tls(..) => "if this port is not for TLS, the URL has to begin with redis:",
+            _ => "if this port is for TLS, the URL has to begin with rediss:",
+        })
+    }
+
     /// Opens a socket.
-    pub(super) async fn open(&self) -> RedisResult<Box<dyn Stream>> {
+    pub(super) async fn open(&self, beginning: &Arc<Beginning>) -> RedisResult<Box<dyn Stream>> {
         Ok(match self {
-            Self::Tcp(host, port) => Box::new(connect(host, *port).await?),
-            Self::Tls(host, port, config) => {
-                let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                let stream = connect(host, *port).await?;
-                Box::new(TlsConnector::from(config.clone()).connect(name, stream).await?)
-            }
+            Self::Tcp(host, port) => beginning.connect(None, host, *port).await?,
+            Self::Tls(host, port, config) => beginning.connect(Some(config), host, *port).await?,
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
         })

@@ -5,7 +5,7 @@ use super::errors::unreachable;
 use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
-use crate::net::{Stream, any_member, connect_with, untrusted};
+use crate::net::{Beginning, Stream, any_member};
 use crate::{Error, ErrorKind, Result};
 use rustls::ClientConfig;
 use std::io;
@@ -77,8 +77,9 @@ impl Connector {
     }
 
     async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
+        let beginning = self.beginning();
         let opening = async {
-            let mut stream = self.socket(host).await.map_err(not_connected)?;
+            let mut stream = self.socket(host, &beginning).await.map_err(unreachable)?;
             let hello = Hello {
                 seen: ticket.map_or(0, |t| t.seen),
                 timeout: self.session,
@@ -93,16 +94,33 @@ impl Connector {
             }
             Ok(Opened { stream, welcome, host })
         };
-        timeout(self.connect_timeout, opening).await.unwrap_or_else(|_| {
-            let why = format!("the connection was not established within {:?}", self.connect_timeout);
-            Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
+        match timeout(self.connect_timeout, opening).await {
+            Ok(opened) => opened.map_err(|e| beginning.explain().map_or(e, of_member)),
+            Err(_) => Err(self.too_slow(&beginning)),
+        }
+    }
+
+    fn too_slow(&self, beginning: &Beginning) -> Error {
+        beginning.explain_timeout().map_or_else(
+            || {
+                let why = format!("the connection was not established within {:?}", self.connect_timeout);
+                Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+            },
+            of_member,
+        )
+    }
+
+    fn beginning(&self) -> Arc<Beginning> {
+        Beginning::new(match self.ensemble.tls {
+            Some(_) => "if this port is not for TLS, leave out tls=yes",
+            None => "if this port is for TLS, set tls=yes",
         })
     }
 
     /// A connection to a member on which nothing was sent yet.
-    async fn socket(&self, host: usize) -> io::Result<Box<dyn Stream>> {
+    async fn socket(&self, host: usize, beginning: &Arc<Beginning>) -> io::Result<Box<dyn Stream>> {
         let (name, port) = &self.ensemble.hosts[host];
-        connect_with(self.ensemble.tls.as_ref(), name, *port).await
+        beginning.connect(self.ensemble.tls.as_ref(), name, *port).await
     }
 
     /// Nothing else was asked for yet, so its answer is the next one.
@@ -129,8 +147,9 @@ impl Connector {
 
     /// The answer of a member to one of its commands of four letters; text for people.
     pub(super) async fn tell(&self, host: usize, command: &str) -> Result<String> {
+        let beginning = self.beginning();
         let telling = async {
-            let mut stream = self.socket(host).await?;
+            let mut stream = self.socket(host, &beginning).await?;
             stream.write_all(command.as_bytes()).await?;
             let mut text = Vec::new();
             match stream.read_to_end(&mut text).await {
@@ -141,13 +160,14 @@ impl Connector {
             Ok(String::from_utf8_lossy(&text).into_owned())
         };
         let told = timeout(self.connect_timeout, telling).await;
-        told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(not_connected)
+        told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            .map_err(|e| beginning.explain().map_or_else(|| unreachable(e), of_member))
     }
 }
 
-/// The error for a member that cannot be connected to.
-fn not_connected(e: io::Error) -> Error {
-    untrusted(&e).map_or_else(|| unreachable(e), |e| e.with_backend(SCHEME))
+/// What is wrong with one member is worth another try as long as there are others: they may be better.
+fn of_member(e: Error) -> Error {
+    e.with_backend(SCHEME).with_retryable(true)
 }
 
 /// Reads one message, without its length.

@@ -10,10 +10,11 @@ if string.byte(holder) > 102 then
 elseif holder ~= FREE then
   local granted = tonumber(string.sub(state, 56, 71))
   if granted > nown then
-    -- The clock was set back: the lease counts from now. That is stored, so that it ends one ttl later.
+    -- The clock was set back: the lease counts from now. That is stored, so that it ends one ttl later; not by a script that only
+    -- reads.
     granted = nown
     state = string.sub(state, 1, 55) .. now .. string.sub(state, 72)
-    redis.call('SET', KEYS[1], state, 'KEEPTTL')
+    redis.pcall('SET', KEYS[1], state, 'KEEPTTL')
   end
   left = granted + tonumber(string.sub(state, 96, 109)) - nown
   held = left > 0

@@ -1,6 +1,7 @@
 //! TLS with certificates on both sides, and users with passwords, on a real server.
 
-use crate::authority::{Authority, is_not_trusted};
+use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::logins::a_certificate_is_asked_for;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::bare::client;
 use cotter_testkit::servers::{Etcd, free_port};
@@ -48,8 +49,7 @@ async fn certificates_and_a_password_are_asked_for() {
     let [cert, key] = authority.signs("client.example");
     let options = format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display());
 
-    let error = Client::connect(secure.url("app:s3cret@", &authority.ca())).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "it has shown no certificate: {error}");
+    a_certificate_is_asked_for(&authority, |options| secure.url("app:s3cret@", options)).await;
     let error = Client::connect(secure.url("app:wr0ng@", &options)).await.unwrap_err();
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
     assert!(!error.to_string().contains("wr0ng"), "{error}");
@@ -73,11 +73,13 @@ async fn certificates_and_a_password_are_asked_for() {
 async fn whom_nobody_vouches_for_is_not_spoken_to() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let secure = serve(&authority, "elsewhere.example", false);
-    for (options, why) in [
-        (stranger.ca(), "another authority"),
-        (String::new(), "the system's authorities"),
-        (authority.ca(), "another name"),
+    for (options, why, remedy) in [
+        (stranger.ca(), "another authority", TRUST_IT),
+        (String::new(), "the system's authorities", TRUST_IT),
+        (authority.ca(), "another name", NAME_IT),
     ] {
-        is_not_trusted(&secure.url("", &options), why).await;
+        is_not_trusted(&secure.url("", &options), why, remedy).await;
     }
+    speaks_otherwise(&format!("etcd://127.0.0.1:{}", secure.port), "set tls=yes").await;
+    speaks_otherwise(&secure.server.url(&format!("tls=yes&{}", authority.ca())), "leave out tls=yes").await;
 }

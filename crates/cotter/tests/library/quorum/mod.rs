@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `setup` | servers behind proxies, and clients that know nothing of each other |
 //! | `agreement` | how often members have to be asked until they agree on a token |
+//! | `eviction` | taking a lock away at all members |
 //! | `silence` | members that are gone or silent |
 //! | `memory` | members that have forgotten what they granted |
 //! | `swaps` | compare-and-set on notes |
 //! | `others` | `mode=plain` beside other Redlock libraries |
 
 mod agreement;
+mod eviction;
 mod memory;
 mod others;
 mod setup;

@@ -75,3 +75,13 @@ async fn a_server_without_a_command_is_unsupported_and_the_command_named() {
         assert!(error.kind() == ErrorKind::Unsupported && explained, "{said}");
     }
 }
+
+/// As providers of servers remove commands, or rename them.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_server_without_a_command_of_the_scripts_is_not_supported() {
+    let server = Redis::builder().without("ZADD").start();
+    let error = client(&server.url(""), TTL).await.semaphore("a", 2).try_acquire().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unsupported, false), "{error}");
+    assert!(error.to_string().contains("docs/stores.md"), "{error}");
+}

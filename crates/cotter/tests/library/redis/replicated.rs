@@ -2,7 +2,7 @@
 
 use super::setup::{client, eventually};
 use crate::steps::many_take_turns;
-use cotter::{Client, ErrorKind, Guard, Lease, LossCause};
+use cotter::{Client, ErrorKind, Filter, Guard, Lease, LossCause};
 use cotter_testkit::servers::{Redis, acl_rule};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -226,4 +226,42 @@ fn the_contract_holds_with_replicas() {
             });
         }
     });
+}
+
+/// The number of holders that a server lists, and why they may be out of date.
+async fn listed(client: &Client) -> (usize, Option<String>) {
+    let (mut records, mut holders) = (client.list(Filter::held()), 0);
+    while let Some(record) = records.next().await.unwrap() {
+        holders += record.holders.len();
+    }
+    (holders, records.caution().map(str::to_owned))
+}
+
+/// Shared locks are listed as well, which takes a script.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs redis-server"]
+async fn a_replica_lists_locks_with_a_caution() {
+    let (mut master, replica) = pair();
+    let builder = Client::builder().url(master.url(PATIENT)).lease(Lease::renewed(20 * TTL));
+    let client = builder.connect().await.unwrap();
+    let _lock = client.mutex("a").lock().await.unwrap();
+    let semaphore = client.semaphore("b", 3);
+    let _permits = [semaphore.acquire().await.unwrap(), semaphore.acquire().await.unwrap()];
+    assert_eq!(listed(&client).await, (3, None));
+    let reader = connect(&replica, "").await;
+    let says = async |wanted: &str| {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            let (holders, caution) = listed(&reader).await;
+            let caution = caution.expect("it is a replica");
+            if holders == 3 && caution.contains(wanted) {
+                return;
+            }
+            assert!(Instant::now() < end, "{holders} holders, {caution}");
+            tokio::time::sleep(20 * MS).await;
+        }
+    };
+    says("may have changed since").await;
+    master.kill();
+    says("no connection to its master").await;
 }

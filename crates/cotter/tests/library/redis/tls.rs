@@ -1,11 +1,12 @@
 //! `rediss://`, with certificates made for the test.
 
 use super::setup::{client, eventually, queued};
-use crate::authority::{Authority, is_not_trusted};
+use crate::authority::{Authority, NAME_IT, RENEW_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::logins::a_certificate_is_asked_for;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Redis, free_port};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(10);
@@ -17,7 +18,10 @@ struct Secure {
 
 /// A server that says it is `name`.
 fn serve(authority: &Authority, name: &str, asks_clients: bool) -> Secure {
-    let [cert, key] = authority.signs(name);
+    serve_with(authority, authority.signs(name), asks_clients)
+}
+
+fn serve_with(authority: &Authority, [cert, key]: [PathBuf; 2], asks_clients: bool) -> Secure {
     let text = |path: &Path| path.display().to_string();
     let port = free_port();
     let builder = Redis::builder()
@@ -57,13 +61,28 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let secure = serve(&authority, "127.0.0.1", false);
     let other_name = serve(&authority, "elsewhere.example", false);
-    for (url, why) in [
-        (secure.url(&stranger.ca()), "another authority"),
-        (secure.url(""), "the system's authorities"),
-        (other_name.url(&authority.ca()), "another name"),
+    let expired = serve_with(&authority, authority.signed_long_ago("127.0.0.1"), false);
+    for (url, why, remedy) in [
+        (secure.url(&stranger.ca()), "another authority", TRUST_IT),
+        (secure.url(""), "the system's authorities", TRUST_IT),
+        (other_name.url(&authority.ca()), "another name", NAME_IT),
+        (expired.url(&authority.ca()), "out of date", RENEW_IT),
     ] {
-        is_not_trusted(&url, why).await;
+        is_not_trusted(&url, why, remedy).await;
     }
+}
+
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_port_without_tls_and_a_url_with_it_are_told_apart() {
+    let authority = Authority::new();
+    let secure = serve(&authority, "127.0.0.1", false);
+    let (encrypted, plain) =
+        (format!("127.0.0.1:{}", secure.port), format!("127.0.0.1:{}", secure.server.port()));
+    speaks_otherwise(&format!("redis://{encrypted}"), "rediss:").await;
+    // A server that reads no line end in the handshake waits for one.
+    let hasty = format!("rediss://{plain}?{}&connect_timeout=500ms", authority.ca());
+    speaks_otherwise(&hasty, "begin with redis:").await;
 }
 
 #[tokio::test]
@@ -71,13 +90,7 @@ async fn whom_nobody_vouches_for_is_not_spoken_to() {
 async fn a_server_may_ask_for_a_certificate() {
     let authority = Authority::new();
     let secure = serve(&authority, "127.0.0.1", true);
-    Client::connect(secure.url(&authority.ca())).await.unwrap_err();
-    let [cert, key] = authority.signs("client.example");
-    let url = secure.url(&format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display()));
-    client(&url, TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
-    let half = secure.url(&format!("{}&cert={}", authority.ca(), cert.display()));
-    let error = Client::connect(half).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    a_certificate_is_asked_for(&authority, |options| secure.url(options)).await;
 }
 
 /// Which provider its process has is the application's to choose, before the first connection or after it.

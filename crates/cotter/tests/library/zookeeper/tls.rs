@@ -1,7 +1,7 @@
 //! TLS, with certificates made for the test.
 
-use crate::authority::{Authority, is_not_trusted};
-use cotter::{Client, ErrorKind};
+use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
+use crate::logins::a_certificate_is_asked_for;
 use cotter_testkit::bare::{client, eventually};
 use cotter_testkit::servers::{ZooKeeper, free_port};
 use std::fs;
@@ -53,9 +53,7 @@ impl Secure {
 async fn the_lock_is_handed_over_through_tls() {
     let authority = Authority::new();
     let secure = serve(&authority, "127.0.0.1", true);
-    let error = Client::connect(secure.url(&authority.ca())).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable, "it has shown no certificate: {error}");
-
+    a_certificate_is_asked_for(&authority, |options| secure.url(options)).await;
     let [cert, key] = authority.signs("client.example");
     let url = secure.url(&format!("{}&cert={}&key={}", authority.ca(), cert.display(), key.display()));
     let (one, other) = (client(&url, TTL).await, client(&url, TTL).await);
@@ -71,13 +69,16 @@ async fn the_lock_is_handed_over_through_tls() {
 async fn whom_nobody_vouches_for_is_not_spoken_to() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let secure = serve(&authority, "elsewhere.example", false);
-    for (url, why) in [
-        (secure.url(&stranger.ca()), "another authority"),
-        (secure.url(""), "the system's authorities"),
-        (secure.url(&authority.ca()), "another name"),
+    for (url, why, remedy) in [
+        (secure.url(&stranger.ca()), "another authority", TRUST_IT),
+        (secure.url(""), "the system's authorities", TRUST_IT),
+        (secure.url(&authority.ca()), "another name", NAME_IT),
     ] {
-        is_not_trusted(&url, why).await;
+        is_not_trusted(&url, why, remedy).await;
     }
+    let plain = secure.url("").replace("tls=yes&", "");
+    speaks_otherwise(&plain, "set tls=yes").await;
+    speaks_otherwise(&secure.server.url(&format!("tls=yes&{}", authority.ca())), "leave out tls=yes").await;
     // Another member may have a better one, whichever is asked first.
     let trusted = serve(&authority, "127.0.0.1", false);
     let both = format!("zookeeper://127.0.0.1:{},", secure.port)

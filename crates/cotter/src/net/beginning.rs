@@ -1,0 +1,185 @@
+//! How a connection begins, as far as it can be seen from outside its driver. When it fails, the driver often knows only that
+//! it has ended.
+
+use super::{Stream, connect, tls};
+use crate::sync::lock;
+use crate::{Error, ErrorKind};
+use rustls::ClientConfig;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// The beginning of one connection.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// What to do if the port is for TLS and the connection is not, or the other way round.
+    hint: &'static str,
+    /// The TLS handshake has begun and has not ended yet.
+    shaking_hands: AtomicBool,
+    heard: AtomicBool,
+    /// How the connection ended, if it did so before the first answer, or in the TLS handshake.
+    ended: Mutex<Option<String>>,
+}
+
+/// Whether a TLS handshake ends like this with a server that does not use TLS: it closes the connection, or answers in its own
+/// language.
+fn is_no_tls(e: &io::Error) -> bool {
+    let closed = [
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::ConnectionAborted,
+        io::ErrorKind::BrokenPipe,
+    ];
+    closed.contains(&e.kind()) || e.to_string().contains("corrupt message")
+}
+
+impl Beginning {
+    pub(crate) fn new(hint: &'static str) -> Arc<Self> {
+        let (shaking_hands, heard, ended) = Default::default();
+        Arc::new(Self { hint, shaking_hands, heard, ended })
+    }
+
+    /// Connects to a host, with TLS if it is configured.
+    pub(crate) async fn connect(
+        self: &Arc<Self>,
+        tls: Option<&Arc<ClientConfig>>,
+        host: &str,
+        port: u16,
+    ) -> io::Result<Box<dyn Stream>> {
+        let stream = connect(host, port).await?;
+        let stream = match tls {
+            Some(tls) => self.shake_hands(tls, host, stream).await?,
+            None => Box::new(stream),
+        };
+        Ok(Box::new(Observed { stream, beginning: self.clone(), fresh: true, failed: None }))
+    }
+
+    async fn shake_hands(
+        &self,
+        tls: &Arc<ClientConfig>,
+        host: &str,
+        stream: TcpStream,
+    ) -> io::Result<Box<dyn Stream>> {
+        self.shaking_hands.store(true, Ordering::Release);
+        let begun = tls::begin(tls, host, stream).await;
+        self.shaking_hands.store(false, Ordering::Release);
+        match &begun {
+            // What ends it now is no server without TLS.
+            Ok(_) => self.heard.store(true, Ordering::Release),
+            Err(e) => self.end_of_handshake(e),
+        }
+        begun
+    }
+
+    /// The error for a connection that has failed, if more is known about it than the driver knows.
+    pub(crate) fn explain(&self) -> Option<Error> {
+        let said = lock(&self.ended).clone()?;
+        if let Some(refused) = tls::refused(&said) {
+            return Some(refused);
+        }
+        let is_mute = !self.heard.load(Ordering::Acquire);
+        is_mute.then(|| {
+            unavailable(format!("the server closed the connection without an answer ({said})"), self.hint)
+        })
+    }
+
+    /// The error for a connection that took too long, if the server has accepted it and did not answer the TLS handshake.
+    pub(crate) fn explain_timeout(&self) -> Option<Error> {
+        let why = || "the server does not answer the TLS handshake".to_owned();
+        self.shaking_hands.load(Ordering::Acquire).then(|| unavailable(why(), self.hint))
+    }
+
+    fn end_of_handshake(&self, e: &io::Error) {
+        let said = e.to_string();
+        if tls::refused(&said).is_some() || is_no_tls(e) {
+            self.end(said);
+        }
+    }
+
+    fn end(&self, how: String) {
+        lock(&self.ended).get_or_insert(how);
+    }
+}
+
+fn unavailable(why: String, hint: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{why}; {hint}"))
+}
+
+/// A stream whose beginning is observed.
+struct Observed {
+    stream: Box<dyn Stream>,
+    beginning: Arc<Beginning>,
+    /// Nothing was read yet.
+    fresh: bool,
+    /// The write that has failed.
+    failed: Option<io::Error>,
+}
+
+impl Observed {
+    /// A server that does not accept the client says so and closes the connection, perhaps before the first request is written.
+    /// A driver does not read any more after that, so it is done here.
+    fn poll_last_words(&mut self, e: io::Error, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let mut space = [0; 64];
+        let read = Pin::new(&mut *self).poll_read(cx, &mut ReadBuf::new(&mut space));
+        if self.fresh && read.is_pending() {
+            self.failed = Some(e);
+            return Poll::Pending;
+        }
+        Poll::Ready(e)
+    }
+}
+
+impl AsyncRead for Observed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if self.fresh {
+            match &read {
+                Poll::Pending => {}
+                Poll::Ready(Ok(())) if buf.filled().len() > before => {
+                    self.fresh = false;
+                    self.beginning.heard.store(true, Ordering::Release);
+                }
+                Poll::Ready(Ok(())) => self.beginning.end("end of file".to_owned()),
+                Poll::Ready(Err(e)) => self.beginning.end(e.to_string()),
+            }
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Observed {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let wrote = match self.failed.take() {
+            Some(e) => Poll::Ready(Err(e)),
+            None => Pin::new(&mut self.stream).poll_write(cx, buf),
+        };
+        match wrote {
+            Poll::Ready(Err(e)) if self.fresh => self.poll_last_words(e, cx).map(Err),
+            wrote => wrote,
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = match self.failed.take() {
+            Some(e) => Poll::Ready(Err(e)),
+            None => Pin::new(&mut self.stream).poll_flush(cx),
+        };
+        match flushed {
+            Poll::Ready(Err(e)) if self.fresh => self.poll_last_words(e, cx).map(Err),
+            flushed => flushed,
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
