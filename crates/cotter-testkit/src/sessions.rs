@@ -28,7 +28,7 @@ pub struct Control(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     silent: AtomicBool,
-    refuses_releases: AtomicBool,
+    refuses_releases: Mutex<Option<ErrorKind>>,
     acquired: AtomicUsize,
     connections: AtomicUsize,
     late: Mutex<Option<(Answer, Duration)>>,
@@ -59,9 +59,9 @@ impl Control {
         self.0.silent.store(true, Ordering::SeqCst);
     }
 
-    /// The store fails to answer releases, as long as this is set.
-    pub fn refuse_releases(&self, yes: bool) {
-        self.0.refuses_releases.store(yes, Ordering::SeqCst);
+    /// Releases fail with errors of this kind, as long as this is set.
+    pub fn refuse_releases(&self, with: Option<ErrorKind>) {
+        *lock(&self.0.refuses_releases) = with;
     }
 
     /// How many connections there are.
@@ -202,8 +202,9 @@ impl Backend for SessionBackend {
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
-        if self.control.0.refuses_releases.load(Ordering::SeqCst) {
-            return Err(Error::new(ErrorKind::Unavailable, "the release was lost").with_outcome_unknown());
+        if let Some(kind) = *lock(&self.control.0.refuses_releases) {
+            let error = Error::new(kind, "the release was refused");
+            return Err(if error.is_retryable() { error.with_outcome_unknown() } else { error });
         }
         let released = self.inner.release(claim, leave).await?;
         if let Some(time) = lock(&self.control.0.unsettled).take() {

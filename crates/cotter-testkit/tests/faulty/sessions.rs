@@ -121,6 +121,16 @@ fn what_lands_long_after_the_ttl_is_undone() {
 /// The caller has given up by then, and the claim's ttl is over; the session lives on, and the lock with it.
 #[test]
 fn a_release_is_repeated_for_as_long_as_the_session_lives() {
+    released_once_that_is_possible(ErrorKind::Unavailable);
+}
+
+/// The caller is told that it is denied. Whoever permits it again does not know that there is a lock to be freed.
+#[test]
+fn a_release_that_is_denied_is_repeated_for_as_long_as_the_session_lives() {
+    released_once_that_is_possible(ErrorKind::Denied);
+}
+
+fn released_once_that_is_possible(why_not: ErrorKind) {
     let world = world();
     let other = connect(&world.clock, &world.store, &Control::default());
     let mutex = world.client.mutex("a").lease(Lease::renewed(S));
@@ -129,13 +139,13 @@ fn a_release_is_repeated_for_as_long_as_the_session_lives() {
         assert!(mutex.try_lock().wait().unwrap_err().outcome_unknown());
     }];
     for leave in left {
-        world.control.refuse_releases(true);
+        world.control.refuse_releases(Some(why_not));
         leave();
         for _ in 0..100 {
             world.clock.advance(S);
         }
         assert!(other.mutex("a").try_lock().wait().unwrap().is_none(), "the session keeps it");
-        world.control.refuse_releases(false);
+        world.control.refuse_releases(None);
         for _ in 0..6 {
             world.clock.advance(S);
         }
@@ -151,7 +161,7 @@ fn a_release_is_repeated_for_as_long_as_the_session_lives() {
 fn a_release_without_an_answer_does_not_keep_a_client_that_is_dropped() {
     for is_closed in [false, true] {
         let World { clock, control, client, .. } = world();
-        control.refuse_releases(true);
+        control.refuse_releases(Some(ErrorKind::Unavailable));
         drop(client.mutex("a").lease(Lease::renewed(S)).lock().wait().unwrap());
         clock.advance(S);
         if is_closed {

@@ -34,6 +34,8 @@ pub(super) struct Watch {
     pub(super) tell: Tell,
     /// Whether the server was asked for it.
     pub(super) is_ordered: bool,
+    /// Whether it was asked to end it, in order to begin it again under the same number.
+    pub(super) is_ending: bool,
 }
 
 /// The receiver of events.
@@ -52,17 +54,29 @@ impl State {
     pub(super) fn order(&mut self, id: i64) {
         self.end_those_over();
         if let Some(watch) = self.open.get_mut(&id) {
-            watch.is_ordered = true;
+            (watch.is_ordered, watch.is_ending) = (true, false);
             let order = watch.order(id);
             self.send(order);
         }
     }
 
     pub(super) fn end_those_over(&mut self) {
-        for watch_id in std::mem::take(&mut self.over) {
-            let cancel = WatchCancel { watch_id };
-            self.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
-        }
+        std::mem::take(&mut self.over).into_iter().for_each(|id| self.end(id));
+    }
+
+    fn end(&self, watch_id: i64) {
+        let cancel = WatchCancel { watch_id };
+        self.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
+    }
+
+    /// Asks for a watch once more, from now on. The server keeps the number of one that it cannot serve, and refuses another one
+    /// with it, until it is told to end that one. It confirms the end.
+    pub(super) fn order_again(&mut self, id: i64) {
+        let Some(watch) = self.open.get_mut(&id) else { return };
+        (watch.from, watch.is_ending) = (0, true);
+        let order = watch.order(id);
+        self.end(id);
+        self.send(order);
     }
 
     pub(super) fn send(&self, order: WatchRequest) {

@@ -48,7 +48,14 @@ impl Watches {
         range_end: Vec<u8>,
         waiter: &Arc<Waiter>,
     ) -> Watched {
-        self.add(Watch { key, range_end, from: 0, tell: Tell::Waiter(waiter.clone()), is_ordered: false })
+        self.add(Watch {
+            key,
+            range_end,
+            from: 0,
+            tell: Tell::Waiter(waiter.clone()),
+            is_ordered: false,
+            is_ending: false,
+        })
     }
 
     /// Notifies `follower` once the server watches the key, and when the key has been written or deleted after that.
@@ -59,6 +66,7 @@ impl Watches {
             from: 0,
             tell: Tell::Follower(follower.clone()),
             is_ordered: false,
+            is_ending: false,
         })
     }
 
@@ -76,6 +84,7 @@ impl Watches {
             from: revision + 1,
             tell: Tell::Holder(session.clone(), evicted),
             is_ordered: false,
+            is_ending: false,
         })
     }
 
@@ -159,6 +168,7 @@ impl Watches {
     fn on(&self, answer: &WatchResponse) -> bool {
         let mut state = lock(&self.state);
         let Some(watch) = state.open.get_mut(&answer.watch_id) else { return true };
+        watch.is_ending &= !answer.created;
         let is_deleted = answer.events.iter().any(|event| event.kind == DELETE);
         match (&watch.tell, answer.canceled) {
             (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.tell(answer.revision()),
@@ -172,11 +182,9 @@ impl Watches {
             (_, false) => {}
             // The history since the grant is gone: a renewal notices what has happened then.
             (Tell::Holder(..), true) if answer.compact_revision > 0 => {
-                watch.from = 0;
-                let order = watch.order(answer.watch_id);
-                state.send(order);
+                state.order_again(answer.watch_id);
             }
-            (_, true) => return false,
+            (_, true) => return std::mem::take(&mut watch.is_ending),
         }
         true
     }

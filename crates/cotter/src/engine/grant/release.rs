@@ -4,7 +4,7 @@ use crate::backend::{Backend, Claim, Found, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::{in_time, in_time_if_left, release_later, undo_until};
+use crate::engine::grant::undo::{in_time, in_time_if_left, may_succeed_later, release_later, undo_until};
 use crate::engine::queue::ask_store::kick;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
@@ -212,7 +212,7 @@ impl ReleaseWork {
             let at = core.now() + pauses.pause();
             // The first try may have used a connection other than the engine's.
             if at >= last || (tried && !error.is_retryable()) {
-                if error.is_retryable() {
+                if may_succeed_later(core, &error) {
                     release_later(core, self.claim().clone(), self.leave, self.deadline);
                 }
                 return Err(core.at_the_server(error).with_name(&self.claim().name));

@@ -6,7 +6,7 @@ use crate::engine::core::Core;
 use crate::engine::report::Doing;
 use crate::engine::route::Carrier;
 use crate::engine::timing::{ABANDONED_REQUEST, UNDO_PAUSE_IN_SILENCE, UNDO_PAUSES};
-use crate::{Moment, Result};
+use crate::{Error, ErrorKind, Moment, Result};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,9 +44,9 @@ pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
     in_background(core, repeat(core.clone(), Open { until, ..Open::new(core, claim) }));
 }
 
-/// Continues a release that its caller has given up, because the store does not answer.
+/// Continues a release that its caller has given up, because the store does not answer, or denies it for now.
 pub(crate) fn release_later(core: &Arc<Core>, claim: Claim, leave: Leave, deadline: Moment) {
-    let open = Open { leave, lease_end: deadline, is_silent: true, ..Open::new(core, claim) };
+    let open = Open { leave, lease_end: deadline, is_failing: true, ..Open::new(core, claim) };
     in_background(core, repeat(core.clone(), open));
 }
 
@@ -64,8 +64,8 @@ struct Open {
     lives_with_session: bool,
     /// The time when the last release was sent.
     sent: Moment,
-    /// The last release has no answer, and the next one may have one.
-    is_silent: bool,
+    /// The last release has failed, and the next one may succeed.
+    is_failing: bool,
 }
 
 impl Open {
@@ -78,7 +78,7 @@ impl Open {
             lease_end: now + claim.ttl.max(UNDO_PAUSES[0]),
             lives_with_session: core.backend.info().capabilities.lives_with_session(),
             sent: now,
-            is_silent: false,
+            is_failing: false,
             claim,
         }
     }
@@ -88,8 +88,8 @@ impl Open {
     /// moment, however long the lease. A session ends with its client.
     fn next(&self, now: Moment, pause: Option<Duration>, is_closed: bool) -> Option<Moment> {
         let end = if self.lives_with_session && !is_closed { Moment::NEVER } else { self.lease_end };
-        let while_silent = (self.is_silent && !is_closed).then_some(UNDO_PAUSE_IN_SILENCE);
-        match pause.or(while_silent).map(|pause| now + pause) {
+        let while_failing = (self.is_failing && !is_closed).then_some(UNDO_PAUSE_IN_SILENCE);
+        match pause.or(while_failing).map(|pause| now + pause) {
             Some(at) if at <= end => Some(at),
             _ => (self.until > self.sent).then(|| self.until.max(now)),
         }
@@ -137,6 +137,13 @@ async fn repeat(core: Arc<Core>, mut open: Open) {
     }
 }
 
+/// Whether a release that has failed may succeed later. A store that denies it now may permit it again, once its administrator has
+/// put a role, a user or an access list right. A lease ends in the meantime; in a session that lives on, the lock would stay taken.
+pub(crate) fn may_succeed_later(core: &Core, failed: &Error) -> bool {
+    let is_denied = matches!(failed.kind(), ErrorKind::Denied | ErrorKind::Config);
+    failed.is_retryable() || is_denied && core.backend.info().capabilities.lives_with_session()
+}
+
 /// Releases once. Returns true when nothing is left to do.
 async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, open: &mut Open) -> bool {
     open.sent = core.now();
@@ -147,7 +154,7 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, open: &mut Open) ->
             if core.is_closed() {
                 return true;
             }
-            open.is_silent = false;
+            open.is_failing = false;
             return match release {
                 Release::Freed => true,
                 Release::NotHeld | Release::Evicted => !open.unknown && open.until <= open.sent,
@@ -160,7 +167,7 @@ async fn is_settled(core: &Arc<Core>, on: &Arc<dyn Backend>, open: &mut Open) ->
         Some(Err(e)) => e,
         None => core.silence(),
     };
-    (open.unknown, open.is_silent) = (true, failed.is_retryable());
+    (open.unknown, open.is_failing) = (true, may_succeed_later(core, &failed));
     core.failed(Doing::Undoing, &open.claim.name, &failed);
     false
 }

@@ -1,7 +1,7 @@
 //! Logins that end before their connection does.
 
-use cotter::Client;
 use cotter::backend::Filter;
+use cotter::{Client, ErrorKind};
 use cotter_testkit::bare::client;
 use cotter_testkit::servers::Etcd;
 use std::time::{Duration, Instant};
@@ -76,4 +76,22 @@ async fn a_client_that_was_idle_logs_in_again() {
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     rest().await;
     they_are_told(&client, &other).await;
+}
+
+/// Another lock keeps the lease alive, and with it the entry of the one that could not be released.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_release_that_was_denied_is_carried_out_once_it_is_permitted() {
+    let (server, url) = serve(&[]);
+    let client = client(&url, TTL).await;
+    let (kept, guard) = (client.mutex("kept").lock().await.unwrap(), client.mutex("a").lock().await.unwrap());
+    let as_root = |words: &[&str]| server.ctl(&[&["--user", "root:god", "user"], words].concat());
+    as_root(&["revoke-role", "app", "locks"]);
+    let error = guard.finish().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
+    as_root(&["grant-role", "app", "locks"]);
+    let freed = tokio::time::timeout(Duration::from_secs(20), client.mutex("a").lock()).await;
+    let freed = freed.expect("violation[left-behind]: the lease keeps the entry of a released lock").unwrap();
+    freed.finish().await.unwrap();
+    assert!(kept.is_valid());
 }

@@ -71,6 +71,31 @@ async fn a_loss_is_told_although_the_watch_has_moved_to_another_member() {
     assert_eq!(told(&guard).await.cause, LossCause::Gone);
 }
 
+/// The watch of a holder begins at the grant. When the next stream asks for it, the server has forgotten what has happened since.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn a_loss_is_told_although_the_history_since_the_grant_is_gone() {
+    let server = Etcd::start(1);
+    let proxy = Proxy::start(server.port(0));
+    let client = client(&format!("etcd://127.0.0.1:{}", proxy.port()), TTL).await;
+    let guard = client.mutex("a").lock().await.unwrap();
+    let asked = || server.received(Some("Watch"));
+    eventually("its entry is watched", || asked() > 0).await;
+    for value in ["1", "2", "3"] {
+        server.ctl(&["put", "other", value]);
+    }
+    let found = server.ctl(&["get", "other", "-w", "fields"]);
+    let revision = found.lines().find_map(|line| line.strip_prefix("\"Revision\" : ")).expect("a revision");
+    server.ctl(&["compact", revision]);
+    let before = asked();
+    proxy.cut();
+    eventually("its entry is watched again, from now on", || asked() >= before + 2).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(guard.is_valid());
+    server.ctl(&["del", "--prefix", "cotter/lock/a/"]);
+    assert_eq!(told(&guard).await.cause, LossCause::Gone);
+}
+
 /// Whoever waits on a lease that has ended has no place any more, and is never granted the lock in it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]

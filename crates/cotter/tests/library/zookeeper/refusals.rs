@@ -3,6 +3,7 @@
 use super::shared;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::ZooKeeper;
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_bad_url_says_what_is_wrong() {
@@ -71,4 +72,24 @@ async fn a_folder_below_one_that_is_closed_can_be_used() {
         let error = client.mutex("a").lock().await.unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{path}: {error}");
     }
+}
+
+/// The session lives on, and with it the node of the lock that could not be released.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_release_that_was_denied_is_carried_out_once_it_is_permitted() {
+    const ALL_BUT_TO_DELETE: i32 = 0b10111;
+    const ALL: i32 = 0b11111;
+    let server = ZooKeeper::start(1);
+    let mut nodes = server.nodes(0);
+    let client = Client::connect(server.url("")).await.unwrap();
+    let guard = client.mutex("a").lock().await.unwrap();
+    assert!(nodes.permit("/cotter/lock/a", ALL_BUT_TO_DELETE));
+    let error = guard.finish().await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Denied, false), "{error}");
+    assert!(nodes.permit("/cotter/lock/a", ALL));
+    let freed = tokio::time::timeout(Duration::from_secs(20), client.mutex("a").lock()).await;
+    let freed =
+        freed.expect("violation[left-behind]: the session keeps the node of a released lock").unwrap();
+    freed.finish().await.unwrap();
 }
