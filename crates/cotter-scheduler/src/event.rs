@@ -90,7 +90,7 @@ pub enum EventKind {
     Alarm,
     /// Another holder had the lock until it was too late for the slot, or the slot is left to that holder.
     Busy,
-    /// The store does not answer. Reported once per outage.
+    /// The store does not answer, or does not permit that the end of a run is recorded. Reported once per outage.
     StoreDown {
         /// The last error.
         error: String,
@@ -176,7 +176,7 @@ impl fmt::Display for EventKind {
             Self::Again => f.write_str("no longer stands by"),
             Self::Alarm => f.write_str("its note was ahead of the store's clock and was reset"),
             Self::Busy => f.write_str("its lock is held by somebody else"),
-            Self::StoreDown { error } => write!(f, "the store does not answer, retrying: {error}"),
+            Self::StoreDown { error } => write!(f, "the store cannot be used, retrying: {error}"),
             Self::StoreBack => f.write_str("the store answers again"),
             Self::Broken { error } => write!(f, "cannot run: {error}"),
             Self::Stays { rest } => write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops"),

@@ -96,7 +96,8 @@ impl Context {
         let _ = stop.wait_for(|stop| *stop >= stage).await;
     }
 
-    /// Repeats a request until the store answers, or until the shutdown has reached a stage.
+    /// Repeats a request until the store answers, or until the shutdown has reached a stage. What a run has come to is recorded
+    /// even if the store denies it at first.
     pub(super) async fn ask<T, F>(&self, until: Stop, mut question: impl FnMut() -> F) -> Result<T, Halt>
     where
         F: Future<Output = cotter::Result<T>>,
@@ -110,7 +111,7 @@ impl Context {
                 }
                 Err(error) => error,
             };
-            if !error.is_retryable() {
+            if !may_succeed_later(until, &error) {
                 return Err(Error::from(error).into());
             }
             self.report_down(&error);
@@ -164,4 +165,11 @@ impl Context {
             self.settings.observer.emit(None, EventKind::StoreBack);
         }
     }
+}
+
+/// Whether the same request may succeed later. A store that denies what it has permitted before may permit it again, once its
+/// administrator has put a role or an access list right; until then, a run that has ended must not count as crashed.
+fn may_succeed_later(until: Stop, error: &cotter::Error) -> bool {
+    let is_denied = matches!(error.kind(), cotter::ErrorKind::Denied | cotter::ErrorKind::Config);
+    error.is_retryable() || until == Stop::Runs && is_denied
 }

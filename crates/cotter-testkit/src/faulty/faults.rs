@@ -48,6 +48,8 @@ pub struct Plan {
     pub renewals_fail: bool,
     /// Nothing gets through.
     pub down: bool,
+    /// Notes are denied, as by an access list.
+    pub notes_denied: bool,
     /// Every renewal blocks the thread that carries it out, as a frozen process would be.
     pub freeze: Duration,
 }
@@ -203,6 +205,10 @@ impl Inner {
         if self.refuses(call) {
             self.counts.refused += 1;
             let error = Error::new(ErrorKind::Unavailable, "the store is made to refuse");
+            return (pause, Err(error.with_backend("faulty")));
+        }
+        if call == Call::Note && self.plan.notes_denied {
+            let error = Error::new(ErrorKind::Denied, "the store is made to deny notes");
             return (pause, Err(error.with_backend("faulty")));
         }
         let fate = self.fate(call);

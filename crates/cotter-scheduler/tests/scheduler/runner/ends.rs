@@ -1,7 +1,7 @@
 //! How runs end, and what follows.
 
 use super::world::{MS, Replica, S, World, assert_times, sleep};
-use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Trigger, Why};
+use cotter_scheduler::{Ending, EventKind, Job, Jobs, OnCrash, Run, Trigger, Why};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,6 +249,24 @@ async fn a_lease_that_cannot_be_renewed_tells_the_run_before_it_ends() {
     let left = (begin.elapsed() - warned).as_millis();
     assert!((9000..=10_100).contains(&left), "a third of the lease, {left} ms");
     replica.kill().await;
+}
+
+/// An administrator takes a right away during a run, and puts it back.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_run_is_recorded_once_the_store_permits_it_again() {
+    let (world, faults) = (World::new(), Faults::seeded(1));
+    let client = world.client_of(|store| Faulty::new(store, &faults)).await;
+    let job = world.log.job("a", hourly(), S * 5).on_crash(OnCrash::Rerun);
+    let replica = world.start_on(client, |s| s.job(job), S);
+    sleep(S * 2).await;
+    faults.set(Plan { notes_denied: true, ..Plan::default() });
+    sleep(S * 60).await;
+    assert!(world.log.events(|e| matches!(e, EventKind::StoreDown { .. })) > 0, "{:?}", world.log.told());
+    faults.set(Plan::default());
+    sleep(S * 60).await;
+    assert_eq!(endings(&replica, "a").await, [Ending::Ok], "{:?}", world.log.told());
+    replica.stop().await;
+    assert_eq!(world.log.count(), 1, "it has not crashed: {:?}", world.log.told());
 }
 
 #[tokio::test(start_paused = true)]
