@@ -12,6 +12,7 @@ use crate::sql::Mode;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
@@ -25,6 +26,8 @@ use tokio_postgres::{CancelToken, Client, Connection, NoTls};
 pub(super) struct Connector {
     pub(super) params: ConnectParams,
     options: Arc<Options>,
+    /// Whether the role has been able to write before.
+    was_writable: Arc<AtomicBool>,
 }
 
 /// The current connection, and what it takes to make the next one.
@@ -74,7 +77,7 @@ impl fmt::Debug for Connector {
 
 impl Connector {
     pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
-        Self { params, options: Arc::new(options.clone()) }
+        Self { params, options: Arc::new(options.clone()), was_writable: Arc::default() }
     }
 
     /// Opens a connection to create tables with.
@@ -139,9 +142,13 @@ impl Connector {
             return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
         }
         if row.get(2) {
-            let why = "transactions of this role are read-only: ALTER ROLE … SET default_transaction_read_only = off";
-            return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME));
+            let why = "transactions are read-only for this role, on this database or on this server: \
+                       set default_transaction_read_only = off";
+            // Of a database that has become read-only, because its disk is full for example, that is not the last word.
+            let may_change = self.was_writable.load(Ordering::Relaxed);
+            return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME).with_retryable(may_change));
         }
+        self.was_writable.store(true, Ordering::Relaxed);
         if row.get::<_, &str>(1) != "read committed" {
             live.run("set session characteristics as transaction isolation level read committed").await?;
         }

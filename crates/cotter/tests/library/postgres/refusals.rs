@@ -63,6 +63,21 @@ async fn servers_that_take_no_writes_are_passed_over() {
     refused(&primary.url(""), ErrorKind::Config, &["default_transaction_read_only"]).await;
 }
 
+/// As managed databases are whose disk is full, and new sessions begin so.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_database_that_is_read_only_for_a_while_is_waited_for() {
+    let server = server();
+    let client = Client::connect(server.url("")).await.unwrap();
+    server.sql("alter role app set default_transaction_read_only = on");
+    server.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'");
+    let waiting = tokio::spawn(async move { client.mutex("a").lock().await.map(|guard| guard.token()) });
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert!(!waiting.is_finished(), "{:?}", waiting.await);
+    server.sql("alter role app reset default_transaction_read_only");
+    waiting.await.unwrap().unwrap();
+}
+
 /// A role or a database may have another default, and locks are exclusive all the same.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
