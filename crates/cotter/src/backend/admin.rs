@@ -140,8 +140,8 @@ pub struct Record {
     pub waiters: Option<u32>,
     /// The last token that was granted, where the store keeps it.
     pub last_token: Option<FencingToken>,
-    /// Why the record is incomplete: a part of it could not be read, because another program wrote to its key. `None` if it is
-    /// complete.
+    /// Why the record is incomplete: a part of it could not be read, because another program wrote to its key, or because this
+    /// user has no access to it. `None` if it is complete.
     #[cfg_attr(feature = "serde", serde(default))]
     pub problem: Option<String>,
 }

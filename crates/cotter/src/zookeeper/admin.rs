@@ -33,11 +33,13 @@ impl Admin for ZooKeeper {
             names.iter().map(|name| live.ask::<Children>(&Op::children(&inner.keys.line(name)))).collect();
         let mut records = Vec::new();
         for (name, line) in names.iter().zip(lines) {
-            let nodes = match line.await {
-                Err(failure) if failure.is(NO_NODE) => continue,
-                nodes => nodes?,
+            let record = match inner.record(name, line.await, &live).await {
+                // In a list of many names, that of another user must not hide the others.
+                Err(e) if e.kind() == ErrorKind::Denied && filter.exact.is_none() => {
+                    Some(Record { problem: Some(e.to_string()), ..Record::free(name.clone()) })
+                }
+                record => record.map_err(|e| e.with_name(name))?,
             };
-            let record = inner.record(name, inner.keys.entries(nodes), &live).await?;
             records.extend(record.filter(|record| filter.admits(&record.name)));
         }
         Ok(Page::new(records, next))
@@ -100,7 +102,16 @@ impl Inner {
     }
 
     /// `None` for a name that nobody uses.
-    async fn record(&self, name: &Name, line: Vec<Entry>, live: &Live) -> Result<Option<Record>> {
+    async fn record(
+        &self,
+        name: &Name,
+        nodes: std::result::Result<Children, Failure>,
+        live: &Live,
+    ) -> Result<Option<Record>> {
+        let line = match nodes {
+            Err(failure) if failure.is(NO_NODE) => return Ok(None),
+            nodes => self.keys.entries(nodes?),
+        };
         // In the layouts of others, any node may have children that count.
         if !line.iter().any(Entry::is_place) {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! URLs and set-ups that cannot work.
 
 use super::shared;
-use cotter::{Client, ErrorKind};
+use cotter::{Client, ErrorKind, Filter};
 use cotter_testkit::servers::ZooKeeper;
 use std::time::Duration;
 
@@ -47,11 +47,22 @@ async fn the_nodes_of_a_user_are_closed_to_others() {
     let url = |user: &str| format!("zookeeper://{user}127.0.0.1:{}/of-a-user?session=5s", server.port(0));
     let (ours, theirs) =
         (Client::connect(url("app:secret@")).await.unwrap(), Client::connect(url("")).await.unwrap());
+    // Whoever comes first creates what all names have in common.
+    let open = theirs.mutex("b").lock().await.unwrap();
     let guard = ours.mutex("a").lock().await.unwrap();
     let error = theirs.mutex("a").try_lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     let also_ours = Client::connect(url("app:secret@")).await.unwrap();
     assert!(also_ours.mutex("a").try_lock().await.unwrap().is_none());
+    // They do not hide the locks of others.
+    let mut listed = theirs.list(Filter::default()).collect().await.unwrap();
+    listed.sort_by(|one, other| one.name.cmp(&other.name));
+    let problem = |at: usize| listed[at].problem.as_deref().unwrap_or_default().to_owned();
+    assert_eq!((listed.len(), listed[1].holders.len()), (2, 1), "{listed:?}");
+    assert!(problem(0).contains("denied access") && problem(1).is_empty(), "{listed:?}");
+    let error = theirs.holder("a").await.unwrap_err();
+    assert!(error.kind() == ErrorKind::Denied && error.to_string().contains("\"a\""), "{error}");
+    open.finish().await.unwrap();
     guard.finish().await.unwrap();
 }
 
