@@ -6,7 +6,7 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{Beginning, Password, any_member};
+use crate::net::{ConnectAttempt, Password, any_member};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
@@ -79,20 +79,20 @@ impl Connector {
     pub(super) async fn status(&self, host: usize) -> Result<StatusResponse> {
         let limit = self.connect_timeout + self.timeout * 2;
         let asking = async {
-            let live = self.connect(host, &self.beginning()).await?;
+            let live = self.connect(host, &self.attempt()).await?;
             live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)
         };
         timeout(limit, asking).await.unwrap_or_else(|_| Err(timed_out(self.connect_timeout)))
     }
 
     async fn open_one(&self, host: usize) -> Result<Live> {
-        let beginning = self.beginning();
-        let opened = self.open_on(host, &beginning).await;
-        opened.map_err(|e| beginning.explain().map_or(e, of_member))
+        let attempt = self.attempt();
+        let opened = self.open_on(host, &attempt).await;
+        opened.map_err(|e| attempt.explain().map_or(e, of_member))
     }
 
-    async fn open_on(&self, host: usize, beginning: &Arc<Beginning>) -> Result<Live> {
-        let live = self.connect(host, beginning).await?;
+    async fn open_on(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
+        let live = self.connect(host, attempt).await?;
         let status: StatusResponse = live.ask(STATUS, StatusRequest {}).await.map_err(Failure::error)?;
         // It must be asked: a server that stands still accepts connections.
         if status.leader == 0 {
@@ -104,19 +104,16 @@ impl Connector {
         Ok(live)
     }
 
-    fn beginning(&self) -> Arc<Beginning> {
-        Beginning::new(match self.cluster.tls {
-            Some(_) => "if this port is not for TLS, leave out tls=yes",
-            None => "if this port is for TLS, set tls=yes",
-        })
+    fn attempt(&self) -> Arc<ConnectAttempt> {
+        ConnectAttempt::by_option(self.cluster.tls.as_ref())
     }
 
-    async fn connect(&self, host: usize, beginning: &Arc<Beginning>) -> Result<Live> {
+    async fn connect(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
         let tls = self.cluster.tls.as_ref();
-        let stream = match timeout(self.connect_timeout, beginning.connect(tls, name, *port)).await {
+        let stream = match timeout(self.connect_timeout, attempt.connect(tls, name, *port)).await {
             Ok(connected) => connected.map_err(unreachable)?,
-            Err(_) => return Err(self.too_slow(beginning)),
+            Err(_) => return Err(self.too_slow(attempt)),
         };
         let mut builder = http2::Builder::new(OnEngine(self.host.clone()));
         builder.timer(TokioTimer::new()).keep_alive_interval(PING_PERIOD).keep_alive_timeout(PING_TIMEOUT);
@@ -133,8 +130,8 @@ impl Connector {
         Ok(live)
     }
 
-    fn too_slow(&self, beginning: &Beginning) -> Error {
-        beginning.explain_timeout().map_or_else(|| timed_out(self.connect_timeout), of_member)
+    fn too_slow(&self, attempt: &ConnectAttempt) -> Error {
+        attempt.explain_timeout().map_or_else(|| timed_out(self.connect_timeout), of_member)
     }
 
     fn origin(&self, host: usize) -> Result<http::Uri> {

@@ -38,6 +38,13 @@ pub(super) struct Watch {
     pub(super) is_ending: bool,
 }
 
+impl Watch {
+    /// A watch of a key, or of a range if its end is not empty, that was not ordered yet.
+    pub(super) fn new(key: Vec<u8>, range_end: Vec<u8>, from: i64, tell: Tell) -> Self {
+        Self { key, range_end, from, tell, is_ordered: false, is_ending: false }
+    }
+}
+
 /// The receiver of events.
 #[derive(Clone)]
 pub(super) enum Tell {

@@ -48,26 +48,12 @@ impl Watches {
         range_end: Vec<u8>,
         waiter: &Arc<Waiter>,
     ) -> Watched {
-        self.add(Watch {
-            key,
-            range_end,
-            from: 0,
-            tell: Tell::Waiter(waiter.clone()),
-            is_ordered: false,
-            is_ending: false,
-        })
+        self.add(Watch::new(key, range_end, 0, Tell::Waiter(waiter.clone())))
     }
 
     /// Notifies `follower` once the server watches the key, and when the key has been written or deleted after that.
     pub(super) fn follow(self: &Arc<Self>, key: Vec<u8>, follower: &Arc<Notify>) -> Watched {
-        self.add(Watch {
-            key,
-            range_end: Vec::new(),
-            from: 0,
-            tell: Tell::Follower(follower.clone()),
-            is_ordered: false,
-            is_ending: false,
-        })
+        self.add(Watch::new(key, Vec::new(), 0, Tell::Follower(follower.clone())))
     }
 
     /// Loses the session when the entry that was created at this revision is deleted.
@@ -78,14 +64,7 @@ impl Watches {
         evicted: Vec<u8>,
         session: &Session,
     ) -> Watched {
-        self.add(Watch {
-            key,
-            range_end: Vec::new(),
-            from: revision + 1,
-            tell: Tell::Holder(session.clone(), evicted),
-            is_ordered: false,
-            is_ending: false,
-        })
+        self.add(Watch::new(key, Vec::new(), revision + 1, Tell::Holder(session.clone(), evicted)))
     }
 
     fn add(self: &Arc<Self>, watch: Watch) -> Watched {

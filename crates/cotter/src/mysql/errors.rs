@@ -5,6 +5,7 @@ use crate::net::refused;
 use crate::sql;
 use crate::{Error, ErrorKind};
 use mysql_async::{DriverError, Error as Failure, IoError, ServerError};
+use std::fmt::Display;
 use std::time::Duration;
 
 /// The row of a name was there already, or has changed.
@@ -170,12 +171,12 @@ fn no_connection(e: Failure) -> Error {
             .with_backend(SCHEME)
     };
     match e {
-        Failure::Io(IoError::Io(io)) => error(&io.to_string().replace('\n', " ")).with_source(io),
+        Failure::Io(IoError::Io(io)) => error(&one_line(&io)).with_source(io),
         e => error(&one_line(&e)).with_source(e),
     }
 }
 
-fn one_line(e: &Failure) -> String {
+fn one_line(e: &impl Display) -> String {
     e.to_string().replace('\n', " ")
 }
 

@@ -6,7 +6,7 @@
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
 //! | `password` | the password, and the file that contains it |
-//! | `beginning` | how a connection begins, and why it may not |
+//! | `connect_attempt` | one attempt to connect, and why it has failed |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
@@ -17,7 +17,7 @@
 //! | `tls` | TLS configuration |
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
-mod beginning;
+mod connect_attempt;
 mod decode;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod idle;
@@ -42,7 +42,7 @@ mod tls;
 mod url;
 
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
-pub(crate) use beginning::Beginning;
+pub(crate) use connect_attempt::ConnectAttempt;
 pub(crate) use decode::decode;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use idle::Idle;

@@ -74,6 +74,18 @@ fn agreed(votes: &[&Holder], majority: usize) -> Holder {
     holder
 }
 
+/// The tokens of the members for the holder that has this token at a majority. A member has a smaller one if it has missed grants;
+/// under the token of the others, it would keep the name for that holder until the lease ends. A larger one is that of a later hold.
+fn own_tokens(holders: &[Option<Holder>], token: FencingToken, majority: usize) -> Vec<Option<FencingToken>> {
+    let at_token = holders.iter().flatten().filter(|h| h.token == token && h.mode == EXCLUSIVE);
+    let votes = |meant: &Holder| at_token.clone().filter(|other| is_same(meant, other)).count();
+    let Some(meant) = at_token.clone().find(|meant| votes(meant) >= majority) else {
+        return vec![None; holders.len()];
+    };
+    let own = |holder: &Holder| (is_same(meant, holder) && holder.token <= token).then_some(holder.token);
+    holders.iter().map(|holder| own(holder.as_ref()?)).collect()
+}
+
 #[async_trait]
 impl Admin for Quorum {
     /// All names are on one page: the pages of the members do not begin with the same names.
@@ -155,26 +167,14 @@ impl Admin for Quorum {
 }
 
 impl Quorum {
-    /// The tokens of the members for the holder that has this token at a majority, as far as a member has one of its own:
-    /// otherwise it would keep the name for that holder until the lease ends.
+    /// For an order for one token, the tokens that the members have for its holder; see [`own_tokens`].
     async fn own_tokens(&self, name: &Name, order: EvictOrder) -> Vec<Option<FencingToken>> {
-        let mut own = vec![None; self.seats.len()];
-        let Some(token) = order.token else { return own };
+        let Some(token) = order.token else { return vec![None; self.seats.len()] };
         let filter = Filter::exactly(name);
         let answers = self.survey(|_, backend| list_all(backend, &filter)).await;
         let records = |answer: Option<Result<Vec<Record>>>| answer.and_then(Result::ok).unwrap_or_default();
         let holders = answers.into_iter().map(|answer| records(answer).pop()?.holders.pop());
-        let holders: Vec<Option<Holder>> = holders.collect();
-        let Some(meant) = holders.iter().flatten().find(|h| h.token == token && h.mode == EXCLUSIVE) else {
-            return own;
-        };
-        let same = |holder: &&Holder| is_same(meant, holder);
-        if holders.iter().flatten().filter(same).count() >= self.seats.majority() {
-            for (own, holder) in own.iter_mut().zip(&holders) {
-                *own = holder.as_ref().filter(same).map(|holder| holder.token);
-            }
-        }
-        own
+        own_tokens(&holders.collect::<Vec<_>>(), token, self.seats.majority())
     }
 
     fn votes(&self, voting: usize) -> Finding {
@@ -210,4 +210,21 @@ fn silence(seat: usize, why: &str) -> Finding {
 fn of_member(instance: &str, finding: Finding) -> Finding {
     let severity = finding.severity.min(Severity::Warning);
     Finding::new(severity, finding.subject, format!("{instance}: {}", finding.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_is_behind_is_asked_by_its_own_token_and_a_later_hold_is_left_alone() {
+        let holder = |token: u64| Some(Holder::new("web-1/7", EXCLUSIVE, token));
+        let own = |tokens: [u64; 3], token: u64| {
+            let own = own_tokens(&tokens.map(holder), token.into(), 2);
+            own.into_iter().map(|own| own.map_or(0, FencingToken::get)).collect::<Vec<_>>()
+        };
+        assert_eq!(own([20, 20, 10], 20), [20, 20, 10]);
+        assert_eq!(own([20, 30, 30], 20), [0, 0, 0], "they stand at the next hold of the same process");
+        assert_eq!(own([20, 20, 30], 20), [20, 20, 0]);
+    }
 }

@@ -26,7 +26,7 @@ const SCAN_COUNT: usize = 1000;
 #[async_trait]
 impl Admin for Native {
     async fn list(&self, filter: &Filter, from: Option<&Cursor>) -> Result<Page> {
-        let (now, caution) = tokio::join!(doctor::time(&self.link), self.caution());
+        let (now, caution) = tokio::join!(doctor::time(&self.link), self.caution(from));
         let (now, _) = now?;
         let now = crate::clock::unix_micros(now);
         let (names, next) = match &filter.exact {
@@ -67,8 +67,11 @@ impl Admin for Native {
 }
 
 impl Native {
-    /// Why locks that are read from this server may be out of date, as far as the server says.
-    async fn caution(&self) -> Option<String> {
+    /// Why locks that are read from this server may be out of date, as far as the server says. Asked with the first page.
+    async fn caution(&self, from: Option<&Cursor>) -> Option<String> {
+        if from.is_some() {
+            return None;
+        }
         let (Value::Array(parts), _) = self.link.query(&redis::cmd("ROLE")).await.ok()? else { return None };
         let words: Vec<String> =
             parts.into_iter().map(|part| redis::from_redis_value(part).unwrap_or_default()).collect();

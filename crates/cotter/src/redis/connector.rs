@@ -6,7 +6,7 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::net::{Beginning, Password, timed_out};
+use crate::net::{ConnectAttempt, Password, timed_out};
 use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, RedisError, RedisResult};
@@ -49,9 +49,9 @@ impl Connector {
     /// caller's runtime drives it.
     pub(super) async fn connect(&self) -> Result<Live> {
         let socket = Arc::<SocketState>::default();
-        let (state, beginning) = (socket.clone(), self.server.endpoint.beginning());
+        let (state, attempt) = (socket.clone(), self.server.endpoint.attempt());
         let connecting = async {
-            let (wire, driver) = self.wire(&socket, &beginning).await?;
+            let (wire, driver) = self.wire(&socket, &attempt).await?;
             let legacy = script::introduce(&wire, &self.name).await?;
             Ok(Live::new(wire, legacy, socket, driver))
         };
@@ -59,7 +59,7 @@ impl Connector {
         let made = match timeout(limit, connecting).await {
             Ok(made) => made.map_err(|e| match state.was_turned_away() {
                 true => turned_away(),
-                false => failed(&beginning, e),
+                false => failed(&attempt, e),
             }),
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
@@ -69,14 +69,14 @@ impl Connector {
     async fn wire(
         &self,
         socket: &Arc<SocketState>,
-        beginning: &Arc<Beginning>,
+        attempt: &Arc<ConnectAttempt>,
     ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
         if let Endpoint::Driver(client) = &self.server.endpoint {
             return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
         }
         let login = self.server.login().await;
         let opened = async {
-            let stream = TrackedStream::new(self.server.endpoint.open(beginning).await?, socket.clone());
+            let stream = TrackedStream::new(self.server.endpoint.open(attempt).await?, socket.clone());
             let config = self.config.clone();
             MultiplexedConnection::new_with_config(&login, stream, config).await
         };
@@ -88,12 +88,12 @@ impl Connector {
 
     /// Opens a connection that is subscribed to a channel.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
-        let beginning = self.server.endpoint.beginning();
+        let attempt = self.server.endpoint.attempt();
         let opening = async {
             let mut connection = match &self.server.endpoint {
                 Endpoint::Driver(client) => client.get_async_pubsub().await?,
                 endpoint => {
-                    let stream = endpoint.open(&beginning).await?;
+                    let stream = endpoint.open(&attempt).await?;
                     PubSub::new(&self.server.login().await, stream).await?
                 }
             };
@@ -101,14 +101,14 @@ impl Connector {
             Ok(connection)
         };
         match timeout(self.connect_timeout, opening).await {
-            Ok(opened) => opened.map_err(|e| failed(&beginning, e)),
+            Ok(opened) => opened.map_err(|e| failed(&attempt, e)),
             Err(_) => Err(timed_out("the subscription", self.connect_timeout).with_backend(SCHEME)),
         }
     }
 }
 
 /// The error for a connection that was not established.
-fn failed(beginning: &Beginning, e: RedisError) -> Error {
-    let known = beginning.explain().or_else(|| beginning.explain_timeout().filter(|_| e.is_timeout()));
+fn failed(attempt: &ConnectAttempt, e: RedisError) -> Error {
+    let known = attempt.explain().or_else(|| attempt.explain_timeout().filter(|_| e.is_timeout()));
     known.map_or_else(|| explain(e, Sent::No), |known| known.with_backend(SCHEME))
 }

@@ -4,7 +4,7 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
-use crate::net::{Beginning, Password, Stream};
+use crate::net::{ConnectAttempt, Password, Stream};
 use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::{ClientConfig, crypto::CryptoProvider};
@@ -59,18 +59,18 @@ impl Server {
 
 impl Endpoint {
     /// What is to be known about a connection until the first answer.
-    pub(super) fn beginning(&self) -> Arc<Beginning> {
-        Beginning::new(match self {
+    pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
+        ConnectAttempt::new(match self {
             Self::Tls(..) => "if this port is not for TLS, the URL has to begin with redis:",
             _ => "if this port is for TLS, the URL has to begin with rediss:",
         })
     }
 
     /// Opens a socket.
-    pub(super) async fn open(&self, beginning: &Arc<Beginning>) -> RedisResult<Box<dyn Stream>> {
+    pub(super) async fn open(&self, attempt: &Arc<ConnectAttempt>) -> RedisResult<Box<dyn Stream>> {
         Ok(match self {
-            Self::Tcp(host, port) => beginning.connect(None, host, *port).await?,
-            Self::Tls(host, port, config) => beginning.connect(Some(config), host, *port).await?,
+            Self::Tcp(host, port) => attempt.connect(None, host, *port).await?,
+            Self::Tls(host, port, config) => attempt.connect(Some(config), host, *port).await?,
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
         })

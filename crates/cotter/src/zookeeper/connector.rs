@@ -5,7 +5,7 @@ use super::errors::unreachable;
 use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
-use crate::net::{Beginning, Stream, any_member};
+use crate::net::{ConnectAttempt, Stream, any_member};
 use crate::{Error, ErrorKind, Result};
 use rustls::ClientConfig;
 use std::io;
@@ -77,9 +77,9 @@ impl Connector {
     }
 
     async fn open_one(&self, host: usize, ticket: Option<Ticket<'_>>) -> Result<Opened> {
-        let beginning = self.beginning();
+        let attempt = self.attempt();
         let opening = async {
-            let mut stream = self.socket(host, &beginning).await.map_err(unreachable)?;
+            let mut stream = self.socket(host, &attempt).await.map_err(unreachable)?;
             let hello = Hello {
                 seen: ticket.map_or(0, |t| t.seen),
                 timeout: self.session,
@@ -95,13 +95,13 @@ impl Connector {
             Ok(Opened { stream, welcome, host })
         };
         match timeout(self.connect_timeout, opening).await {
-            Ok(opened) => opened.map_err(|e| beginning.explain().map_or(e, of_member)),
-            Err(_) => Err(self.too_slow(&beginning)),
+            Ok(opened) => opened.map_err(|e| attempt.explain().map_or(e, of_member)),
+            Err(_) => Err(self.too_slow(&attempt)),
         }
     }
 
-    fn too_slow(&self, beginning: &Beginning) -> Error {
-        beginning.explain_timeout().map_or_else(
+    fn too_slow(&self, attempt: &ConnectAttempt) -> Error {
+        attempt.explain_timeout().map_or_else(
             || {
                 let why = format!("the connection was not established within {:?}", self.connect_timeout);
                 Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
@@ -110,17 +110,14 @@ impl Connector {
         )
     }
 
-    fn beginning(&self) -> Arc<Beginning> {
-        Beginning::new(match self.ensemble.tls {
-            Some(_) => "if this port is not for TLS, leave out tls=yes",
-            None => "if this port is for TLS, set tls=yes",
-        })
+    fn attempt(&self) -> Arc<ConnectAttempt> {
+        ConnectAttempt::by_option(self.ensemble.tls.as_ref())
     }
 
     /// A connection to a member on which nothing was sent yet.
-    async fn socket(&self, host: usize, beginning: &Arc<Beginning>) -> io::Result<Box<dyn Stream>> {
+    async fn socket(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> io::Result<Box<dyn Stream>> {
         let (name, port) = &self.ensemble.hosts[host];
-        beginning.connect(self.ensemble.tls.as_ref(), name, *port).await
+        attempt.connect(self.ensemble.tls.as_ref(), name, *port).await
     }
 
     /// Nothing else was asked for yet, so its answer is the next one.
@@ -147,9 +144,9 @@ impl Connector {
 
     /// The answer of a member to one of its commands of four letters; text for people.
     pub(super) async fn tell(&self, host: usize, command: &str) -> Result<String> {
-        let beginning = self.beginning();
+        let attempt = self.attempt();
         let telling = async {
-            let mut stream = self.socket(host, &beginning).await?;
+            let mut stream = self.socket(host, &attempt).await?;
             stream.write_all(command.as_bytes()).await?;
             let mut text = Vec::new();
             match stream.read_to_end(&mut text).await {
@@ -161,7 +158,7 @@ impl Connector {
         };
         let told = timeout(self.connect_timeout, telling).await;
         told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-            .map_err(|e| beginning.explain().map_or_else(|| unreachable(e), of_member))
+            .map_err(|e| attempt.explain().map_or_else(|| unreachable(e), of_member))
     }
 }
 

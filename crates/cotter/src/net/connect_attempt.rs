@@ -1,5 +1,5 @@
-//! How a connection begins, as far as it can be seen from outside its driver. When it fails, the driver often knows only that
-//! it has ended.
+//! One attempt to connect, as it can be seen from outside the driver. When it fails, the driver often knows only that the
+//! connection has ended.
 
 use super::{Stream, connect, tls};
 use crate::sync::lock;
@@ -13,14 +13,15 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The beginning of one connection.
+/// An attempt to connect, until the first answer of the server.
 #[derive(Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct ConnectAttempt {
     /// What to do if the port is for TLS and the connection is not, or the other way round.
     hint: &'static str,
     /// The TLS handshake has begun and has not ended yet.
-    shaking_hands: AtomicBool,
-    heard: AtomicBool,
+    in_handshake: AtomicBool,
+    /// The server has answered, or completed the TLS handshake.
+    answered: AtomicBool,
     /// How the connection ended, if it did so before the first answer, or in the TLS handshake.
     ended: Mutex<Option<String>>,
 }
@@ -37,10 +38,19 @@ fn is_no_tls(e: &io::Error) -> bool {
     closed.contains(&e.kind()) || e.to_string().contains("corrupt message")
 }
 
-impl Beginning {
+impl ConnectAttempt {
     pub(crate) fn new(hint: &'static str) -> Arc<Self> {
-        let (shaking_hands, heard, ended) = Default::default();
-        Arc::new(Self { hint, shaking_hands, heard, ended })
+        let (in_handshake, answered, ended) = Default::default();
+        Arc::new(Self { hint, in_handshake, answered, ended })
+    }
+
+    /// For a store whose URL has the option `tls=`.
+    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
+    pub(crate) fn by_option(tls: Option<&Arc<ClientConfig>>) -> Arc<Self> {
+        Self::new(match tls {
+            Some(_) => "if this port is not for TLS, leave out tls=yes",
+            None => "if this port is for TLS, set tls=yes",
+        })
     }
 
     /// Connects to a host, with TLS if it is configured.
@@ -52,25 +62,25 @@ impl Beginning {
     ) -> io::Result<Box<dyn Stream>> {
         let stream = connect(host, port).await?;
         let stream = match tls {
-            Some(tls) => self.shake_hands(tls, host, stream).await?,
+            Some(tls) => self.handshake(tls, host, stream).await?,
             None => Box::new(stream),
         };
-        Ok(Box::new(Observed { stream, beginning: self.clone(), fresh: true, failed: None }))
+        Ok(Box::new(ObservedStream { stream, attempt: self.clone(), fresh: true, failed: None }))
     }
 
-    async fn shake_hands(
+    async fn handshake(
         &self,
         tls: &Arc<ClientConfig>,
         host: &str,
         stream: TcpStream,
     ) -> io::Result<Box<dyn Stream>> {
-        self.shaking_hands.store(true, Ordering::Release);
+        self.in_handshake.store(true, Ordering::Release);
         let begun = tls::begin(tls, host, stream).await;
-        self.shaking_hands.store(false, Ordering::Release);
+        self.in_handshake.store(false, Ordering::Release);
         match &begun {
             // What ends it now is no server without TLS.
-            Ok(_) => self.heard.store(true, Ordering::Release),
-            Err(e) => self.end_of_handshake(e),
+            Ok(_) => self.answered.store(true, Ordering::Release),
+            Err(e) => self.handshake_failed(e),
         }
         begun
     }
@@ -81,7 +91,7 @@ impl Beginning {
         if let Some(refused) = tls::refused(&said) {
             return Some(refused);
         }
-        let is_mute = !self.heard.load(Ordering::Acquire);
+        let is_mute = !self.answered.load(Ordering::Acquire);
         is_mute.then(|| {
             unavailable(format!("the server closed the connection without an answer ({said})"), self.hint)
         })
@@ -90,10 +100,10 @@ impl Beginning {
     /// The error for a connection that took too long, if the server has accepted it and did not answer the TLS handshake.
     pub(crate) fn explain_timeout(&self) -> Option<Error> {
         let why = || "the server does not answer the TLS handshake".to_owned();
-        self.shaking_hands.load(Ordering::Acquire).then(|| unavailable(why(), self.hint))
+        self.in_handshake.load(Ordering::Acquire).then(|| unavailable(why(), self.hint))
     }
 
-    fn end_of_handshake(&self, e: &io::Error) {
+    fn handshake_failed(&self, e: &io::Error) {
         let said = e.to_string();
         if tls::refused(&said).is_some() || is_no_tls(e) {
             self.end(said);
@@ -109,20 +119,20 @@ fn unavailable(why: String, hint: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{why}; {hint}"))
 }
 
-/// A stream whose beginning is observed.
-struct Observed {
+/// A stream that is observed until the first answer.
+struct ObservedStream {
     stream: Box<dyn Stream>,
-    beginning: Arc<Beginning>,
+    attempt: Arc<ConnectAttempt>,
     /// Nothing was read yet.
     fresh: bool,
     /// The write that has failed.
     failed: Option<io::Error>,
 }
 
-impl Observed {
+impl ObservedStream {
     /// A server that does not accept the client says so and closes the connection, perhaps before the first request is written.
     /// A driver does not read any more after that, so it is done here.
-    fn poll_last_words(&mut self, e: io::Error, cx: &mut Context<'_>) -> Poll<io::Error> {
+    fn poll_alert(&mut self, e: io::Error, cx: &mut Context<'_>) -> Poll<io::Error> {
         let mut space = [0; 64];
         let read = Pin::new(&mut *self).poll_read(cx, &mut ReadBuf::new(&mut space));
         if self.fresh && read.is_pending() {
@@ -133,7 +143,7 @@ impl Observed {
     }
 }
 
-impl AsyncRead for Observed {
+impl AsyncRead for ObservedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -146,24 +156,24 @@ impl AsyncRead for Observed {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) if buf.filled().len() > before => {
                     self.fresh = false;
-                    self.beginning.heard.store(true, Ordering::Release);
+                    self.attempt.answered.store(true, Ordering::Release);
                 }
-                Poll::Ready(Ok(())) => self.beginning.end("end of file".to_owned()),
-                Poll::Ready(Err(e)) => self.beginning.end(e.to_string()),
+                Poll::Ready(Ok(())) => self.attempt.end("end of file".to_owned()),
+                Poll::Ready(Err(e)) => self.attempt.end(e.to_string()),
             }
         }
         read
     }
 }
 
-impl AsyncWrite for Observed {
+impl AsyncWrite for ObservedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = match self.failed.take() {
             Some(e) => Poll::Ready(Err(e)),
             None => Pin::new(&mut self.stream).poll_write(cx, buf),
         };
         match wrote {
-            Poll::Ready(Err(e)) if self.fresh => self.poll_last_words(e, cx).map(Err),
+            Poll::Ready(Err(e)) if self.fresh => self.poll_alert(e, cx).map(Err),
             wrote => wrote,
         }
     }
@@ -174,7 +184,7 @@ impl AsyncWrite for Observed {
             None => Pin::new(&mut self.stream).poll_flush(cx),
         };
         match flushed {
-            Poll::Ready(Err(e)) if self.fresh => self.poll_last_words(e, cx).map(Err),
+            Poll::Ready(Err(e)) if self.fresh => self.poll_alert(e, cx).map(Err),
             flushed => flushed,
         }
     }
