@@ -11,9 +11,21 @@ use std::io::Write;
 pub(crate) fn completions(args: &Completions, console: &Console) -> Result<Exit, Failure> {
     no_json(console, "completions")?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "cotter", &mut script);
+    clap_complete::generate(args.shell, &mut visible(&Cli::command()), "cotter", &mut script);
     console.out().write_all(&script)?;
     Ok(Exit::Done)
+}
+
+/// The command without what its help hides, which the generators of completions would offer.
+fn visible(command: &Command) -> Command {
+    let about = command.get_about().cloned().unwrap_or_default();
+    let aliases: Vec<_> = command.get_visible_aliases().map(str::to_owned).collect();
+    let mut bare = Command::new(command.get_name().to_owned()).about(about).visible_aliases(aliases);
+    if let Some(version) = command.get_version() {
+        bare = bare.version(version.to_owned());
+    }
+    let bare = bare.args(command.get_arguments().filter(|arg| !arg.is_hide_set()).cloned());
+    bare.subcommands(command.get_subcommands().filter(|command| !command.is_hide_set()).map(visible))
 }
 
 /// Prints the manual page of the program or of one command.

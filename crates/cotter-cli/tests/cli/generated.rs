@@ -7,7 +7,12 @@ fn completions_for_every_shell() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = env.run(["completions", shell]).code(0).silent().stdout;
-        assert!(script.contains("cotter") && script.contains("max-hold"), "{shell}");
+        assert!(script.contains("max-hold") && script.contains("clear-orders"), "{shell}");
+        for internal in
+            ["--keeper", "-l keeper", "partner", "demo__subcmd__holder", "demo;holder", "from holder"]
+        {
+            assert!(!script.contains(internal), "{internal} for {shell}");
+        }
     }
     let bash = env.run(["completions", "bash"]).code(0).stdout;
     let mut sh = env.anywhere("sh".as_ref());
