@@ -192,9 +192,15 @@ fn open_directory(path: &Path) -> Result<OwnedFd> {
                 denied(format!("{} is a symbolic link; name the directory that it points to", path.display()))
             }
             Ok(FileType::Directory) | Err(_) => fault("opening the directory", path, e),
-            Ok(_) => denied(format!("{} is not a directory; choose another one", path.display())),
+            Ok(_) => no_directory(path),
         }
     })
+}
+
+/// The path, or one above it, is a file of some kind.
+pub(super) fn no_directory(path: &Path) -> Error {
+    let why = format!("{} is not a directory; choose another one with file:///DIR", path.display());
+    Error::new(ErrorKind::Config, why).with_backend(super::SCHEME)
 }
 
 pub(super) fn denied(why: impl Into<String>) -> Error {

@@ -4,7 +4,7 @@
 //! us, and nobody else may write to it, unless its sticky bit keeps users from renaming what is not theirs.
 
 use super::access::Access;
-use super::directory::denied;
+use super::directory::{denied, no_directory};
 use super::errors::fault;
 use crate::Result;
 use crate::sys::users::is_unmapped;
@@ -55,7 +55,7 @@ impl Rule<'_> {
         let found = stat(above).map_err(|e| fault("looking at", above, e))?;
         let (shown, mode, uid) = (above.display(), mode(&found), found.st_uid);
         if kind(&found) != FileType::Directory {
-            return Err(denied(format!("{shown} is not a directory")));
+            return Err(no_directory(above));
         }
         if !self.trusts(uid) {
             let why = "who could replace this directory; choose one below directories that belong to root or to this user";

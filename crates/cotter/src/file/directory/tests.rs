@@ -114,7 +114,10 @@ fn links() {
 fn no_directory() {
     let (_keep, path) = place();
     fs::write(&path, "").unwrap();
-    refused(&path, "is not a directory");
+    for below in [path.clone(), path.join("below")] {
+        refused(&below, "is not a directory");
+        assert_eq!(open_at(&below).unwrap_err().kind(), ErrorKind::Config);
+    }
 }
 
 #[test]
