@@ -50,7 +50,7 @@ mod ticket;
 mod usage;
 
 use args::{Cli, Command};
-use command::signals::{Signals, keep_children, keep_going_at_the_file_limit};
+use command::signals::{Signals, keep_children, keep_going_at_the_file_limit, until_stopped};
 use exit::Exit;
 use output::{Console, Failure};
 use std::process::ExitCode;
@@ -101,7 +101,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         // These may take the store from a file.
         match &cli.command {
             Command::Schedule(args) => return schedule::run(args, &cli.global, console).await,
-            Command::Jobs(args) => return jobs::run(args, &cli.global, console).await,
+            Command::Jobs(args) => return until_stopped(jobs::run(args, &cli.global, console)).await,
             _ => {}
         }
         let store = store::choose(&cli.global, None, config::environment);
@@ -116,7 +116,7 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             Command::Renew(args) => ticket::renew(args, &store, console).await,
             Command::Release(args) => ticket::release(args, &store, console).await,
             Command::Elect(args) => elect::run(args, &store, console).await,
-            Command::Latch(args) => latch::run(args, &store, console).await,
+            Command::Latch(args) => until_stopped(latch::run(args, &store, console)).await,
             Command::List(args) => list::run(args, &store, console).await,
             Command::Show(args) => show::run(args, &store, console).await,
             Command::Evict(args) => evict::run(args, &store, console).await,

@@ -3,7 +3,7 @@
 use super::proc;
 use crate::exit::Exit;
 use crate::output::Failure;
-use rustix::process::Signal;
+use rustix::process::{Signal, getpid};
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
@@ -54,6 +54,22 @@ impl Signals {
             }
         }
         Poll::Pending
+    }
+}
+
+/// Does work that a signal may end at any moment. The kernel sees to that, but not for the first process of a container, which
+/// gets only the signals that it listens for.
+pub(crate) async fn until_stopped(
+    work: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    if !getpid().is_init() {
+        return work.await;
+    }
+    let mut signals = Signals::listen()?;
+    tokio::select! {
+        biased;
+        signal = signals.stop() => Ok(Exit::Interrupted(signal)),
+        end = work => end,
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod observe;
 
-use crate::command::signals::Signals;
+use crate::command::signals::{Signals, until_stopped};
 use crate::duration::{parse, parse_positive};
 use crate::exit::{self, Exit};
 use crate::output::{Console, Failure};
@@ -97,7 +97,7 @@ impl Elect {
 /// Runs a command while leading, or follows who leads.
 pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     if args.observe {
-        return observe::run(&args.name, store, console).await;
+        return until_stopped(observe::run(&args.name, store, console)).await;
     }
     let term = args.as_run();
     // Of all terms: a signal that arrives at the end of one, while its command is being stopped, prevents the next.

@@ -20,6 +20,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The maximum number of lines of commands that are not written yet.
 const MAX_OUTPUT_LINES: usize = 256;
 
+/// The maximum number of runs whose output is still read after they have ended. Each of them takes two descriptors.
+const MAX_LATE_READERS: usize = 64;
+
 /// Writes events.
 pub(super) struct EventLog {
     lines: Sender<Line>,
@@ -32,6 +35,8 @@ pub(super) struct EventLog {
     /// Room for lines of commands that are not written yet. If there is none the commands have to wait, as they would if they
     /// wrote by themselves.
     room: Arc<Semaphore>,
+    /// Room for the output of runs that have ended.
+    late: Arc<Semaphore>,
 }
 
 /// The run that a line of a command belongs to.
@@ -74,8 +79,9 @@ impl EventLog {
         let (lines, receiver) = channel();
         let (json, quiet, console) = (console.json, console.quiet, *console);
         std::thread::Builder::new().spawn(move || write(&receiver, &console))?;
-        let room = Arc::new(Semaphore::new(MAX_OUTPUT_LINES));
-        Ok(Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room })
+        let (room, late) =
+            [MAX_OUTPUT_LINES, MAX_LATE_READERS].map(|most| Arc::new(Semaphore::new(most))).into();
+        Ok(Self { lines, json, quiet, codes: Mutex::default(), width: AtomicUsize::new(0), room, late })
     }
 
     /// Sets the exit code of a job's command, which is reported with the end of the run.
@@ -127,6 +133,12 @@ impl EventLog {
             }
         };
         self.send(Line::Output(output, place));
+    }
+
+    /// A place for a reader of a run that has ended, if there is one left: as long as nobody reads the log, each run would leave
+    /// a reader, until there are no descriptors for the next run.
+    pub(super) fn late_reader(&self) -> Option<OwnedSemaphorePermit> {
+        self.late.clone().try_acquire_owned().ok()
     }
 
     pub(super) fn warning(&self, job: Option<&str>, text: &str) {

@@ -22,6 +22,8 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Reads what a command prints.
 pub(super) struct Reading {
+    origin: Arc<Origin>,
+    log: Arc<EventLog>,
     tasks: JoinSet<()>,
     tail: Arc<Mutex<Tail>>,
 }
@@ -43,20 +45,39 @@ impl Reading {
     pub(super) fn start(origin: &Arc<Origin>, log: &Arc<EventLog>) -> io::Result<(Self, Streams)> {
         let (out, stdout) = pipe()?;
         let (err, stderr) = pipe()?;
+        Ok((Self::of(out, err, origin, log), Streams::new(stdout, stderr)))
+    }
+
+    fn of(out: Receiver, err: Receiver, origin: &Arc<Origin>, log: &Arc<EventLog>) -> Self {
         let (mut tasks, tail) = (JoinSet::new(), Arc::<Mutex<Tail>>::default());
         for (stream, is_error) in [(out, false), (err, true)] {
             tasks.spawn(read(stream, is_error, origin.clone(), tail.clone(), log.clone()));
         }
-        Ok((Self { tasks, tail }, Streams::new(stdout, stderr)))
+        Self { origin: origin.clone(), log: log.clone(), tasks, tail }
     }
 
-    /// Waits until all is read, but not for long; what is left is read later. Returns the end of the output.
+    /// Waits until all is read, but not for long; what is left is read later, unless that applies to too many runs already.
+    /// Returns the end of the output.
     pub(super) async fn finish(mut self) -> String {
         let all = async { while self.tasks.join_next().await.is_some() {} };
         if timeout(MAX_WAIT, all).await.is_err() {
-            self.tasks.detach_all();
+            self.finish_later().await;
         }
         String::from_utf8_lossy(&lock(&self.tail).0).into_owned()
+    }
+
+    async fn finish_later(&mut self) {
+        let Some(place) = self.log.late_reader() else {
+            let why =
+                "the rest of the output is dropped, because that of many earlier runs still waits to be read";
+            self.log.warning(Some(&self.origin.job), why);
+            return self.tasks.shutdown().await;
+        };
+        let mut tasks = std::mem::take(&mut self.tasks);
+        tokio::spawn(async move {
+            while tasks.join_next().await.is_some() {}
+            drop(place);
+        });
     }
 }
 
@@ -96,5 +117,43 @@ async fn read(
         if is_over {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Console;
+    use cotter_scheduler::UnixTime;
+    use std::io::Write;
+
+    /// Another process has been given the output of each run. Of many runs, the last ones are not waited for.
+    #[tokio::test]
+    async fn runs_that_have_ended_do_not_use_up_all_descriptors() {
+        let console = Console::new(clap::ColorChoice::Never, true, false, false);
+        let log = Arc::new(EventLog::start(&console).unwrap());
+        let origin = Arc::new(Origin { job: "a".to_owned(), slot: UnixTime::EPOCH, key: None });
+        let start = || {
+            let ((out, stdout), (err, stderr)) = (pipe().unwrap(), pipe().unwrap());
+            (Reading::of(out, err, &origin, &log), [stdout, stderr].map(std::fs::File::from))
+        };
+        let is_read = |mut theirs: &std::fs::File| theirs.write_all(b"x").is_ok();
+        let (runs, mut outputs): (Vec<_>, Vec<_>) = (0..64).map(|_| start()).unzip();
+        let mut ends: JoinSet<String> = runs.into_iter().map(Reading::finish).collect();
+        while ends.join_next().await.is_some() {}
+        assert!(outputs.iter().flatten().all(is_read), "the output of a run was dropped");
+
+        let (one_more, theirs) = start();
+        one_more.finish().await;
+        assert!(!theirs.iter().any(is_read), "somebody still reads");
+
+        // A place becomes free when the output of a run has ended.
+        outputs.pop();
+        while log.late_reader().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (one_more, theirs) = start();
+        one_more.finish().await;
+        assert!(theirs.iter().all(is_read));
     }
 }

@@ -7,7 +7,17 @@ use std::path::Path;
 /// have no number there. `$0` is `cotter`.
 fn in_a_container(env: &TestEnv, script: &str) -> Output {
     let mut command = env.anywhere(Path::new("unshare"));
-    command.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "sh", "-c", script]);
+    command.args([
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "sh",
+        "-c",
+        script,
+    ]);
     command.arg(env!("CARGO_BIN_EXE_cotter")).env("COTTER_URL", env.url());
     let output = Running::start(&mut command).end();
     assert!(!output.stderr.starts_with("unshare: "), "no container can be made here: {}", output.stderr);
@@ -24,6 +34,23 @@ fn as_the_first_process_it_buries_orphans() {
     let output = in_a_container(&env, script).code(7);
     assert!(output.stdout.ends_with("\n0\n"), "nobody is left unburied: {output:?}");
     assert!(output.stderr.contains("left a process running"), "{output:?}");
+}
+
+/// The kernel gives it only the signals that it listens for, so it would have to be killed.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn as_the_first_process_it_hears_signals_while_it_waits() {
+    let env = TestEnv::new();
+    env.run(["latch", "l", "create", "1"]).code(0);
+    for (words, signal, code) in [
+        ("latch l wait", "TERM", 143),
+        ("elect --observe e", "INT", 130),
+        ("jobs --group g list --watch", "TERM", 143),
+    ] {
+        // A signal that comes before it listens is lost.
+        let script = format!("(while sleep 0.1; do kill -{signal} 1; done) & exec \"$0\" {words}");
+        in_a_container(&env, &script).code(code);
+    }
 }
 
 /// Those who hear no TERM are killed, in the session of `cotter` and in another.
