@@ -4,6 +4,8 @@ use super::SCHEME;
 use crate::error::config;
 use crate::{Error, ErrorKind};
 use rusqlite::ffi::ErrorCode;
+use rustix::fs::{Access, access};
+use std::io;
 use std::path::Path;
 
 /// Turns an error of a statement into one of this crate. A statement that fails has changed nothing, unless the disk failed.
@@ -48,13 +50,29 @@ pub(super) fn explain_open(e: rusqlite::Error, path: &Path, creates: bool) -> Er
     let shown = path.display();
     let error = match std::fs::metadata(path) {
         // All that the cause would add is that the database cannot be opened.
-        Err(io) if io.kind() == std::io::ErrorKind::NotFound => {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return missing(path, creates).with_backend(SCHEME);
         }
-        Err(io) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {io}")),
-        Ok(_) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {e}")),
+        Err(e) => Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {e}")),
+        Ok(_) => {
+            let why = obstacle(path).unwrap_or_else(|| e.to_string());
+            Error::new(ErrorKind::Denied, format!("{shown} cannot be opened: {why}"))
+        }
     };
     error.with_backend(SCHEME).with_source(e)
+}
+
+/// What keeps this user from writing to the database or beside it, which SQLite does not say. The file is not opened for that:
+/// closing it would drop the locks of other connections of this process.
+fn obstacle(path: &Path) -> Option<String> {
+    let directory = path.parent()?;
+    let refused = |path, needs| access(path, needs).err();
+    let (at, errno) = match refused(path, Access::READ_OK | Access::WRITE_OK) {
+        Some(errno) => (path, errno),
+        None => (directory, refused(directory, Access::WRITE_OK | Access::EXEC_OK)?),
+    };
+    let advice = "the user has to write to the database and to its directory";
+    Some(format!("{}: {}; {advice}", at.display(), io::Error::from(errno)))
 }
 
 fn missing(path: &Path, creates: bool) -> Error {
@@ -87,7 +105,7 @@ pub(super) fn ended() -> Error {
     Error::new(ErrorKind::Misuse, "the connection to the database is closed").with_backend(SCHEME)
 }
 
-pub(super) fn no_thread(e: &std::io::Error) -> Error {
+pub(super) fn no_thread(e: &io::Error) -> Error {
     Error::new(ErrorKind::Unavailable, format!("cannot start a thread for the database: {e}"))
         .with_backend(SCHEME)
 }

@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use cotter::sqlite::Store;
-use cotter::{Client, Error};
+use cotter::{Client, Error, ErrorKind};
 use cotter_testkit::history::{Kind, demand};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,6 +42,32 @@ fn a_file_that_is_mounted_without_its_directory_is_refused() {
     let run = r#"mount --bind "$1" "$2" && exec "$3" --exact --nocapture --ignored "$4""#;
     command.args(["--mount", "sh", "-c", run, "sh"]).args([place.path(), path.clone()]);
     command.arg(std::env::current_exe().unwrap()).arg(TEST).env(MOUNTED, &path);
+    assert!(command.status().unwrap().success());
+}
+
+/// Set in a process that has this directory on a read-only file system.
+const READ_ONLY: &str = "COTTER_TEST_READ_ONLY";
+
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn a_read_only_file_system_is_named_in_the_error() {
+    const TEST: &str = "sqlite::namespaces::a_read_only_file_system_is_named_in_the_error";
+    if let Some(path) = std::env::var_os(READ_ONLY) {
+        let error = connect(Path::new(&path)).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::Denied && error.to_string().contains("Read-only file system"),
+            "{error}"
+        );
+        return;
+    }
+    let place = Place::new();
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let run = r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && exec "$2" --exact --nocapture --ignored "$3""#;
+    command.args(["--mount", "sh", "-c", run, "sh"]).arg(place.path().parent().unwrap());
+    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(READ_ONLY, place.path());
     assert!(command.status().unwrap().success());
 }
 
