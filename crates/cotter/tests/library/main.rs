@@ -18,6 +18,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `kept` | names that stay locked after the release |
 //! | `interrupted` | waits in a store that fails now and then |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
@@ -56,6 +57,7 @@ mod file;
 mod flock;
 mod handles;
 mod interrupted;
+mod kept;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;
