@@ -19,6 +19,7 @@
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
 //! | `kept` | names that stay locked after the release |
+//! | `silent` | a store that does not answer |
 //! | `interrupted` | waits in a store that fails now and then |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
@@ -83,6 +84,7 @@ mod rwlock;
 mod semaphore;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod shedlock;
+mod silent;
 mod slow_subscriber;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
