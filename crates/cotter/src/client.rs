@@ -124,8 +124,10 @@ impl Client {
         Op::new(&self.0.engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
-            let list = async move { asked.admin()?.list(&Filter::exactly(&name), None).await };
-            Ok(core.on_engine(list).await?.records.into_iter().next())
+            let filter = Filter::exactly(&name);
+            let list = async move { asked.admin()?.list(&filter, None).await };
+            let page = core.on_engine(list).await.map_err(|e| e.with_name(&name))?;
+            Ok(page.records.into_iter().next())
         })
     }
 
@@ -181,7 +183,9 @@ impl Client {
         Op::new(&self.0.engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
-            core.on_engine(async move { asked.admin()?.evict(&name, order).await }).await
+            let evicted = name.clone();
+            let evict = async move { asked.admin()?.evict(&evicted, order).await };
+            core.on_engine(evict).await.map_err(|e| e.with_name(&name))
         })
     }
 

@@ -149,7 +149,7 @@ pub(crate) fn check_size(name: &Name, bytes: &[u8]) -> Result<()> {
 }
 
 async fn wait(core: &Arc<Core>, at: NoteKey, seen: u64, within: Duration) -> Result<Option<Note>> {
-    let (asked, until) = (core.clone(), Until::Moment(core.now() + within));
-    let waiting = async move { asked.notes()?.changed(&at.name, &at.key, seen, until).await };
-    core.wait_on_engine(waiting).await
+    let (asked, name, end) = (core.clone(), at.name.clone(), core.now() + within);
+    let waiting = async move { asked.notes()?.changed(&at.name, &at.key, seen, Until::Moment(end)).await };
+    core.wait_on_engine(waiting, Some(end)).await.map_err(|e| e.with_name(&name))
 }

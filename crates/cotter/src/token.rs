@@ -27,9 +27,19 @@ use std::str::FromStr;
 /// In SQL, it is a `bigint` that every write compares:
 ///
 /// ```sql
+/// ALTER TABLE stock ADD COLUMN fence bigint NOT NULL DEFAULT 0;
 /// UPDATE stock SET left_over = left_over - 1, fence = $1 WHERE item = $2 AND fence <= $1;
-/// -- 0 rows: a later holder was here
+/// -- 0 rows: a later holder was here, or there is no such item
+///
+/// -- Where the row may be missing (PostgreSQL, SQLite):
+/// INSERT INTO stock (item, left_over, fence) VALUES ($2, $3, $1)
+/// ON CONFLICT (item) DO UPDATE SET left_over = excluded.left_over, fence = excluded.fence
+/// WHERE stock.fence <= excluded.fence;
 /// ```
+///
+/// `NOT NULL` matters: nothing is compared with `NULL`, so no write would ever be admitted. MySQL and MariaDB do not count rows
+/// that already have the values of the update, unless the connection sets `CLIENT_FOUND_ROWS`: there, a holder that repeats a
+/// write may get 0 rows as well.
 ///
 /// [guarantees.md]: https://github.com/cotter-rs/cotter/blob/main/docs/guarantees.md
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -126,7 +126,7 @@ impl Observer {
         check(&self.core).map_err(|e| e.with_name(&name))?;
         let (core, seen, newest) = (self.core.clone(), self.seen.clone(), self.newest);
         let news = async move { next(&core, &name, seen.as_ref(), newest).await };
-        let leader = self.core.wait_on_engine(news).await?;
+        let leader = self.core.wait_on_engine(news, None).await?;
         self.newest = leader.as_ref().map_or(self.newest, |l| l.token.max(self.newest));
         self.seen = Some(leader.clone());
         Ok(leader)

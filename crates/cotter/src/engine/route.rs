@@ -4,7 +4,8 @@
 use crate::backend::{Backend, Connect, Host};
 use crate::engine::core::{Core, closed};
 use crate::engine::runtimes::Entry;
-use crate::{Error, ErrorKind, Result};
+use crate::engine::timing::LAST_LOOK;
+use crate::{Error, ErrorKind, Moment, Result};
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -108,8 +109,9 @@ impl Core {
         done.map_err(|e| self.at_the_server(e))
     }
 
-    /// Runs a wait on the engine. Unlike other work, it ends when its caller is dropped, and when the client is closed.
-    pub(crate) async fn wait_on_engine<T, F>(&self, waiting: F) -> Result<T>
+    /// Runs a wait on the engine. Unlike other work, it ends when its caller is dropped, when the client is closed, and soon after
+    /// `end`, even if the store does not answer.
+    pub(crate) async fn wait_on_engine<T, F>(&self, waiting: F, end: Option<Moment>) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send + 'static,
         T: Send + 'static,
@@ -121,10 +123,17 @@ impl Core {
             let mut running = EndedWithUs(self.engine.spawn(waiting));
             (&mut running.0).await.unwrap_or_else(|e| Err(crashed(&e)))
         };
+        let over = async {
+            match end {
+                Some(end) => self.clock().sleep_until(end + LAST_LOOK).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             () = self.closing() => Err(closed()),
             done = done => done.map_err(|e| self.at_the_server(e)),
+            () = over => Err(self.silence()),
         }
     }
 }

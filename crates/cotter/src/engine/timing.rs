@@ -34,6 +34,9 @@ pub(crate) const TAKE_WITHIN: Duration = Duration::from_millis(10);
 pub(crate) const LATE_ANSWER: Duration = Duration::from_millis(20);
 /// Every request gets this long for its answer, however short the wait.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(100);
+/// A wait for a note ends without an answer when this much time has passed after its end: the last look is still answered by a
+/// store that is slow.
+pub(crate) const LAST_LOOK: Duration = SECOND;
 /// A request whose caller is gone is kept for this long; its driver may have died with its runtime.
 pub(crate) const ABANDONED_REQUEST: Duration = Duration::from_secs(2);
 /// The limits of the interval at which a silent store is checked, a share of `give_up`.

@@ -3,6 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `release` | giving it back |
+//! | `rest` | keeping the name locked after that |
 //! | `extend` | asking for more time |
 //! | `note` | writing notes as a holder |
 //! | `ticket` | passing it on to another process |
@@ -12,6 +13,7 @@ mod extend;
 mod newtype;
 mod note;
 mod release;
+mod rest;
 mod ticket;
 
 use extend::ask_to_extend;

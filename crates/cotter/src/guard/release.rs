@@ -1,9 +1,9 @@
 //! Giving the lock back.
 
 use super::Guard;
-use super::extend::{ask_to_extend, start_again};
+use super::extend::start_again;
 use crate::engine::timing::LAST_ANSWER;
-use crate::engine::{Hold, Returned, give_back, in_background};
+use crate::engine::{Hold, Returned, give_back};
 use crate::{FencingToken, LossCause, LossSignal, Lost, Op, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,9 @@ impl Guard {
 
     /// Releases the lock, but keeps the name locked for `rest`, so that the next holder cannot start earlier.
     ///
-    /// Where grants live with the process, the process keeps the name locked for that time, as long as it lives.
+    /// Where the store [cannot do that](crate::backend::Capabilities::keep_for), because grants live with the process or a
+    /// session, the process keeps the name locked for that time, as long as it lives and the client is not closed. The end of
+    /// the lease ([`fixed`](crate::Lease::fixed), [`max_hold`](crate::Lease::max_hold)) does not shorten it.
     ///
     /// Cancel safety: the release is carried out in any case, but without the rest if the call is dropped before it was
     /// polled.
@@ -94,7 +96,7 @@ impl Guard {
         }
     }
 
-    async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
+    pub(super) async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
         let (hold, token) = (self.hold().clone(), self.token);
         match give_back(&hold, self.into_serial(), keep_for) {
             Returned::StillHeld(n) => still_held(&hold, token, n).await,
@@ -110,23 +112,6 @@ impl Guard {
             }
             Returned::Send(parting) => parting.await,
         }
-    }
-
-    async fn linger(self, rest: Duration) -> Result<Released> {
-        // A grant that lives with its process may have gone unnoticed: the store is asked before it is kept.
-        if self.hold().count() == 1 && self.is_valid() {
-            ask_to_extend(self.hold(), rest).await?;
-        }
-        if !self.hold().end_re_entry() || !self.is_valid() {
-            return self.part(None).await;
-        }
-        let core = self.hold().core.clone();
-        let wake = core.clock().sleep_until(core.now() + rest);
-        in_background(&core, async move {
-            wake.await;
-            drop(self);
-        });
-        Ok(Released::Yes)
     }
 }
 

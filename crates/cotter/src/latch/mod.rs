@@ -221,7 +221,9 @@ impl Latch {
             let name = ready(&core, name)?;
             let end: Option<Moment> = within.map(|within| core.now() + within);
             let asked = core.clone();
-            core.wait_on_engine(async move { wait(&asked, &name, end).await }).await
+            let named = name.clone();
+            let waiting = async move { wait(&asked, &name, end).await };
+            core.wait_on_engine(waiting, end).await.map_err(|e| e.with_name(&named))
         }
     }
 }

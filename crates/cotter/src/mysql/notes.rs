@@ -56,7 +56,7 @@ pub(super) async fn swap(
                         0 => session.write(&tables.note_create, (name, key, bytes)).await,
                         _ => session.write(&tables.note_swap, (bytes, name, key, seen)).await,
                     };
-                    Ok((unless_changed(written)?.rows > 0).then_some(seen + 1))
+                    Ok((unless_changed(written)?.rows > 0).then(|| seen + 1))
                 })
             })
             .await

@@ -234,7 +234,9 @@ impl Semaphore {
             let (asked, name) = (core.clone(), name?);
             let mode = Mode::Permits { take: 1, of };
             core.backend.info().supports(mode).and(mode.check()).map_err(|e| e.with_name(&name))?;
-            core.on_engine(async move { asked.backend.set_limit(&name, of).await }).await?;
+            let set = name.clone();
+            let setting = async move { asked.backend.set_limit(&set, of).await };
+            core.on_engine(setting).await.map_err(|e| e.with_name(&name))?;
             ours.store(of, Ordering::Release);
             Ok(())
         })

@@ -18,6 +18,8 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `kept` | names that stay locked after the release |
+//! | `silent` | a store that does not answer |
 //! | `interrupted` | waits in a store that fails now and then |
 //! | `crowd` | many claims that wait for one lock |
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
@@ -56,6 +58,7 @@ mod file;
 mod flock;
 mod handles;
 mod interrupted;
+mod kept;
 mod latch;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod leader_killed;
@@ -81,6 +84,7 @@ mod rwlock;
 mod semaphore;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod shedlock;
+mod silent;
 mod slow_subscriber;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;

@@ -34,7 +34,8 @@ pub(crate) async fn downgrade(guard: Guard) -> Result<Guard> {
 
 async fn change(guard: Guard) -> Result<Guard> {
     let hold = guard.hold().clone();
-    let mut grant = hold.core.backend.downgrade(&hold.grant).await?;
+    let downgraded = hold.core.backend.downgrade(&hold.grant).await;
+    let mut grant = downgraded.map_err(|e| hold.core.at_the_server(e).with_name(hold.name()))?;
     // The reader carries the writer's token.
     (grant.number, grant.turns) = (guard.token().get(), 1);
     let reader = Hold::new(&hold.core, &hold.line, grant, hold.lease);

@@ -188,6 +188,11 @@ impl Hold {
         }
     }
 
+    /// Lifts the end of a hold that the client enforces.
+    pub(crate) fn lift_end(&self) {
+        self.ends.store(Moment::NEVER.as_nanos(), Ordering::Release);
+    }
+
     /// Ends when the hold does that it continues.
     pub(crate) fn ends_like(&self, before: &Self) {
         self.ends.store(before.ends.load(Ordering::Acquire), Ordering::Release);

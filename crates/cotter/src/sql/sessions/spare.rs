@@ -7,6 +7,7 @@ use crate::{Moment, Result};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Idle sessions, the one that was used last at the end. Those that were in use at once a moment ago will be so again, and a
 /// new one costs many times what a lock costs.
@@ -16,6 +17,8 @@ pub(crate) struct Spares<C: SessionConnector> {
     silence: Duration,
     host: Host,
     idle: Mutex<Idle<Connection<C>>>,
+    /// Wakes the task that closes sessions that were idle for too long.
+    closed: Arc<Notify>,
 }
 
 /// All of them are kept for this long; after that, as many as there may be connections for requests.
@@ -30,7 +33,7 @@ struct Idle<C> {
 impl<C: SessionConnector> Spares<C> {
     pub(super) fn new(connector: C, silence: Duration, host: &Host) -> Self {
         let idle = Idle { sessions: Vec::new(), is_swept: false, is_closed: false };
-        Self { connector, silence, host: host.clone(), idle: Mutex::new(idle) }
+        Self { connector, silence, host: host.clone(), idle: Mutex::new(idle), closed: Arc::default() }
     }
 
     /// A session that nobody uses, or a new one.
@@ -63,10 +66,14 @@ impl<C: SessionConnector> Spares<C> {
         if !std::mem::replace(&mut idle.is_swept, true) {
             drop(idle);
             let spares = Arc::downgrade(self);
-            let clock = self.host.clock().clone();
+            let (clock, closed) = (self.host.clock().clone(), self.closed.clone());
             self.host.spawn(async move {
                 while let Some(next) = spares.upgrade().and_then(|spares| spares.sweep()) {
-                    clock.sleep_until(next).await;
+                    tokio::select! {
+                        biased;
+                        () = closed.notified() => {}
+                        () = clock.sleep_until(next) => {}
+                    }
                 }
             });
         }
@@ -77,6 +84,9 @@ impl<C: SessionConnector> Spares<C> {
         let mut idle = lock(&self.idle);
         idle.is_closed = true;
         idle.sessions.clear();
+        drop(idle);
+        // The end of the client waits for that task.
+        self.closed.notify_one();
     }
 
     /// Closes those that were idle for too long. When to do so again; `None` when there are none.

@@ -168,3 +168,15 @@ async fn rows_of_another_server_are_held_by_nobody() {
     assert_eq!(held.holders[0].token, guard.token());
     assert!(matches!(client.evict("restored").await.unwrap(), Eviction::Evicted { .. }));
 }
+
+/// A session that waits for the next claim keeps nobody: it is there for longer than this test is given.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_client_with_an_idle_session_is_closed_at_once() {
+    let server = server();
+    let client = client(&server.url("mode=advisory&session_timeout=120s"), TTL).await;
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    let closing = tokio::time::timeout(Duration::from_secs(20), client.close(Duration::from_secs(120)));
+    closing.await.expect("it waits for nothing").unwrap();
+    eventually("no session is left", || server.sessions() == 0).await;
+}

@@ -9,6 +9,7 @@ const TIMED: &[&str] = &[
     "builder.rs",
     "client.rs",
     "guard/release.rs",
+    "guard/rest.rs",
     "signal.rs",
     // The polling loop, and the place where backends put tasks.
     "backend/host.rs",
