@@ -76,6 +76,7 @@ mod proofs;
 mod quorum;
 #[cfg(feature = "redis")]
 mod redis;
+mod resized;
 mod rings;
 mod rwlock;
 mod semaphore;
