@@ -25,7 +25,7 @@ const MAX_FAILURE_TIME: Duration = Duration::from_secs(15);
 /// The period of a waiter without a bell: its place in the queue times this, up to the longest.
 const STEP: Duration = Duration::from_millis(25);
 /// So many waiters of a client without a bell ask in this period. Where there are more, each asks less often: otherwise those of
-/// many names would do nothing but keep the server busy, and the renewals of this client late.
+/// many names would keep the server and their engine busy.
 const AT_ONCE: usize = 16;
 /// The first waiter has the bell while somebody holds who has not waited for it, and asks after these pauses.
 const FIRST: Backoff = Backoff::new(Duration::from_millis(1), STEP).with_jitter(0.25);
