@@ -14,7 +14,7 @@ pub(crate) struct LockRequest {
     pub(crate) owner: Option<Owner>,
     /// Every acquisition gets a grant of its own: no turns, no re-entry.
     pub(crate) alone: bool,
-    line: Handle,
+    pub(crate) line: Handle,
 }
 
 impl LockRequest {

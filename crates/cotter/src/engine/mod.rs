@@ -38,6 +38,7 @@ pub(crate) use grant::hold::Hold;
 pub(crate) use grant::ticket::{extend_ticket, release_ticket, resume};
 pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::{Handle, Request, Wait, acquire};
+pub(crate) use queue::resize::resize;
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]
 pub(crate) use tasks::Tasks;

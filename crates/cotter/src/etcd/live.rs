@@ -21,6 +21,7 @@ use tonic_prost::ProstCodec;
 #[derive(Clone)]
 pub(super) struct Live {
     grpc: Grpc<Http2>,
+    sender: SendRequest<Body>,
     token: Option<MetadataValue<Ascii>>,
     timeout: Duration,
     /// Which of the hosts it leads to.
@@ -48,8 +49,8 @@ impl GrpcService<Body> for Http2 {
 
 impl Live {
     pub(super) fn new(sender: SendRequest<Body>, origin: http::Uri, host: usize, timeout: Duration) -> Self {
-        let grpc = Grpc::with_origin(Http2(sender), origin);
-        Self { grpc, token: None, timeout, host, retired: Default::default() }
+        let grpc = Grpc::with_origin(Http2(sender.clone()), origin);
+        Self { grpc, sender, token: None, timeout, host, retired: Default::default() }
     }
 
     pub(super) fn log_in(&mut self, token: MetadataValue<Ascii>) {
@@ -61,9 +62,9 @@ impl Live {
         self.token.is_some()
     }
 
-    /// Whether new requests may use it.
+    /// Whether new requests may use it. One that has ended while it was idle costs nobody an error.
     pub(super) fn is_usable(&self) -> bool {
-        !self.retired.load(Ordering::Acquire)
+        !self.retired.load(Ordering::Acquire) && !self.sender.is_closed()
     }
 
     /// Leaves it to the requests that are under way on it.

@@ -118,7 +118,9 @@ impl MultiGuard {
     {
         let engine = self.0.first().map(Guard::engine);
         let parting = async move {
-            let answers = all(self.0.into_iter().map(how)).await;
+            let mut answers = all(self.0.into_iter().map(how)).await;
+            // The loss of one must not hide behind another that is only not released yet.
+            answers.sort_by_key(|answer| answer.as_ref().err().is_none_or(|e| e.lost().is_none()));
             answers.into_iter().collect::<Result<Vec<T>, Error>>().map(sum)
         };
         match engine {

@@ -26,6 +26,18 @@ pub(super) struct Bells {
     shared: Mutex<Sessions>,
     /// How many sessions there are.
     count: AtomicUsize,
+    /// How many waiters do without one.
+    without: Arc<AtomicUsize>,
+}
+
+/// A waiter that has found no session left.
+#[derive(Debug)]
+pub(super) struct WithoutBell(Arc<AtomicUsize>);
+
+impl Drop for WithoutBell {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +52,8 @@ struct Sessions {
 impl Bells {
     pub(super) fn new(servers: &Arc<Servers>, link: &Arc<Link>) -> Arc<Self> {
         let (shared, count) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { servers: servers.clone(), link: link.clone(), shared, count })
+        let (servers, link, without) = (servers.clone(), link.clone(), Arc::default());
+        Arc::new(Self { servers, link, shared, count, without })
     }
 
     /// Stands in the queue for the bell of a name until the returned value is dropped. `None`: there is no session for it.
@@ -62,6 +75,17 @@ impl Bells {
         }
         tokio::spawn(bell::tend(self.clone(), work));
         Some(bell)
+    }
+
+    /// Counts a waiter for which there is none, until the returned value is dropped.
+    pub(super) fn go_without(&self) -> WithoutBell {
+        self.without.fetch_add(1, Ordering::AcqRel);
+        WithoutBell(self.without.clone())
+    }
+
+    /// How many waiters do without.
+    pub(super) fn without(&self) -> usize {
+        self.without.load(Ordering::Acquire)
     }
 
     /// Ends the statement of a session.

@@ -2,6 +2,7 @@
 
 use super::backend::Lease;
 use super::bell::Bell;
+use super::bells::WithoutBell;
 use super::rows::Changed;
 use super::state::Asking;
 use crate::backend::poll::Attempt;
@@ -23,6 +24,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const MAX_FAILURE_TIME: Duration = Duration::from_secs(15);
 /// The period of a waiter without a bell: its place in the queue times this, up to the longest.
 const STEP: Duration = Duration::from_millis(25);
+/// So many waiters of a client without a bell ask in this period. Where there are more, each asks less often: otherwise those of
+/// many names would keep the server and their engine busy.
+const AT_ONCE: usize = 16;
 /// The first waiter has the bell while somebody holds who has not waited for it, and asks after these pauses.
 const FIRST: Backoff = Backoff::new(Duration::from_millis(1), STEP).with_jitter(0.25);
 /// The pauses after which a waiter that has passed the bell on joins its queue again.
@@ -34,6 +38,8 @@ pub(super) struct QueueEntry<'a> {
     claim: &'a Claim,
     woken: Arc<Notify>,
     bell: Option<Bell>,
+    /// It has no bell, and asks again and again.
+    without: Option<WithoutBell>,
     first: Backoff,
     pass_on: Backoff,
     /// When the last request was sent that was answered with a place in the queue.
@@ -44,7 +50,7 @@ pub(super) struct QueueEntry<'a> {
 impl<'a> QueueEntry<'a> {
     pub(super) fn new(lease: &'a Lease, claim: &'a Claim) -> Self {
         let (woken, first, pass_on) = (Arc::default(), FIRST, PASS_ON);
-        Self { lease, claim, woken, bell: None, first, pass_on, queued: None, period: PERIOD }
+        Self { lease, claim, woken, bell: None, without: None, first, pass_on, queued: None, period: PERIOD }
     }
 
     /// Sets the period of a waiter at this place, while the first lease to end has so much left.
@@ -53,9 +59,11 @@ impl<'a> QueueEntry<'a> {
             self.bell = self.lease.bells.stand(&self.claim.name, &self.woken);
         }
         let rings = self.bell.as_ref().map(Bell::rings);
+        let bells = &self.lease.bells;
+        self.without = rings.is_none().then(|| self.without.take().unwrap_or_else(|| bells.go_without()));
         let most = PERIOD.min(left + END_STEP * position);
         self.period = match (rings, position) {
-            (None, _) => most.min(STEP * (position + 1)),
+            (None, _) => most.min(pause_without_bell(position, bells.without())),
             (Some(true), 0) => most.min(self.first.pause()),
             (Some(true), _) => {
                 let pause = self.pass_on.pause();
@@ -85,6 +93,12 @@ impl<'a> QueueEntry<'a> {
         }
         Err(e.with_outcome_unknown())
     }
+}
+
+/// The pause of a waiter at this place, if so many waiters of its client have no bell.
+fn pause_without_bell(position: u32, waiters: usize) -> Duration {
+    let turns = u32::try_from(waiters.div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
+    STEP.saturating_mul(position.saturating_add(1)).saturating_mul(turns.max(1))
 }
 
 impl Attempt for QueueEntry<'_> {
@@ -124,5 +138,26 @@ impl Attempt for QueueEntry<'_> {
 
     fn period(&self) -> Duration {
         self.period
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever their number, up to what keeps their places.
+    #[test]
+    fn waiters_without_a_bell_do_not_flood_the_server() {
+        assert_eq!(pause_without_bell(0, 1), STEP);
+        assert_eq!(pause_without_bell(1, AT_ONCE), 2 * STEP);
+        let most_per_second = AT_ONCE as f64 / STEP.as_secs_f64();
+        for waiters in [1, 16, 17, 100, 5000] {
+            let per_second = waiters as f64 / pause_without_bell(0, waiters).as_secs_f64();
+            assert!(
+                per_second <= most_per_second + 1.0,
+                "{waiters} waiters ask {per_second} times per second"
+            );
+        }
+        assert_eq!(PERIOD.min(pause_without_bell(u32::MAX, usize::MAX)), PERIOD);
     }
 }

@@ -8,7 +8,7 @@ mod permit;
 
 pub use permit::Permit;
 
-use crate::engine::{Core, Wait};
+use crate::engine::{Core, Wait, resize};
 use crate::request::LockRequest;
 use crate::{Guard, Lease, Mode, Name, Op, Result};
 use std::fmt;
@@ -71,8 +71,10 @@ use std::time::Duration;
 ///
 /// - Holders keep their permits. Nothing that is running is interrupted, not even by a smaller limit: in that case, no
 ///   new permit is granted until enough have been given back.
-/// - Waiters in the store's queue keep their places and get their permits under the new limit. A waiter that wants more
-///   than a smaller limit allows fails with [`LimitMismatch`].
+/// - Waiters in the store's queue keep their places and get their permits under the new limit. So do the tasks of the
+///   process that makes the change, which wait with the old limit of its handle. Of the tasks of another process, only
+///   one at a time is in the store's queue. A waiter that wants more than a smaller limit allows fails with
+///   [`LimitMismatch`].
 /// - Every other call that specifies 5 fails with [`LimitMismatch`] for as long as the name is in use. After that, the
 ///   first user to arrive sets the limit again, be it 5 or 10. At no time are more than 10 permits held.
 ///
@@ -229,14 +231,16 @@ impl Semaphore {
     /// `file:` also returns it, after 10 s and with the limit unchanged, if a process was stopped while taking permits.
     pub fn set_limit(&self, of: u32) -> Op<()> {
         let (core, name, ours) = (self.request.core().clone(), self.name().cloned(), self.of.clone());
+        let line = self.request.line.clone();
         Op::new(&self.request.core().engine, async move {
             core.usable()?;
             let (asked, name) = (core.clone(), name?);
             let mode = Mode::Permits { take: 1, of };
             core.backend.info().supports(mode).and(mode.check()).map_err(|e| e.with_name(&name))?;
-            let set = name.clone();
-            let setting = async move { asked.backend.set_limit(&set, of).await };
-            core.on_engine(setting).await.map_err(|e| e.with_name(&name))?;
+            let (set, limits) = (name.clone(), (ours.load(Ordering::Acquire), of));
+            let change =
+                async move { resize(&asked, &line, &set, limits, asked.backend.set_limit(&set, of)).await };
+            core.on_engine(change).await.map_err(|e| e.with_name(&name))?;
             ours.store(of, Ordering::Release);
             Ok(())
         })

@@ -65,6 +65,7 @@ mod leader_killed;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod logins;
 mod multi;
+mod multi_release;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -79,6 +80,7 @@ mod proofs;
 mod quorum;
 #[cfg(feature = "redis")]
 mod redis;
+mod resized;
 mod rings;
 mod rwlock;
 mod semaphore;

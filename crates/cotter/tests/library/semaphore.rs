@@ -173,6 +173,33 @@ fn the_limit_rises_and_falls_under_its_users() {
     assert_eq!(free(&one, 2), 2, "not in use: whoever comes sets the limit");
 }
 
+/// All are tasks of one process, in one local queue: the store knows only the first of them.
+#[test]
+fn tasks_that_wait_go_on_under_the_limit_that_their_process_sets() {
+    let (_, one, other) = pair();
+    let held = other.semaphore("a", 2).take(2).acquire().wait().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let ours = one.semaphore("a", 2);
+        let mut few = [(); 3].map(|()| ours.acquire());
+        let (mut wrong, mut all) = (one.semaphore("a", 3).acquire(), ours.clone().take(2).acquire());
+        for op in few.iter_mut().chain([&mut wrong, &mut all]) {
+            let queued = tokio::time::timeout(Duration::ZERO, op).await;
+            assert!(queued.is_err(), "it waits");
+        }
+        ours.set_limit(5).await.unwrap();
+        let mut permits = Vec::new();
+        for op in few {
+            permits.push(op.await.expect("its place was kept"));
+        }
+        assert_eq!(wrong.await.unwrap_err().kind(), ErrorKind::LimitMismatch);
+        ours.set_limit(1).await.unwrap();
+        assert_eq!(all.await.unwrap_err().kind(), ErrorKind::LimitMismatch, "it wants more than there are");
+        drop((permits, held));
+        drop(ours.acquire().await.expect("free again"));
+    });
+}
+
 #[test]
 fn a_waiter_that_wants_more_than_a_smaller_limit_is_refused_and_blocks_nobody() {
     let (_, one, other) = pair();

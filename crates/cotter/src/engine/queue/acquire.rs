@@ -42,11 +42,6 @@ impl Request {
         !self.alone && self.mode.is_exclusive()
     }
 
-    /// Returns true if one claim can serve both requests.
-    pub(crate) fn shares_with(&self, other: &Self) -> bool {
-        self.mode == other.mode && self.lease == other.lease && self.alone == other.alone
-    }
-
     pub(crate) fn claim(&self, core: &Core, turns: u16) -> Claim {
         Claim {
             name: self.name.clone(),

@@ -170,7 +170,8 @@ impl Server {
         let turns = if state.waiters.len() > 1 && head.request.takes_turns() { TURNS } else { 1 };
         drop(state);
         let claim = joined.and_then(|joined| joined.serves(&head.request));
-        Some(Round { claim: claim.unwrap_or_else(|| head.request.claim(&self.core, turns)), head })
+        let ask = || Claim { mode: head.mode(), ..head.request.claim(&self.core, turns) };
+        Some(Round { claim: claim.unwrap_or_else(ask), head })
     }
 
     async fn drive(&self, round: &Round) -> Outcome {
@@ -189,7 +190,7 @@ impl Server {
                     () = self.core.closing() => {}
                     never = &mut minding => match never {},
                 }
-                if self.is_moot(claim, &round.head) {
+                if self.is_moot(&round.head) {
                     break None;
                 }
             }
@@ -202,8 +203,8 @@ impl Server {
         self.outcome(answer, claim, &Carrier::default())
     }
 
-    fn is_moot(&self, claim: &Claim, head: &Arc<Waiter>) -> bool {
-        self.core.usable().is_err() || !self.line.still_wants(claim, head)
+    fn is_moot(&self, head: &Waiter) -> bool {
+        self.core.usable().is_err() || !self.line.still_wants(head)
     }
 
     fn outcome(&self, answer: Result<Acquired>, claim: &Claim, carrier: &Carrier) -> Outcome {
@@ -234,7 +235,7 @@ impl Server {
         let (waiter, unwatched) = {
             let mut state = self.line.state();
             let head = state.head()?.clone();
-            if !head.request.shares_with(&asked_for.request) {
+            if !head.shares_with(asked_for) {
                 return None;
             }
             let unwatched = state.pop(&head);
@@ -302,9 +303,22 @@ impl Server {
         let told = self.core.at_the_server(error.clone()).with_name(&self.line.name);
         // Others here may use the name in the way that is refused to these.
         let only = (error.kind() == ErrorKind::LimitMismatch).then_some(claim.mode);
+        if only.is_some() {
+            self.until_resized().await;
+        }
         self.in_trouble(&told, since, only);
         if error.is_retryable() {
-            self.pause(head, claim).await;
+            self.pause(head).await;
+        }
+    }
+
+    /// The store may have answered under a new limit that this client has set, and has not yet told the waiters.
+    async fn until_resized(&self) {
+        while self.line.state().resizing > 0 && !self.core.is_closed() {
+            tokio::select! {
+                () = self.line.changed.notified() => {}
+                () = self.core.closing() => {}
+            }
         }
     }
 
@@ -318,7 +332,7 @@ impl Server {
         let mut state = self.line.state();
         state.trouble = only.is_none().then(|| error.clone());
         state.waiters.retain(|w| {
-            let concerned = only.is_none_or(|mode| w.request.mode == mode);
+            let concerned = only.is_none_or(|mode| w.mode() == mode);
             let fails = (hopeless && concerned) || (too_long && w.last == Moment::NEVER);
             if fails {
                 w.fail(error.clone());
@@ -328,7 +342,7 @@ impl Server {
     }
 
     /// Waits for the back-off, or less when the queue changes in a relevant way.
-    async fn pause(&mut self, head: &Arc<Waiter>, claim: &Claim) {
+    async fn pause(&mut self, head: &Waiter) {
         let mut sleep = self.core.clock().sleep_until(self.core.now() + self.pauses.pause());
         loop {
             tokio::select! {
@@ -337,7 +351,7 @@ impl Server {
                 () = self.line.changed.notified() => {}
                 () = self.core.closing() => {}
             }
-            if self.is_moot(claim, head) {
+            if self.is_moot(head) {
                 return;
             }
         }

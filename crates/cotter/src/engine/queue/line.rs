@@ -1,6 +1,5 @@
 //! The local queue of one name: tasks of one process that want the same lock line up in shared memory.
 
-use crate::backend::Claim;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::queue::acquire::Request;
@@ -48,6 +47,8 @@ pub(crate) struct State {
     /// The total number of releases sent: tells one slow release from several consecutive ones.
     pub(crate) released: u32,
     pub(crate) waiters: VecDeque<Arc<Waiter>>,
+    /// The number of calls that are changing the limit of the semaphore. Small, because of the size of this type.
+    pub(crate) resizing: u16,
     /// An upper bound on the number of waiters in the queue that have left.
     left: u32,
     /// The wakers of tasks that wait until nothing is in flight.
@@ -177,12 +178,9 @@ impl Line {
         lock(&self.state)
     }
 
-    /// Returns true if a claim that is in flight still serves the first waiter.
-    pub(crate) fn still_wants(&self, claim: &Claim, waiter: &Arc<Waiter>) -> bool {
-        let state = self.state();
-        state
-            .awake()
-            .is_some_and(|head| head.request.shares_with(&waiter.request) && head.request.mode == claim.mode)
+    /// Returns true if the claim of this waiter, which is in flight, still serves the first one.
+    pub(crate) fn still_wants(&self, waiter: &Waiter) -> bool {
+        self.state().awake().is_some_and(|head| head.shares_with(waiter))
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `line` | the local queue of one name |
 //! | `waiter` | a task in the local queue |
 //! | `ask_store` | waiting for the store, on the engine |
+//! | `resize` | a change of the limit of a semaphore |
 //! | `recall` | passing on a grant that a sleeping task does not take |
 
 pub(crate) mod acquire;
@@ -16,4 +17,5 @@ pub(crate) mod first_try;
 pub(crate) mod joined;
 pub(crate) mod line;
 pub(crate) mod recall;
+pub(crate) mod resize;
 pub(crate) mod waiter;

@@ -2,8 +2,8 @@
 
 use crate::engine::queue::acquire::Request;
 use crate::sync::lock;
-use crate::{Error, Guard, Moment};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::{Error, Guard, Mode, Moment};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
@@ -16,6 +16,8 @@ pub(crate) struct Waiter {
     answer: Mutex<Answer>,
     /// It was given the lock and did not take it: others go first until it is polled again.
     asleep: AtomicBool,
+    /// The limit of the semaphore, once it was changed while this waited; zero before.
+    limit: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,30 @@ impl Waiter {
             last,
             answer: Mutex::new(Answer::Open(None)),
             asleep: AtomicBool::new(false),
+            limit: AtomicU32::new(0),
         })
+    }
+
+    /// Returns the mode that it waits for, under the limit that is valid now.
+    pub(crate) fn mode(&self) -> Mode {
+        match (self.request.mode, self.limit.load(Ordering::Relaxed)) {
+            (Mode::Permits { take, .. }, of @ 1..) => Mode::Permits { take, of },
+            (mode, _) => mode,
+        }
+    }
+
+    /// Goes on under the new limit of a semaphore. One that wants more than that keeps the old one, with which the store
+    /// refuses it.
+    pub(crate) fn resize(&self, from: u32, to: u32) {
+        if matches!(self.mode(), Mode::Permits { take, of } if of == from && take <= to) {
+            self.limit.store(to, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns true if one claim can serve both.
+    pub(crate) fn shares_with(&self, other: &Self) -> bool {
+        let (one, two) = (&self.request, &other.request);
+        self.mode() == other.mode() && one.lease == two.lease && one.alone == two.alone
     }
 
     /// Hands over a guard; returns it if the waiter has left.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lost` | leases that are revoked, entries that are deleted, members that stand still |
 //! | `crowd` | many who wait or hold |
+//! | `idle` | connections that end while nobody uses them |
 //! | `others` | `etcdctl lock` and Go's package `concurrency` in the same folder |
 //! | `server_lock` | the lock service of the server, which is not used |
 //! | `tls` | certificates and passwords |
@@ -12,6 +13,7 @@
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
+mod idle;
 mod late;
 mod logins;
 mod lost;
