@@ -130,6 +130,9 @@ impl Builder {
     }
 
     /// Sets how long [`Mutex::lock`](crate::Mutex::lock) keeps trying without any answer from the store. Default: 30 s.
+    ///
+    /// The time begins when a request has failed, and the first failure after its end is returned. For a store that does not
+    /// answer at all, each of the two may come later by the time limits of the store's requests; see the options of its URL.
     pub fn give_up(mut self, after: Duration) -> Self {
         self.give_up = after;
         self
