@@ -142,7 +142,7 @@ fn a_client_that_is_closed_keeps_no_name_and_says_nothing_about_it() {
         let guard = one.mutex("a").lock().wait().unwrap();
         assert_eq!(guard.keep_for(Duration::MAX).wait().unwrap(), Released::Yes);
         assert!(!is_free(&other));
-        one.close(S / 10).wait().expect("every release was answered");
+        one.close(S * 10).wait().expect("every release was answered");
         assert!(is_free(&other));
     }
 }
