@@ -17,6 +17,9 @@ pub(crate) trait Alteration: Debug + Send + Sync + 'static {
         Some(time)
     }
 
+    /// Changes what the store says of itself.
+    fn info(&self, _: &mut Info) {}
+
     /// The notes of the store, instead of those of `inner`.
     fn notes<'a>(&'a self, inner: &'a dyn Backend) -> Option<&'a dyn Notes> {
         inner.notes()
@@ -27,12 +30,15 @@ pub(crate) trait Alteration: Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct Altered<A> {
     inner: Arc<dyn Backend>,
+    info: Info,
     alteration: A,
 }
 
 impl<A: Alteration> Altered<A> {
     pub(crate) fn new(inner: Arc<dyn Backend>, alteration: A) -> Self {
-        Self { inner, alteration }
+        let mut info = inner.info().clone();
+        alteration.info(&mut info);
+        Self { inner, info, alteration }
     }
 }
 
@@ -40,7 +46,7 @@ impl<A: Alteration> Altered<A> {
 #[deny(clippy::missing_trait_methods)]
 impl<A: Alteration> Backend for Altered<A> {
     fn info(&self) -> &Info {
-        self.inner.info()
+        &self.info
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {

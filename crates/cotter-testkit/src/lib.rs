@@ -7,6 +7,7 @@
 //! | [`faulty`] | a store that delays, loses and refuses |
 //! | [`forgetful`] | a store that loses notes, or refuses to write one |
 //! | [`sessions`] | a store whose grants live with a session |
+//! | [`unkept`] | a store that keeps no name for those who have released it |
 //! | [`skewed`] | a store whose clock is not this host's, and one without a clock |
 //! | [`resource`] | what a lock guards: a counter that refuses stale holders, and one that does not |
 //! | [`holder`] | the program of one holder process |
@@ -45,6 +46,7 @@ pub mod simulation;
 pub mod skewed;
 #[cfg(feature = "servers")]
 pub mod storm;
+pub mod unkept;
 
 pub use actor::{Actor, Played};
 pub use clock::now;

@@ -35,7 +35,7 @@ impl Acceptor for FaultyBackend {
             return Err(unknown());
         }
         let answer = self.inner_acceptor().accept(name, key, proposal).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Accept, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 }

@@ -44,7 +44,7 @@ impl FaultyBackend {
     ) -> Result<T> {
         let fate = self.begin(call).await?;
         let answer = work.await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(call, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
@@ -95,7 +95,7 @@ impl Backend for FaultyBackend {
             return Err(unknown());
         }
         let answer = self.inner.acquire(claim, until).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Acquire, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
@@ -107,7 +107,7 @@ impl Backend for FaultyBackend {
             Err(e) => return each(e),
         };
         let answers = self.inner.extend(grants, ttl).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Extend, &*self.clock).await;
         if fate == Fate::Through { answers } else { each(unknown()) }
     }
 
@@ -121,7 +121,7 @@ impl Backend for FaultyBackend {
             return Err(unknown());
         }
         let answer = self.inner.release(claim, leave).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Release, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
@@ -139,7 +139,7 @@ impl Backend for FaultyBackend {
             return Err(unknown());
         }
         let answer = self.inner.adopt(from, to).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Acquire, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 
@@ -231,7 +231,7 @@ impl Member for FaultyBackend {
             return Err(unknown());
         }
         let answer = self.inner_member().take(claim, at_least).await;
-        self.faults.end(&*self.clock).await;
+        self.faults.end(Call::Acquire, &*self.clock).await;
         if fate == Fate::Through { answer } else { Err(unknown()) }
     }
 

@@ -92,6 +92,13 @@ pub(super) enum Fate {
     Late(Duration),
 }
 
+/// Where calls wait until it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Request(Call),
+    Answer(Call),
+}
+
 /// Decides what goes wrong. Cloning gives another handle.
 #[derive(Debug, Clone)]
 pub struct Faults(Arc<State>);
@@ -99,7 +106,7 @@ pub struct Faults(Arc<State>);
 #[derive(Debug)]
 struct State {
     inner: Mutex<Inner>,
-    blocked: watch::Sender<Vec<Call>>,
+    closed: watch::Sender<Vec<Gate>>,
 }
 
 #[derive(Debug)]
@@ -122,7 +129,7 @@ impl Faults {
             calls: HashMap::new(),
             orders: Vec::new(),
         };
-        Self(Arc::new(State { inner: Mutex::new(inner), blocked: watch::channel(Vec::new()).0 }))
+        Self(Arc::new(State { inner: Mutex::new(inner), closed: watch::channel(Vec::new()).0 }))
     }
 
     /// From now on this much goes wrong.
@@ -142,12 +149,17 @@ impl Faults {
 
     /// Calls of this kind wait before they reach the store, until the gate is opened.
     pub fn block(&self, call: Call) {
-        self.0.blocked.send_modify(|blocked| blocked.push(call));
+        self.0.closed.send_modify(|closed| closed.push(Gate::Request(call)));
+    }
+
+    /// Calls of this kind are carried out, and are not answered until the gate is opened.
+    pub fn hold_answers(&self, call: Call) {
+        self.0.closed.send_modify(|closed| closed.push(Gate::Answer(call)));
     }
 
     /// Lets all through that wait at a gate.
     pub fn open(&self) {
-        self.0.blocked.send_modify(Vec::clear);
+        self.0.closed.send_modify(Vec::clear);
     }
 
     /// The faults so far.
@@ -163,17 +175,23 @@ impl Faults {
     /// Before the store is asked: counts, waits, refuses.
     pub(super) async fn begin(&self, call: Call, clock: &dyn Clock) -> Result<Fate> {
         let (pause, fate) = self.lock().decide(call);
-        let mut gate = self.0.blocked.subscribe();
-        if gate.borrow().contains(&call) {
-            self.lock().counts.gated += 1;
-            let _ = gate.wait_for(|blocked| !blocked.contains(&call)).await;
-        }
+        self.pass(Gate::Request(call)).await;
         sleep(clock, pause).await;
         fate
     }
 
+    /// Waits until a gate is open.
+    async fn pass(&self, gate: Gate) {
+        let mut closed = self.0.closed.subscribe();
+        if closed.borrow().contains(&gate) {
+            self.lock().counts.gated += 1;
+            let _ = closed.wait_for(|closed| !closed.contains(&gate)).await;
+        }
+    }
+
     /// After the store has answered.
-    pub(super) async fn end(&self, clock: &dyn Clock) {
+    pub(super) async fn end(&self, call: Call, clock: &dyn Clock) {
+        self.pass(Gate::Answer(call)).await;
         let pause = {
             let mut inner = self.lock();
             let longest = inner.plan.after;

@@ -65,8 +65,9 @@ impl Guard {
     /// Releases the lock, but keeps the name locked for `rest`, so that the next holder cannot start earlier.
     ///
     /// Where the store [cannot do that](crate::backend::Capabilities::keep_for), because grants live with the process or a
-    /// session, the process keeps the name locked for that time, as long as it lives and the client is not closed. The end of
-    /// the lease ([`fixed`](crate::Lease::fixed), [`max_hold`](crate::Lease::max_hold)) does not shorten it.
+    /// session, the process keeps the name locked for that time, as long as it lives. [`Client::close`](crate::Client::close)
+    /// waits for it as for a guard, and ends it with its grace. The end of the lease ([`fixed`](crate::Lease::fixed),
+    /// [`max_hold`](crate::Lease::max_hold)) does not shorten it.
     ///
     /// Cancel safety: the release is carried out in any case, but without the rest if the call is dropped before it was
     /// polled.

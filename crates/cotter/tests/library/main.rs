@@ -65,7 +65,6 @@ mod leader_killed;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod logins;
 mod multi;
-mod multi_release;
 mod mutex;
 #[cfg(feature = "mysql")]
 mod mysql;

@@ -1,6 +1,7 @@
 //! Several locks at once: all or none, in one order, and lost as one.
 
 use cotter::{Client, ErrorKind, Lease, LossCause, ManualClock, Mutex, Released, memory, multi};
+use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -171,4 +172,33 @@ fn what_cannot_be_locked_together_is_refused() {
     let held = runtime.block_on(multi([&a, &elsewhere.mutex("a")]).with(work)).unwrap();
     assert_eq!(held, 2);
     assert!(free(&a));
+}
+
+/// Whichever of the two comes first in the order of the locks.
+#[test]
+fn a_loss_does_not_hide_behind_another_error() {
+    for down in 0..2 {
+        let (clock, faults) = (ManualClock::new(), Faults::seeded(0));
+        let connect = |n| {
+            let client = Client::builder().clock(clock.clone());
+            let client = if n == down {
+                client.backend(Faulty::new(memory::Store::new(), &faults)).lease(Lease::fixed(3600 * S))
+            } else {
+                client.backend(memory::Store::new()).lease(Lease::fixed(2 * S))
+            };
+            client.connect().wait().unwrap()
+        };
+        let mutexes = [connect(0), connect(1)].map(|client| client.mutex("a"));
+        let guard = multi(&mutexes).lock().wait().unwrap();
+        clock.advance(3 * S);
+        faults.set(Plan { down: true, ..Plan::default() });
+        let finish = std::thread::spawn(move || guard.finish().wait());
+        // The release is repeated until the client gives up.
+        while !finish.is_finished() {
+            clock.advance(S);
+            std::thread::sleep(S / 1000);
+        }
+        let error = finish.join().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Lost, "{error}");
+    }
 }

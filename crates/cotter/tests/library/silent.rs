@@ -1,103 +1,11 @@
-//! A store that accepts requests and never answers.
+//! A store that does not answer, or is down.
 
-use cotter::backend::{
-    Acquired, Admin, Backend, Claim, Connect, Cursor, EvictOrder, Extension, Grant, Host, Info, Leave,
-    NoteAt, Notes, Page, Release, Until, async_trait,
-};
-use cotter::{Client, Error, ErrorKind, Eviction, Filter, Finding, Name, Note, Result};
-use std::future::pending;
-use std::sync::Arc;
+use cotter::{Client, Error, ErrorKind, Name, Result, memory};
+use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use std::time::Duration;
 
-#[derive(Debug)]
-struct Silent;
-
-#[derive(Debug)]
-struct Connection(Info);
-
-#[async_trait]
-impl Connect for Silent {
-    async fn connect(&self, _: &Host) -> Result<Arc<dyn Backend>> {
-        let mut info = Info::new("silent", "a store");
-        let abilities = &mut info.capabilities;
-        (abilities.notes, abilities.swap, abilities.permits) = (true, true, true);
-        Ok(Arc::new(Connection(info)))
-    }
-}
-
-fn down() -> Error {
-    Error::new(ErrorKind::Unavailable, "it is down")
-}
-
-#[async_trait]
-impl Backend for Connection {
-    fn info(&self) -> &Info {
-        &self.0
-    }
-
-    async fn acquire(&self, _: &Claim, _: Until) -> Result<Acquired> {
-        pending().await
-    }
-
-    async fn extend(&self, _: &[&Grant], _: Duration) -> Vec<Result<Extension>> {
-        pending().await
-    }
-
-    async fn release(&self, _: &Claim, _: Leave) -> Result<Release> {
-        pending().await
-    }
-
-    async fn set_limit(&self, _: &Name, _: u32) -> Result<()> {
-        Err(down())
-    }
-
-    async fn close(&self) {}
-
-    fn notes(&self) -> Option<&dyn Notes> {
-        Some(self)
-    }
-
-    fn admin(&self) -> Option<&dyn Admin> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl Notes for Connection {
-    async fn load(&self, _: &Name, _: &str) -> Result<Option<Note>> {
-        pending().await
-    }
-
-    async fn store(&self, _: &Grant, _: NoteAt<'_>, _: &[u8]) -> Result<Option<u64>> {
-        pending().await
-    }
-
-    async fn swap(&self, _: &Name, _: &str, _: u64, _: &[u8]) -> Result<Option<u64>> {
-        pending().await
-    }
-
-    async fn changed(&self, _: &Name, _: &str, _: u64, _: Until) -> Result<Option<Note>> {
-        pending().await
-    }
-}
-
-#[async_trait]
-impl Admin for Connection {
-    async fn list(&self, _: &Filter, _: Option<&Cursor>) -> Result<Page> {
-        Err(down())
-    }
-
-    async fn evict(&self, _: &Name, _: EvictOrder) -> Result<Eviction> {
-        Err(down())
-    }
-
-    async fn diagnose(&self) -> Result<Vec<Finding>> {
-        Err(down())
-    }
-}
-
-async fn client() -> Client {
-    Client::builder().backend(Silent).connect().await.unwrap()
+async fn client(faults: &Faults) -> Client {
+    Client::builder().backend(Faulty::new(memory::Store::new(), faults)).connect().await.unwrap()
 }
 
 /// The outcome of a call that must not last.
@@ -113,14 +21,20 @@ fn says_which(error: &Error) {
 
 #[tokio::test]
 async fn waits_for_notes_and_latches_end_with_their_time() {
-    let (client, within) = (client().await, Duration::from_millis(10));
+    let (faults, within) = (Faults::seeded(0), Duration::from_millis(10));
+    let client = client(&faults).await;
+    faults.block(Call::Note);
     says_which(&soon(client.latch("a").wait_for(within)).await);
     says_which(&soon(client.note_changed("a", "key", 0, within)).await);
 }
 
 #[tokio::test]
 async fn an_error_names_the_lock_that_it_is_about() {
-    let client = client().await;
+    let faults = Faults::seeded(0);
+    let client = client(&faults).await;
+    let writer = client.rwlock("a").write().await.unwrap();
+    faults.set(Plan { down: true, ..Plan::default() });
+    says_which(&soon(writer.downgrade()).await);
     says_which(&soon(client.holder("a")).await);
     says_which(&soon(client.evict("a")).await);
     says_which(&soon(client.semaphore("a", 1).set_limit(2)).await);
