@@ -126,6 +126,21 @@ async fn a_new_name_needs_no_second_phase() {
     assert!(raised < NAMES / 10, "{NAMES} new names had {raised} requests to raise a counter");
 }
 
+/// Waiters are told when a name is free, and ask by themselves only in case that nobody tells them.
+#[tokio::test(start_paused = true)]
+async fn a_long_wait_asks_less_and_less_often() {
+    let world = World::new();
+    let connect = || Client::builder().backend(world.store()).in_this_runtime().connect();
+    let (holder, waiter) = (connect().await.unwrap(), connect().await.unwrap());
+    let guard = holder.mutex("a").lock().await.unwrap();
+    let before = world.links[0].calls(Call::Acquire);
+    let waited = waiter.mutex("a").try_lock_for(Duration::from_secs(120)).await.unwrap();
+    assert!(waited.is_none());
+    let asked = world.links[0].calls(Call::Acquire) - before;
+    assert!((400..900).contains(&asked), "asked {asked} times");
+    guard.finish().await.unwrap();
+}
+
 /// A task that blocks keeps its runtime from reading what the members have answered, until after their time is over.
 #[tokio::test(start_paused = true)]
 async fn a_runtime_that_is_late_takes_no_member_for_silent() {

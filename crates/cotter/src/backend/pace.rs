@@ -18,7 +18,7 @@ const CONTENTION_MEMORY: Duration = Duration::from_secs(1);
 /// A process that has met no other holder rests after a stay of this length, in case that somebody waits.
 const MAX_STAY: Duration = Duration::from_millis(500);
 /// The share by which a pause is made longer or shorter at random.
-const JITTER: f64 = 0.25;
+pub(crate) const JITTER: f64 = 0.25;
 
 /// The pauses that follow from the option `retry`.
 #[derive(Debug, Clone, Copy)]

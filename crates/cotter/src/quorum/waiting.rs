@@ -3,7 +3,7 @@
 use super::acquire::{Order, Tried};
 use super::backend::Quorum;
 use super::seats::member;
-use crate::backend::pace::{Pace, Pauses};
+use crate::backend::pace::{JITTER, Pace, Pauses};
 use crate::backend::poll::Attempt;
 use crate::backend::{Acquired, Backend, Claim, Grant};
 use crate::join::First;
@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The pauses of a waiter that nobody tells when the name is free.
 const UNTOLD: Duration = Duration::from_millis(50);
+/// In a long wait they grow to this share of it, so that a holder that has died delays no waiter by more, and to no more than this.
+const LONG_WAIT: (u32, Duration) = (100, Duration::from_millis(250));
 /// The rests after a stay. They can be short, because waiters are told when the name is free.
 const RESTS: Duration = Duration::from_millis(6);
 /// The time for which too few members may answer without an error.
@@ -34,6 +36,7 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     /// Until then the name is left to others.
     rest: Option<Moment>,
+    began: Moment,
     pace: Pace,
     pause: Duration,
     /// Whether a member has said that the name may be free, since the last attempt.
@@ -52,6 +55,7 @@ impl<'a> Waiting<'a> {
             quorum,
             claim,
             rest: quorum.shared.rests.until(&claim.name, &Pauses::up_to(RESTS), now),
+            began: now,
             pace: Pace::new(Pauses::up_to(UNTOLD), now),
             pause: Duration::ZERO,
             told: Arc::default(),
@@ -78,7 +82,10 @@ impl<'a> Waiting<'a> {
             self.unsettled = self.unsettled.max(Some(until));
         }
         self.crowded |= split;
-        self.pause = self.pace.after_meeting(1, now);
+        let (share, longest) = LONG_WAIT;
+        let of_wait = (now.since(self.began) / share).min(longest);
+        let of_wait = random((of_wait.mul_f64(1.0 - JITTER), of_wait.mul_f64(1.0 + JITTER)));
+        self.pause = self.pace.after_meeting(1, now).max(of_wait);
         if self.crowded {
             self.pause = self.pause.max(random((took, took.mul_f64(ATTEMPTS_APART * 2.0))));
         }
