@@ -112,20 +112,28 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         }
         let store = store?;
         match &cli.command {
+            // These listen for signals themselves.
             Command::Acquire(args) => ticket::acquire(args, &store, console).await,
-            Command::Renew(args) => ticket::renew(args, &store, console).await,
-            Command::Release(args) => ticket::release(args, &store, console).await,
             Command::Elect(args) => elect::run(args, &store, console).await,
-            Command::Latch(args) => until_stopped(latch::run(args, &store, console)).await,
-            Command::List(args) => list::run(args, &store, console).await,
-            Command::Show(args) => show::run(args, &store, console).await,
-            Command::Evict(args) => evict::run(args, &store, console).await,
             Command::Bench(args) => bench::run(args, &store, console).await,
             Command::Demo(args) => demo::run(args, &store, console).await,
-            Command::Doctor(doctor) => doctor::run(doctor, &store, console).await,
-            Command::Migrate(args) => migrate::run(args, &store, console).await,
-            Command::Prune(args) => prune::run(args, &store, console).await,
-            _ => unreachable!("answered above"),
+            command => until_stopped(ask(command, &store, console)).await,
         }
     })
+}
+
+/// Commands that a signal may end at any moment.
+async fn ask(command: &Command, store: &store::Chosen, console: &Console) -> Result<Exit, Failure> {
+    match command {
+        Command::Renew(args) => ticket::renew(args, store, console).await,
+        Command::Release(args) => ticket::release(args, store, console).await,
+        Command::Latch(args) => latch::run(args, store, console).await,
+        Command::List(args) => list::run(args, store, console).await,
+        Command::Show(args) => show::run(args, store, console).await,
+        Command::Evict(args) => evict::run(args, store, console).await,
+        Command::Doctor(args) => doctor::run(args, store, console).await,
+        Command::Migrate(args) => migrate::run(args, store, console).await,
+        Command::Prune(args) => prune::run(args, store, console).await,
+        _ => unreachable!("answered above"),
+    }
 }

@@ -51,6 +51,11 @@ fn as_the_first_process_it_hears_signals_while_it_waits() {
         let script = format!("(while sleep 0.1; do kill -{signal} 1; done) & exec \"$0\" {words}");
         in_a_container(&env, &script).code(code);
     }
+    // A server that accepts connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", silent.local_addr().unwrap());
+    let script = format!("(while sleep 0.1; do kill -TERM 1; done) & exec \"$0\" --url {url} list");
+    in_a_container(&env, &script).code(143);
 }
 
 /// Those who hear no TERM are killed, in the session of `cotter` and in another.
