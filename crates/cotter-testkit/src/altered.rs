@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use cotter::backend::{
-    Acquired, Admin, Backend, Claim, Extension, Grant, Info, Leave, Member, Notes, Release, Until,
+    Acquired, Admin, Backend, Claim, Connect, Extension, Grant, Host, Info, Leave, Member, Notes, Release,
+    Until,
 };
 use cotter::{Name, Result};
 use std::fmt::Debug;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// What is altered; by default, nothing.
-pub(crate) trait Alteration: Debug + Send + Sync + 'static {
+pub trait Alteration: Debug + Send + Sync + 'static {
     /// The time that the store answers, instead of this one.
     fn time(&self, time: SystemTime) -> Option<SystemTime> {
         Some(time)
@@ -23,6 +24,26 @@ pub(crate) trait Alteration: Debug + Send + Sync + 'static {
     /// The notes of the store, instead of those of `inner`.
     fn notes<'a>(&'a self, inner: &'a dyn Backend) -> Option<&'a dyn Notes> {
         inner.notes()
+    }
+}
+
+/// Connects to another store, of which one thing is altered.
+#[derive(Debug, Clone)]
+pub struct AlteredStore<A> {
+    inner: Arc<dyn Connect>,
+    alteration: A,
+}
+
+impl<A> AlteredStore<A> {
+    pub(crate) fn of(inner: impl Connect, alteration: A) -> Self {
+        Self { inner: Arc::new(inner), alteration }
+    }
+}
+
+#[async_trait]
+impl<A: Alteration + Clone> Connect for AlteredStore<A> {
+    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        Ok(Arc::new(Altered::new(self.inner.connect(host).await?, self.alteration.clone())))
     }
 }
 

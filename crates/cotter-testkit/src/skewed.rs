@@ -1,9 +1,7 @@
 //! A store whose clock is not this host's: what a process sees whose time of day is wrong. And a store without a clock.
 
-use crate::altered::{Alteration, Altered};
-use async_trait::async_trait;
-use cotter::Result;
-use cotter::backend::{Backend, Connect, Host};
+use crate::altered::{Alteration, AlteredStore};
+use cotter::backend::Connect;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -20,24 +18,12 @@ impl Skew {
 }
 
 /// Connects to another store, and answers with another time.
-#[derive(Debug, Clone)]
-pub struct Skewed {
-    inner: Arc<dyn Connect>,
-    skew: Skew,
-}
+pub type Skewed = AlteredStore<Skew>;
 
 impl Skewed {
     /// This store with its clock moved.
     pub fn new(inner: impl Connect, skew: &Skew) -> Self {
-        Self { inner: Arc::new(inner), skew: skew.clone() }
-    }
-}
-
-#[async_trait]
-impl Connect for Skewed {
-    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        let inner = self.inner.connect(host).await?;
-        Ok(Arc::new(Altered::new(inner, self.skew.clone())))
+        Self::of(inner, skew.clone())
     }
 }
 
@@ -50,25 +36,18 @@ impl Alteration for Skew {
 }
 
 /// Connects to another store, which does not tell its time: its users go by their own clocks, as those of etcd do.
-#[derive(Debug, Clone)]
-pub struct Timeless(Arc<dyn Connect>);
+pub type Timeless = AlteredStore<NoTime>;
 
 impl Timeless {
     /// This store without its clock.
     pub fn new(inner: impl Connect) -> Self {
-        Self(Arc::new(inner))
+        Self::of(inner, NoTime)
     }
 }
 
-#[async_trait]
-impl Connect for Timeless {
-    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        Ok(Arc::new(Altered::new(self.0.connect(host).await?, NoTime)))
-    }
-}
-
-#[derive(Debug)]
-struct NoTime;
+/// The clock is taken away.
+#[derive(Debug, Clone)]
+pub struct NoTime;
 
 impl Alteration for NoTime {
     fn time(&self, _: SystemTime) -> Option<SystemTime> {

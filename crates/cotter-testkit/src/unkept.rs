@@ -1,33 +1,23 @@
 //! A store that keeps no name for those who have released it: their process has to do that.
 
-use crate::altered::{Alteration, Altered};
-use async_trait::async_trait;
-use cotter::Result;
-use cotter::backend::{Backend, Connect, Host, Info};
-use std::sync::Arc;
+use crate::altered::{Alteration, AlteredStore};
+use cotter::backend::{Connect, Info};
 
 /// Connects to another store, and does not have it keep names.
-#[derive(Debug, Clone)]
-pub struct Unkept(Arc<dyn Connect>);
+pub type Unkept = AlteredStore<NoKeeping>;
 
 impl Unkept {
     /// This store without the ability to keep names.
     pub fn new(inner: impl Connect) -> Self {
-        Self(Arc::new(inner))
+        Self::of(inner, NoKeeping)
     }
 }
 
-#[async_trait]
-impl Connect for Unkept {
-    async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
-        Ok(Arc::new(Altered::new(self.0.connect(host).await?, Free)))
-    }
-}
+/// The ability to keep names is taken away.
+#[derive(Debug, Clone)]
+pub struct NoKeeping;
 
-#[derive(Debug)]
-struct Free;
-
-impl Alteration for Free {
+impl Alteration for NoKeeping {
     fn info(&self, info: &mut Info) {
         info.capabilities.keep_for = false;
     }

@@ -59,12 +59,17 @@ impl Pace {
         Self { pauses, began: now, tries: 0, holder: None }
     }
 
+    /// How long the wait has lasted.
+    pub(crate) fn waited(&self, now: Moment) -> Duration {
+        now.since(self.began)
+    }
+
     /// The pause after an attempt that met this holder. If the lock changes hands, another attempt soon may succeed.
     pub(crate) fn after_meeting(&mut self, holder: u64, now: Moment) -> Duration {
         if self.holder.replace(holder) != Some(holder) {
             self.tries = 0;
         }
-        let length = if now.since(self.began) < BRISK_TIME {
+        let length = if self.waited(now) < BRISK_TIME {
             (self.pauses.first * 2_u32.pow(self.tries.min(8))).min(self.pauses.brisk)
         } else {
             self.pauses.retry

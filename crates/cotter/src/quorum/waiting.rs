@@ -16,7 +16,8 @@ use std::time::Duration;
 
 /// The pauses of a waiter that nobody tells when the name is free.
 const UNTOLD: Duration = Duration::from_millis(50);
-/// In a long wait they grow to this share of it, so that a holder that has died delays no waiter by more, and to no more than this.
+/// In a long wait, its pauses grow to this share of the time waited, but not beyond this length. A holder that has died is noticed
+/// that much later.
 const LONG_WAIT: (u32, Duration) = (100, Duration::from_millis(250));
 /// The rests after a stay. They can be short, because waiters are told when the name is free.
 const RESTS: Duration = Duration::from_millis(6);
@@ -36,7 +37,6 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     /// Until then the name is left to others.
     rest: Option<Moment>,
-    began: Moment,
     pace: Pace,
     pause: Duration,
     /// Whether a member has said that the name may be free, since the last attempt.
@@ -55,7 +55,6 @@ impl<'a> Waiting<'a> {
             quorum,
             claim,
             rest: quorum.shared.rests.until(&claim.name, &Pauses::up_to(RESTS), now),
-            began: now,
             pace: Pace::new(Pauses::up_to(UNTOLD), now),
             pause: Duration::ZERO,
             told: Arc::default(),
@@ -83,7 +82,7 @@ impl<'a> Waiting<'a> {
         }
         self.crowded |= split;
         let (share, longest) = LONG_WAIT;
-        let of_wait = (now.since(self.began) / share).min(longest);
+        let of_wait = (self.pace.waited(now) / share).min(longest);
         let of_wait = random((of_wait.mul_f64(1.0 - JITTER), of_wait.mul_f64(1.0 + JITTER)));
         self.pause = self.pace.after_meeting(1, now).max(of_wait);
         if self.crowded {

@@ -11,6 +11,17 @@ fn connect(path: &Path) -> Result<Client, Error> {
     Client::builder().backend(Store::at(path)).connect().wait()
 }
 
+/// Runs a test of this program once more, among mounts of its own: `"$2"` is this program and `"$3"` the test.
+fn among_other_mounts(script: &str, test: &str, path: &Path, (variable, value): (&str, &Path)) {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let run = format!(r#"{script} && exec "$2" --exact --nocapture --ignored "$3""#);
+    command.args(["--mount", "sh", "-c", &run, "sh"]).arg(path).arg(std::env::current_exe().unwrap());
+    assert!(command.arg(test).env(variable, value).status().unwrap().success());
+}
+
 /// Set in a process for which the file is mounted at this path, and its directory is not.
 const MOUNTED: &str = "COTTER_TEST_MOUNTED";
 
@@ -35,14 +46,8 @@ fn a_file_that_is_mounted_without_its_directory_is_refused() {
     let path = inside.path().join("locks.db");
     std::fs::write(&path, "").unwrap();
     let _held = place.client().mutex("a").lock().wait().unwrap();
-    let mut command = Command::new("unshare");
-    if !rustix::process::geteuid().is_root() {
-        command.args(["--user", "--map-root-user"]);
-    }
-    let run = r#"mount --bind "$1" "$2" && exec "$3" --exact --nocapture --ignored "$4""#;
-    command.args(["--mount", "sh", "-c", run, "sh"]).args([place.path(), path.clone()]);
-    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(MOUNTED, &path);
-    assert!(command.status().unwrap().success());
+    let mount = format!(r#"mount --bind "$1" "${MOUNTED}""#);
+    among_other_mounts(&mount, TEST, &place.path(), (MOUNTED, &path));
 }
 
 /// Set in a process that has this directory on a read-only file system.
@@ -61,22 +66,15 @@ fn a_read_only_file_system_is_named_in_the_error() {
         return;
     }
     let place = Place::new();
-    let mut command = Command::new("unshare");
-    if !rustix::process::geteuid().is_root() {
-        command.args(["--user", "--map-root-user"]);
-    }
-    let run = r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && exec "$2" --exact --nocapture --ignored "$3""#;
-    command.args(["--mount", "sh", "-c", run, "sh"]).arg(place.path().parent().unwrap());
-    command.arg(std::env::current_exe().unwrap()).arg(TEST).env(READ_ONLY, place.path());
-    assert!(command.status().unwrap().success());
+    let (path, mount) = (place.path(), r#"mount --bind "$1" "$1" && mount -o remount,bind,ro "$1""#);
+    among_other_mounts(mount, TEST, path.parent().unwrap(), (READ_ONLY, &path));
 }
 
 mod fuse {
-    use super::connect;
+    use super::{among_other_mounts, connect};
     use cotter::sqlite::Store;
     use cotter::{Client, ErrorKind};
     use std::path::PathBuf;
-    use std::process::Command;
 
     /// Set in a process that has such a file system here.
     const REMOTE: &str = "COTTER_TEST_REMOTE";
@@ -99,12 +97,8 @@ mod fuse {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        let run = r#"exec 3<>/dev/fuse &&
-            mount -i -t fuse -o fd=3,rootmode=40000,user_id=65534,group_id=65534 none "$1" &&
-            exec "$2" --exact --nocapture --ignored "$3""#;
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", run, "sh"]).arg(directory.path());
-        command.arg(std::env::current_exe().unwrap()).arg(TEST).env(REMOTE, directory.path());
-        assert!(command.status().unwrap().success());
+        let mount = r#"exec 3<>/dev/fuse &&
+            mount -i -t fuse -o fd=3,rootmode=40000,user_id=65534,group_id=65534 none "$1""#;
+        among_other_mounts(mount, TEST, directory.path(), (REMOTE, directory.path()));
     }
 }
