@@ -355,7 +355,7 @@ impl Job {
         cotter::Name::new(format!("{group}/{name}")).map_err(|e| Error::job(name, e))?;
         // What the store requires beyond that is known at the first run only.
         if policy.lease.is_some_and(|lease| lease.ttl().is_zero()) {
-            return Err(Error::job(name, "the lease is zero; leave it out for that of the client"));
+            return Err(Error::job(name, "the lease is zero; leave it out to use that of the client"));
         }
         if policy.max_run.is_some_and(|d| d.is_zero()) {
             return Err(Error::job(name, "max_run is zero; leave it out for no limit"));

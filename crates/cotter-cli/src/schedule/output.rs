@@ -68,8 +68,7 @@ impl Reading {
 
     async fn finish_later(&mut self) {
         let Some(place) = self.log.late_reader() else {
-            let why =
-                "the rest of the output is dropped, because that of many earlier runs still waits to be read";
+            let why = "the rest of the output is dropped: that of many earlier runs has not been written yet";
             self.log.warning(Some(&self.origin.job), why);
             return self.tasks.shutdown().await;
         };

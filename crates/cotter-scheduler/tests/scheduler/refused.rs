@@ -22,7 +22,7 @@ async fn jobs_that_cannot_work() {
         (vec![job("a"), job("a")], "job \"a\": two jobs have this name; rename one of them"),
         (
             vec![job("a").ttl(Duration::ZERO)],
-            "job \"a\": the lease is zero; leave it out for that of the client",
+            "job \"a\": the lease is zero; leave it out to use that of the client",
         ),
         (vec![job("a").max_run(Duration::ZERO)], "job \"a\": max_run is zero; leave it out for no limit"),
         (vec![job("a").max_backlog(0)], "job \"a\": max_backlog is zero; set it to 1 or more"),
