@@ -14,7 +14,8 @@ use std::time::Duration;
 ///
 /// CMD runs in its own process group, with COTTER_NAME, COTTER_TOKEN and COTTER_URL in its environment. Each holder's
 /// token is larger than the one before: make whatever CMD writes to reject smaller tokens (not with --limit). TERM, INT,
-/// HUP, QUIT, USR1 and USR2 are forwarded to the group. When CMD has ended, any processes that it left running, including
+/// HUP, QUIT, USR1 and USR2 are forwarded to the group; those that were ignored when cotter was started, as HUP is under
+/// nohup, stay ignored. When CMD has ended, any processes that it left running, including
 /// daemons, are stopped before the lock is released.
 ///
 /// When the lock is about to be lost, --max-hold is reached, or cotter is killed, every process that CMD started is

@@ -65,6 +65,38 @@ pub enum Class {
 }
 
 impl Kind {
+    /// All of them.
+    const ALL: [Self; 23] = [
+        Self::Overlap,
+        Self::SharedWithExclusive,
+        Self::PermitsOverLimit,
+        Self::RepeatedToken,
+        Self::TokenOrder,
+        Self::LostPlace,
+        Self::IdleWaiter,
+        Self::StuckWaiter,
+        Self::BusyWhileDown,
+        Self::LateLoss,
+        Self::LeftBehind,
+        Self::DropNotAwaited,
+        Self::RenewedAfterRelease,
+        Self::UsedAfterLoss,
+        Self::NeedlessLoss,
+        Self::LostWrite,
+        Self::UnfairShare,
+        Self::SlowHandOver,
+        Self::Void,
+        Self::SlotTwice,
+        Self::SlotMissing,
+        Self::TooSlow,
+        Self::TooEarly,
+    ];
+
+    /// The kinds of the violations that this output of a test reports.
+    pub fn all_in(text: &str) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |kind| text.contains(&format!("violation[{kind}]")))
+    }
+
     /// What it says something about.
     #[must_use]
     pub fn class(self) -> Class {
@@ -78,7 +110,6 @@ impl Kind {
             | Self::LeftBehind
             | Self::RenewedAfterRelease
             | Self::UsedAfterLoss
-            | Self::NeedlessLoss
             | Self::LostWrite
             | Self::SlotTwice => Class::Safety,
             // No machine is too fast: what happens too early has not waited for something.
@@ -86,6 +117,7 @@ impl Kind {
             | Self::LostPlace
             | Self::StuckWaiter
             | Self::DropNotAwaited
+            | Self::NeedlessLoss
             | Self::Void
             | Self::SlotMissing => Class::Order,
             Self::IdleWaiter | Self::LateLoss | Self::UnfairShare | Self::SlowHandOver | Self::TooSlow => {

@@ -1,7 +1,7 @@
 //! Real `etcd` servers: a cluster of one or more members.
 
-use super::free_port;
 use super::process::Process;
+use super::{free_port, logs};
 use crate::timing::first_within;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -98,7 +98,7 @@ impl Etcd {
             .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .stderr(logs::open(&self.dir.path().join(format!("m{number}.log"))).expect("a log"));
         self.members[number].process.start(&mut command);
     }
 

@@ -1,9 +1,9 @@
 //! A database server: its folder, its port and its process.
 
 use super::cluster::{self, Recipe};
-use super::free_port;
+use super::{free_port, logs};
 use crate::timing::first_within;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -73,7 +73,7 @@ impl Instance {
         limit: Duration,
         is_ready: impl Fn(&Self) -> bool,
     ) -> io::Result<bool> {
-        let log = File::options().append(true).create(true).open(self.dir().join("log"))?;
+        let log = logs::open(&self.dir().join("log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
         self.child = Some(command.spawn()?);
         let listens = first_within(limit, || {

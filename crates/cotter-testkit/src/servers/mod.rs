@@ -9,7 +9,7 @@
 //! | `mariadb` | a MariaDB server |
 //! | `database` | what the two have in common |
 //! | `instance`, `cluster` | a database server: its port and process; its folder, and the user that it runs as |
-//! | `process` | the process of a server |
+//! | `process`, `logs` | the process of a server; what it wrote last, for a test that fails |
 //! | `acl` | the users of the documentation, who may do what cotter needs and nothing else |
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew`, `fork` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
@@ -27,6 +27,7 @@ mod etcd;
 mod fault_rates;
 mod instance;
 mod kept;
+mod logs;
 mod mariadb;
 mod pooler;
 mod postgres;

@@ -1,6 +1,6 @@
 //! A real `redis-server`.
 
-use super::{Wire, acl, free_port, skew};
+use super::{Wire, acl, free_port, logs, skew};
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -103,6 +103,7 @@ impl Redis {
 
     /// Starts it and waits until it listens; false when it has ended instead.
     fn spawn(&mut self) -> std::io::Result<bool> {
+        let log = logs::open(&self.dir.path().join("log"))?;
         let mut command = Command::new(BINARY);
         command
             .args([
@@ -123,8 +124,8 @@ impl Redis {
             ])
             .args(&self.builder.args)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .stdout(log.try_clone()?)
+            .stderr(log);
         if self.builder.clustered {
             command.args(["--cluster-enabled", "yes", "--cluster-port", &free_port().to_string()]);
         }

@@ -2,7 +2,7 @@
 
 use super::process::Process;
 use super::znodes::Znodes;
-use super::{Proxy, free_port};
+use super::{Proxy, free_port, logs};
 use crate::timing::first_within;
 use std::fmt::Write as _;
 use std::fs;
@@ -131,7 +131,7 @@ impl ZooKeeper {
 
     fn spawn(&mut self, number: usize) {
         let config = self.write_config(number).expect("a configuration");
-        let log = fs::File::create(self.folder(number).join("log")).expect("a log");
+        let log = logs::open(&self.folder(number).join("log")).expect("a log");
         let mut command = Command::new(PROGRAM);
         command
             .args(FLAGS)

@@ -55,7 +55,11 @@ fn a_busy_machine_is_noticed() {
     thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(2, usize::from);
         for _ in 0..cores * 4 {
-            scope.spawn(|| while !done.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
         }
         thread::sleep(Duration::from_secs(2));
         let busy = Busy::since(since);

@@ -126,6 +126,25 @@ fn a_hang_up_reads_the_file_again() {
     run.end().code(0);
 }
 
+/// As under nohup(1): the file is not read again, and nothing ends.
+#[test]
+fn a_hang_up_that_is_ignored_from_the_start_stays_ignored() {
+    let env = TestEnv::new();
+    let often = |what: &str| format!("[job.a]\nfixed_rate = \"100ms\"\nshell = \"echo {what}\"\n");
+    env.jobs(&often("old"));
+    let mut nohup = env.anywhere("env".as_ref());
+    nohup.args(["--ignore-signal=HUP", env!("CARGO_BIN_EXE_cotter"), "--json", "schedule"]);
+    let mut run = Running::start(nohup.arg(env.path("jobs.toml")).env("COTTER_URL", env.url()));
+    assert_eq!(printed(&mut run), "old");
+    env.jobs(&often("new"));
+    run.signal(Signal::HUP);
+    for _ in 0..10 {
+        assert_eq!(printed(&mut run), "old");
+    }
+    run.signal(Signal::TERM);
+    run.end().code(0);
+}
+
 #[test]
 fn a_file_that_takes_its_time_to_be_read_holds_up_nothing() {
     let env = TestEnv::new();

@@ -18,6 +18,9 @@ pub(crate) struct Bug {
     pub(crate) violation: String,
 }
 
+/// Of the output of a test that did not find its bug.
+const LAST_LINES: usize = 30;
+
 /// `Err` says how a bug escaped.
 pub(crate) type Verdict = Result<(), String>;
 
@@ -38,17 +41,24 @@ impl Bug {
         let text =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         if !text.contains("running 1 test") {
-            return Err("there is no such test, or more than one".into());
+            return Err(with_output("there is no such test, or more than one", &text));
         }
         if output.status.success() {
-            return Err("it survives".into());
+            return Err(with_output("it survives", &text));
         }
         let kinds = kinds(&text);
         if kinds != BTreeSet::from([self.violation.as_str()]) {
-            return Err(format!("it was caught by {kinds:?}"));
+            return Err(with_output(&format!("it was caught by {kinds:?}"), &text));
         }
         Ok(())
     }
+}
+
+/// How it escaped, and the last lines of what the test printed: nobody should have to run it again for them.
+pub(crate) fn with_output(how: &str, text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n       ");
+    format!("{how}\n       {last}")
 }
 
 fn kinds(text: &str) -> BTreeSet<&str> {

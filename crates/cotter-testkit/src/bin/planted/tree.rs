@@ -1,6 +1,6 @@
 //! A copy of the tracked files with a build directory of its own, in which bugs are planted.
 
-use super::bug::{Bug, Verdict};
+use super::bug::{Bug, Verdict, with_output};
 use super::{FOLDER, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,9 +61,10 @@ impl<'a> Tree<'a> {
         if let Err(why) = self.patch(&patch, "--forward")? {
             return Ok(Err(format!("the patch does not apply: {why}")));
         }
-        let verdict = match self.build(bug)? {
+        let built = self.build(bug)?;
+        let verdict = match built.status.success() {
             true => bug.judge(&self.test(bug)?),
-            false => Err("it does not compile".into()),
+            false => Err(with_output("it does not compile", &String::from_utf8_lossy(&built.stderr))),
         };
         self.patch(&patch, "--reverse")??;
         Ok(verdict)
@@ -92,8 +93,8 @@ impl<'a> Tree<'a> {
         Ok(command.current_dir(&self.scratch).output()?)
     }
 
-    fn build(&self, bug: &Bug) -> Result<bool> {
-        Ok(self.cargo_test(Command::new("cargo"), bug, &["--no-run"])?.status.success())
+    fn build(&self, bug: &Bug) -> Result<Output> {
+        self.cargo_test(Command::new("cargo"), bug, &["--no-run"])
     }
 
     fn test(&self, bug: &Bug) -> Result<Output> {
