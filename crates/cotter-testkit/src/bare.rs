@@ -7,7 +7,7 @@ use cotter::clock::Clock;
 use cotter::{Client, Lease, Name};
 use cotter::{etcd, redis, zookeeper};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The clock of this process, whose sleeps belong to the runtime that polls them.
 pub fn clock() -> Arc<dyn Clock> {
@@ -92,16 +92,4 @@ pub fn enlist(server: &Redis, prefix: &str, longest_lease: u64) {
     let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).expect("it has one").trim();
     let marker = format!("{run} {:014} {:016}", longest_lease * 1_000_000, 0);
     server.command(&["SET", &format!("{prefix}:member"), &marker]);
-}
-
-/// Until it holds, or the test fails.
-///
-/// # Panics
-/// When it does not hold for 20 s.
-pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
 }

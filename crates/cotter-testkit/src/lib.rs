@@ -15,6 +15,7 @@
 //! | [`processes`] | many of them, paused and killed by plan |
 //! | [`servers`] | real servers, and a proxy that loses, delays and cuts |
 //! | [`simulation`] | locks in virtual time, decided by one seed |
+//! | [`timing`] | bounds in real time, and waits for what must happen |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
 
 mod actor;
@@ -46,6 +47,7 @@ pub mod simulation;
 pub mod skewed;
 #[cfg(feature = "servers")]
 pub mod storm;
+pub mod timing;
 pub mod unkept;
 
 pub use actor::{Actor, Played};

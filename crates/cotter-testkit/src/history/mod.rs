@@ -14,7 +14,7 @@
 //! | `tokens` | unique, and rising in real time |
 //! | `turns` | order of arrival, idle and stuck waiters |
 //! | `loss` | losses that were told late |
-//! | `violation` | the kinds of violations |
+//! | `violation` | the kinds of violations, and what each says something about |
 //! | `void` | runs in which too little happened |
 
 mod event;
@@ -34,7 +34,7 @@ pub use interval::{Ended, History, Hold, Wait, WaitEnded};
 pub use life::Life;
 pub use recorder::{Recorder, read_all};
 pub use turns::{Slice, slices};
-pub use violation::{Kind, Violation, demand, violation};
+pub use violation::{Class, Kind, Violation, demand, violation};
 pub use void::{Happened, check_void, contended};
 
 use std::time::Duration;

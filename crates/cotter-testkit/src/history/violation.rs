@@ -1,4 +1,4 @@
-//! The kinds of violations.
+//! The kinds of violations, and what each of them says something about.
 
 use std::fmt;
 
@@ -47,6 +47,62 @@ pub enum Kind {
     SlotTwice,
     /// A slot of a job was never started, or long after its time.
     SlotMissing,
+    /// It took longer than it may.
+    TooSlow,
+    /// It happened before its time.
+    TooEarly,
+}
+
+/// What a violation says something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// Two holders, a token, a leak, a lost write, a wrong answer: wrong whenever it is seen.
+    Safety,
+    /// Something happens before something else, or at all: the end of its wait is far away.
+    Order,
+    /// A bound in real time, which depends on the machine as well.
+    Time,
+}
+
+impl Kind {
+    /// What it says something about.
+    #[must_use]
+    pub fn class(self) -> Class {
+        match self {
+            Self::Overlap
+            | Self::SharedWithExclusive
+            | Self::PermitsOverLimit
+            | Self::RepeatedToken
+            | Self::TokenOrder
+            | Self::BusyWhileDown
+            | Self::LeftBehind
+            | Self::RenewedAfterRelease
+            | Self::UsedAfterLoss
+            | Self::NeedlessLoss
+            | Self::LostWrite
+            | Self::SlotTwice => Class::Safety,
+            // No machine is too fast: what happens too early has not waited for something.
+            Self::TooEarly
+            | Self::LostPlace
+            | Self::StuckWaiter
+            | Self::DropNotAwaited
+            | Self::Void
+            | Self::SlotMissing => Class::Order,
+            Self::IdleWaiter | Self::LateLoss | Self::UnfairShare | Self::SlowHandOver | Self::TooSlow => {
+                Class::Time
+            }
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Safety => "safety",
+            Self::Order => "order",
+            Self::Time => "time",
+        })
+    }
 }
 
 impl fmt::Display for Kind {
@@ -73,6 +129,8 @@ impl fmt::Display for Kind {
             Self::Void => "void",
             Self::SlotTwice => "slot-twice",
             Self::SlotMissing => "slot-missing",
+            Self::TooSlow => "too-slow",
+            Self::TooEarly => "too-early",
         })
     }
 }

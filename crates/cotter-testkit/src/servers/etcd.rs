@@ -1,7 +1,8 @@
 //! Real `etcd` servers: a cluster of one or more members.
 
 use super::free_port;
-use super::process::{Process, wait_for};
+use super::process::Process;
+use crate::timing::first_within;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -111,7 +112,7 @@ impl Etcd {
         self.ctl(&["member", "add", &format!("m{number}"), "--learner", "--peer-urls", &peer]);
         self.members.push(member);
         self.spawn(number, &["--initial-cluster-state", "existing"]);
-        let started = wait_for(START_TIMEOUT, || self.try_ctl(number, &["endpoint", "status"]));
+        let started = first_within(START_TIMEOUT, || self.try_ctl(number, &["endpoint", "status"]));
         assert!(started.is_some(), "the learner does not answer");
         number
     }
@@ -122,7 +123,7 @@ impl Etcd {
 
     /// Waits until the running members answer; false when one of them has ended instead.
     fn answers(&mut self) -> bool {
-        let answers = wait_for(START_TIMEOUT, || {
+        let answers = first_within(START_TIMEOUT, || {
             if self.members.iter_mut().any(|member| member.process.has_ended()) {
                 return Some(false);
             }

@@ -2,7 +2,7 @@
 
 use super::cluster::{self, Recipe};
 use super::free_port;
-use super::process::wait_for;
+use crate::timing::first_within;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ impl Instance {
         let log = File::options().append(true).create(true).open(self.dir().join("log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
         self.child = Some(command.spawn()?);
-        let listens = wait_for(limit, || {
+        let listens = first_within(limit, || {
             if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {
                 return Some(false);
             }

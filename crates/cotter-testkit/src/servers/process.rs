@@ -68,17 +68,3 @@ fn stop(child: &Child) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
-
-/// Looks every 10 ms, for at most `limit`, until there is a result.
-pub(super) fn wait_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + limit;
-    loop {
-        if let Some(found) = look() {
-            return Some(found);
-        }
-        if Instant::now() >= end {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}

@@ -1,8 +1,9 @@
 //! Real ZooKeeper servers: an ensemble of one or more members.
 
-use super::process::{Process, wait_for};
+use super::process::Process;
 use super::znodes::Znodes;
 use super::{Proxy, free_port};
+use crate::timing::first_within;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
@@ -176,7 +177,7 @@ impl ZooKeeper {
 
     /// Waits until the running members serve clients; false when one of them has ended instead.
     fn answers(&mut self) -> bool {
-        let serve = wait_for(START_TIMEOUT, || {
+        let serve = first_within(START_TIMEOUT, || {
             if self.members.iter_mut().any(|member| member.process.has_ended()) {
                 return Some(false);
             }
@@ -206,7 +207,7 @@ impl ZooKeeper {
     /// When none does.
     pub fn leader(&self) -> usize {
         let leads = |&number: &usize| self.mode(number).as_deref() == Some("leader");
-        wait_for(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
+        first_within(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
     }
 
     /// `leader`, `follower` or `standalone`; `None` for a member that serves nobody.

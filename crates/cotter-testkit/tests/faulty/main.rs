@@ -12,6 +12,7 @@
 //! | `sessions` | stores whose grants live with a session |
 //! | `latches`, `elections` | latches whose answers are lost; leaders that are cut off |
 //! | `cancel` | every public future, dropped after every poll |
+//! | `timing` | the stopwatch that allows for a busy machine |
 //! | `file_faults`, `redis_rules` | the rules of one store, each provoked |
 //!
 //! `../processes` has the runs that need the whole machine, `../models` the models.
@@ -28,5 +29,6 @@ mod random;
 mod redis_rules;
 mod sessions;
 mod sleepers;
+mod timing;
 mod tokens;
 mod waiters;

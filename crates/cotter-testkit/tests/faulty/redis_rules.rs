@@ -2,9 +2,10 @@
 
 use cotter::backend::{Acquired, Backend, Connect, Extension, Grant, Host, Leave, NoteAt, Release, Until};
 use cotter::redis::Store;
-use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
+use cotter_testkit::bare::{backend, claim, client, clock, crowd, queued, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Proxy, Redis};
+use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

@@ -2,8 +2,9 @@
 
 use cotter::Mode;
 use cotter::backend::{Backend, Claim, Grant, Leave, Until};
-use cotter_testkit::bare::{claim, eventually, take};
+use cotter_testkit::bare::{claim, take};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;

@@ -2,9 +2,10 @@
 //! call connected, suspended and lost.
 
 use cotter::LossCause;
-use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::bare::client;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
+use cotter_testkit::timing::eventually;
 use std::time::Duration;
 
 /// For that long the server may be silent.

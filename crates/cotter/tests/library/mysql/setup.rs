@@ -2,8 +2,9 @@
 
 use cotter::clock::Clock;
 use cotter::{Client, Lease};
-pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
+pub(crate) use cotter_testkit::bare::{claim, clock, take};
 use cotter_testkit::servers::Mariadb;
+pub(crate) use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -3,8 +3,9 @@
 use cotter::backend::{Backend, Claim, Leave, Release};
 use cotter::clock::Clock;
 use cotter::{Client, Lease};
-pub(crate) use cotter_testkit::bare::{claim, clock, eventually, take};
+pub(crate) use cotter_testkit::bare::{claim, clock, take};
 use cotter_testkit::servers::Postgres;
+pub(crate) use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_postgres::NoTls;

@@ -3,9 +3,9 @@
 use super::setup::{backend, claim, client, server, take};
 use cotter::LossCause;
 use cotter::backend::{Leave, Until};
-use cotter_testkit::bare::eventually;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
+use cotter_testkit::timing::eventually;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);

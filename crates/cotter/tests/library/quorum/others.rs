@@ -2,9 +2,9 @@
 
 use super::setup::{Members, TTL};
 use cotter::{Client, Lease};
-use cotter_testkit::bare::eventually;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Redis, redlock_url};
+use cotter_testkit::timing::eventually;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -3,9 +3,10 @@
 use super::setup::{Members, TTL, acquire, attempt, release};
 use cotter::backend::{Extension, Found};
 use cotter::{Client, ErrorKind, memory, quorum};
-use cotter_testkit::bare::{claim, eventually};
+use cotter_testkit::bare::claim;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::skewed::{Skew, Skewed};
+use cotter_testkit::timing::eventually;
 use std::time::{Duration, Instant, SystemTime};
 
 const TIMEOUT: Duration = Duration::from_millis(250);

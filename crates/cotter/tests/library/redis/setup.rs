@@ -1,8 +1,9 @@
 //! What these tests share.
 
 use cotter::backend::{Backend, Leave, Until};
-pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, eventually, queued, take};
+pub(crate) use cotter_testkit::bare::{backend, claim, client, clock, crowd, queued, take};
 use cotter_testkit::servers::{Redis, acl_rule};
+pub(crate) use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

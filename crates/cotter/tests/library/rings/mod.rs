@@ -96,7 +96,7 @@ const CLI: Ring = Ring {
 /// Histories, clocks, servers and faults know nothing of the processes and storms that use them.
 const TESTKIT: Ring = Ring {
     package: Package::TESTKIT,
-    modules: &["altered", "clock", "faulty", "history", "servers", "shifted_clock", "skewed"],
+    modules: &["altered", "clock", "faulty", "history", "servers", "shifted_clock", "skewed", "timing"],
     leaves: &[],
     files: 20,
 };

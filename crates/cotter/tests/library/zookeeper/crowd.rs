@@ -3,8 +3,9 @@
 use super::{places, received, shared};
 use crate::crowd::{self, Crowd, WAITING, WOKEN};
 use cotter::Mode;
-use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::servers::ZooKeeper;
+use cotter_testkit::timing::eventually;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);

@@ -1,8 +1,9 @@
 //! The folders of names are containers: the servers delete them when they are empty, also while somebody is about to use them.
 
 use cotter::Client;
-use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::bare::client;
 use cotter_testkit::servers::ZooKeeper;
+use cotter_testkit::timing::eventually;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,9 @@
 
 use crate::authority::{Authority, NAME_IT, TRUST_IT, is_not_trusted, speaks_otherwise};
 use crate::logins::a_certificate_is_asked_for;
-use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::bare::client;
 use cotter_testkit::servers::{ZooKeeper, free_port};
+use cotter_testkit::timing::eventually;
 use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
