@@ -2,6 +2,7 @@
 
 use super::{event, printed};
 use crate::env::TestEnv;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 
 #[test]

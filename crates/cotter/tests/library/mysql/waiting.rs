@@ -4,6 +4,7 @@ use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Mariadb, Proxy};
+use cotter_testkit::timing::Stopwatch;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -71,11 +72,10 @@ async fn a_release_wakes_the_next() {
         eventually("it waits", || queued(&server, "wake") == 1).await;
         // It stands in the server's queue behind the holder, and would ask by itself only later.
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let start = Instant::now();
+        let start = Stopwatch::of(Kind::SlowHandOver);
         guard.finish().await.unwrap();
         guard = waiting.await.unwrap();
-        let took = start.elapsed();
-        demand(took < Duration::from_millis(300), Kind::SlowHandOver, format!("round {round}: {took:?}"));
+        start.at_most(Duration::from_millis(300), format!("the release of round {round} wakes the next"));
     }
     guard.finish().await.unwrap();
 }
@@ -102,10 +102,10 @@ async fn a_dropped_wait_leaves_the_queue() {
         for waiting in both {
             assert!(waiting.await.unwrap(), "it was held");
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         eventually("nobody waits", || queued(&server, "a") == 0 && standing(&server) == 0).await;
         // A session whose statement is not ended would be given up after a second.
-        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+        start.at_most(Duration::from_millis(900), "its statement is ended");
     }
     guard.finish().await.unwrap();
     other.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
@@ -129,9 +129,9 @@ async fn dead_waiters_are_skipped() {
         tokio::spawn(async move { other.mutex("dead").lock().await.unwrap().finish().await.unwrap() });
     eventually("it waits behind the dead", || queued(&server, "dead") == 2).await;
     one.release(&held, Leave::used(1)).await.unwrap();
-    let start = Instant::now();
+    let start = Stopwatch::start();
     tokio::time::timeout(Duration::from_secs(8), living).await.expect("the dead hold nobody up").unwrap();
-    assert!(start.elapsed() > Duration::from_millis(500), "those who may be alive are waited for");
+    start.at_least(Duration::from_millis(500), "those who may be alive are waited for");
     waiting.abort();
     proxy.freeze(false);
 }
