@@ -4,6 +4,7 @@ use crate::env::TestEnv;
 use crate::schedule::a_job_runs_and_is_recorded;
 use cotter_testkit::timing::Stopwatch;
 use rustix::process::Signal;
+use std::time::Duration;
 
 /// All of it, in a database whose tables are there.
 #[track_caller]

@@ -3,6 +3,7 @@
 use crate::env::{Output, Running, TestEnv};
 use cotter_testkit::timing::Stopwatch;
 use std::path::Path;
+use std::time::Duration;
 
 /// Runs a shell script as the first process of a container, which was brought in from outside: its session and its group
 /// have no number there. `$0` is `cotter`.

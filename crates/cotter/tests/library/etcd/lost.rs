@@ -18,9 +18,10 @@ const TTL: Duration = Duration::from_secs(30);
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 async fn told(guard: &Guard) -> Lost {
-    let told = tokio::time::timeout(AT_ONCE, guard.lost()).await;
-    demand(told.is_ok(), Kind::LateLoss, "the loss was not told at once");
-    told.expect("demanded")
+    let watch = Stopwatch::of(Kind::LateLoss);
+    let told = guard.lost().await;
+    watch.at_most(AT_ONCE, "the loss is told at once");
+    told
 }
 
 /// A third of the ttl would be 10 s: nobody waits for the next renewal.

@@ -128,7 +128,7 @@ async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
     let first = claim("a", TTL);
     take(&patient, &first).await;
     patient.release(&first, Leave::used(1)).await.unwrap();
-    let hold = "begin; select from cotter_lock where name = 'a' for update; select pg_sleep(3); commit";
+    let hold = "begin; select from cotter_lock where name = 'a' for update; select pg_sleep(30); commit";
     let mut by_hand = server.psql("cotter").args(["-c", hold]).stdout(Stdio::null()).spawn().unwrap();
     let asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'";
     eventually("it is locked", || server.sql(asleep) == "1").await;
@@ -139,8 +139,9 @@ async fn a_row_that_somebody_locks_by_hand_is_an_outage() {
     assert!(error.is_retryable() && error.outcome_unknown(), "{error}");
     // It waited for the row, and gave up.
     let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
-    tokio::time::sleep(Duration::from_millis(1200)).await;
-    assert_eq!((server.sql(asleep), server.sql(waits)), ("1".into(), "0".into()));
+    eventually("its statement has given up", || server.sql(waits) == "0").await;
+    assert_eq!(server.sql(asleep), "1", "the row is still locked");
+    server.sql("select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep'");
     by_hand.wait().unwrap();
     let end = Instant::now() + Duration::from_secs(20);
     while let Release::Unsettled { .. } = released(&hasty, &second).await {

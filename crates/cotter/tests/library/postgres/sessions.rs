@@ -1,6 +1,7 @@
 //! Locks that live with a session: what ends one, who is told, and what is left.
 
 use super::setup::{backend, claim, client, eventually, server, take};
+use crate::stopped::until_stopped_for;
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
 use cotter_testkit::history::{Kind, demand};
@@ -148,13 +149,7 @@ fn a_process_that_stood_still_knows_at_once() {
                     file = file.display()
                 );
                 let mut stopper = Command::new("sh").args(["-c", &script]).spawn().unwrap();
-                loop {
-                    let before = Instant::now();
-                    std::thread::sleep(Duration::from_millis(1));
-                    if before.elapsed() > Duration::from_secs(1) {
-                        break;
-                    }
-                }
+                until_stopped_for(Duration::from_secs(1));
                 for (mode, guard, _) in &held {
                     assert!(
                         !guard.is_valid() && guard.remaining().is_none_or(|left| left.is_zero()),

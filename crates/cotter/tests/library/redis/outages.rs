@@ -391,7 +391,8 @@ async fn an_outage_is_told_at_its_start_and_at_its_end() {
     };
     proxy.refuse(true);
     proxy.cut();
-    sleep(Duration::from_millis(3500)).await;
+    eventually("it is told", || !told().is_empty()).await;
+    sleep(Duration::from_millis(3000)).await;
     assert_eq!(told().len(), 1, "{:#?}", told());
     assert!(told()[0].contains("the store failed while renewing"), "{:#?}", told());
     proxy.refuse(false);
