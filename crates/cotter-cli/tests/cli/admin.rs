@@ -1,7 +1,8 @@
 //! Looking at locks and taking them away.
 
-use crate::env::{Running, TestEnv, until};
+use crate::env::{Running, TestEnv};
 use cotter_testkit::servers::{Redis, acl_rule};
+use cotter_testkit::timing::until;
 
 #[test]
 fn list_shows_who_holds_what() {

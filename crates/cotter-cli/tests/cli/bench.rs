@@ -1,9 +1,10 @@
 //! `cotter bench`: that it measures, and leaves nothing behind. How much is for those who look.
 
-use crate::env::{Output, Running, TestEnv, is_alive, until};
+use crate::env::{Output, Running, TestEnv, is_alive};
 use crate::plays::children;
 use crate::terminal::{read_until, terminal};
 use cotter_testkit::servers::{Redis, acl_rule};
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;

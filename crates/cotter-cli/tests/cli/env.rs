@@ -279,16 +279,6 @@ pub(crate) fn is_alive(pid: Pid) -> bool {
     test_kill_process(pid).is_ok() && !matches!(state(pid), Some('Z' | 'X') | None)
 }
 
-/// Waits until this is so.
-#[track_caller]
-pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let late = Instant::now() + TIMEOUT;
-    while !so() {
-        assert!(Instant::now() < late, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     let (send, receive) = channel();
     std::thread::spawn(move || {

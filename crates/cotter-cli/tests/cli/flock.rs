@@ -1,6 +1,7 @@
 //! `flock:PATH` against the real flock(1), in both directions.
 
-use crate::env::{Running, TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive};
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! The command on a real terminal: who reads from it, and what Ctrl-C and Ctrl-Z do.
 
-use crate::env::{TestEnv, is_alive, is_stopped, state, until};
+use crate::env::{TestEnv, is_alive, is_stopped, state};
 use crate::terminal::{read_until, terminal};
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs::File;
 use std::io::Write;

@@ -1,10 +1,11 @@
 //! `--grace`, `--at-least`, `--slot` and `--report`.
 
 use crate::env::{Running, TestEnv, is_alive};
+use cotter_testkit::timing::Stopwatch;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn a_grace_is_as_long_as_was_asked() {
@@ -12,9 +13,9 @@ fn a_grace_is_as_long_as_was_asked() {
     let script = "trap '' TERM; echo $$; while :; do sleep 0.1; done";
     let args = ["run", "--grace", "100ms", "--max-hold", "200ms", "a", "--", "sh", "-c", script];
     let mut run = env.start(args);
-    let (pid, begin) = (run.ward(), Instant::now());
+    let (pid, begin) = (run.ward(), Stopwatch::start());
     run.end().code(124);
-    assert!(begin.elapsed() < Duration::from_secs(3), "not the 5 s without it");
+    begin.at_most(Duration::from_secs(3), "not the 5 s without it");
     assert!(!is_alive(pid));
     let output = env.run(["run", "--ttl", "3s", "--grace", "2s", "a", "true"]).code(64);
     output.one_line(&["--ttl 3s", "the minimum is 6s"]);
@@ -23,12 +24,12 @@ fn a_grace_is_as_long_as_was_asked() {
 #[test]
 fn at_least_keeps_others_out_after_the_command_has_ended() {
     let env = TestEnv::new();
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let mut run = env.start(["run", "--at-least", "700ms", "a", "--", "sh", "-c", "exit 3"]);
     assert!(run.error_line().contains("stays held for"));
     env.run(["run", "-n", "-q", "a", "true"]).code(75);
     run.end().code(3);
-    assert!(begin.elapsed() >= Duration::from_millis(700));
+    begin.at_least(Duration::from_millis(700), "it stays held");
     let mut run = env.start(["run", "--at-least", "1h", "a", "true"]);
     run.error_line();
     run.signal(Signal::TERM);

@@ -1,7 +1,8 @@
 //! Nothing that came of the command outlives its lock, whoever is killed.
 
-use crate::env::{Running, TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive};
 use cotter_testkit::sized;
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! A shell script that runs `cotter`: what is typed is meant for the script as well.
 
-use crate::env::{TestEnv, is_alive, until};
+use crate::env::{TestEnv, is_alive};
 use crate::jobs::Session;
+use cotter_testkit::timing::until;
 use std::fs;
 
 /// The shell on the terminal does job control and runs a script, in which `$cotter` is the program; then it says how the

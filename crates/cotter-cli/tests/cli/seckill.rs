@@ -1,6 +1,6 @@
 //! `cotter demo seckill`.
 
-use crate::env::{Output, Running, TestEnv, is_alive, until};
+use crate::env::{Output, Running, TestEnv, is_alive};
 use crate::plays::{children, kinds, parts, play};
 #[cfg(feature = "etcd")]
 use cotter_testkit::servers::Etcd;
@@ -12,6 +12,7 @@ use cotter_testkit::servers::Redis;
 #[cfg(feature = "zookeeper")]
 use cotter_testkit::servers::ZooKeeper;
 use cotter_testkit::sized;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;

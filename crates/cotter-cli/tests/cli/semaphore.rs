@@ -1,7 +1,8 @@
 //! So many at a time.
 
-use crate::env::{Running, TestEnv, until};
+use crate::env::{Running, TestEnv};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 
 #[test]

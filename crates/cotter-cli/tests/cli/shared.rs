@@ -1,7 +1,8 @@
 //! Many that share a lock, and one that does not.
 
-use crate::env::{TestEnv, until};
+use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 
 #[test]

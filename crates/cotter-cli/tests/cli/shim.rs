@@ -1,6 +1,7 @@
 //! The shim itself, spoken to as cotter does: what it does without anybody to tell it why.
 
-use crate::env::{TestEnv, is_alive, until};
+use crate::env::{TestEnv, is_alive};
+use cotter_testkit::timing::until;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{

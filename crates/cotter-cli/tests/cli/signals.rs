@@ -1,6 +1,7 @@
 //! Signals reach the command, and end the wait for the lock.
 
-use crate::env::{Running, TestEnv, is_alive, state, until};
+use crate::env::{Running, TestEnv, is_alive, state};
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 
 const ALL: [(Signal, &str); 6] = [

@@ -1,6 +1,7 @@
 //! What is different on a terminal.
 
-use crate::env::{TestEnv, until};
+use crate::env::TestEnv;
+use cotter_testkit::timing::until;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -1,7 +1,8 @@
 //! `cotter acquire`, `renew` and `release`: locks for scripts that are not run by cotter.
 
-use crate::env::{Running, TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal};
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! Two at once: one waits, says for whom, and has its turn.
 
-use crate::env::{Running, TestEnv, is_alive, until};
+use crate::env::{Running, TestEnv, is_alive};
 use cotter_testkit::servers::{Proxy, Redis};
+use cotter_testkit::timing::{Stopwatch, until};
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn the_second_waits_says_for_whom_and_has_a_larger_token() {
@@ -35,9 +36,9 @@ fn a_short_wait_and_a_quiet_one_say_nothing() {
 fn no_wait_gives_up_at_once_and_names_the_holder() {
     let env = TestEnv::new();
     let (first, _) = env.hold(&["--label", "deploy"], "a");
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let output = env.run(["run", "--no-wait", "a", "--", "echo", "ran"]).code(75);
-    assert!(begin.elapsed() < Duration::from_secs(3));
+    begin.at_most(Duration::from_secs(3), "it gives up");
     assert_eq!(output.stdout, "");
     output.one_line(&["a is held by ", "(deploy) for ", "gave up"]);
     env.run(["run", "-n", "-E", "9", "a", "true"]).code(9);

@@ -2,6 +2,7 @@
 
 use cotter::Client;
 use cotter_scheduler::{Job, Run, Scheduler, Trigger};
+use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -23,7 +24,10 @@ async fn work_that_never_yields_keeps_its_lock_and_does_not_keep_the_runner() {
         }
     });
     let job = job.max_run(Duration::from_millis(50));
-    let stop = tokio::time::sleep(Duration::from_millis(500));
+    let stop = async {
+        eventually("it runs", || runs.load(Ordering::Relaxed) == 1).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    };
     let scheduler = Scheduler::new(&client, "g").job(job).observe(|_| {});
     scheduler.run_until(stop, Duration::ZERO).await.unwrap();
     assert_eq!(runs.load(Ordering::Relaxed), 1, "it does not overlap itself");

@@ -38,6 +38,12 @@ impl Stopwatch {
         self.begin.elapsed()
     }
 
+    /// How long it had run at that moment, which others have noted.
+    #[must_use]
+    pub fn upto(&self, moment: Instant) -> Duration {
+        moment.saturating_duration_since(self.begin)
+    }
+
     /// It has taken no longer so far, as far as the machine allowed.
     ///
     /// # Panics

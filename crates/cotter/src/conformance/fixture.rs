@@ -29,8 +29,8 @@ pub struct Fixture {
 /// Removes a lock from the store.
 type Remove = Box<dyn Fn(&Name)>;
 
-/// Long enough for any store on a busy machine.
-pub(super) const SOON: Duration = Duration::from_secs(5);
+/// Long enough for any store on a busy machine, and shorter than [`TTL`]: the end of a lease must not stand for a wake-up.
+pub(super) const SOON: Duration = Duration::from_secs(15);
 /// Long enough to see that an event does not happen.
 pub(super) const WHILE: Duration = Duration::from_millis(60);
 pub(super) const TTL: Duration = Duration::from_secs(20);

@@ -1,6 +1,6 @@
 //! Readers and writers of one name, for stores with shared locks.
 
-use super::fixture::{Fixture, SOON, TTL, give, is_busy, refused, settle, take, used, wait_in_task};
+use super::fixture::{Fixture, TTL, give, is_busy, refused, settle, take, used, wait_in_task};
 use super::leases::{extend, its_end, short};
 use crate::backend::{Backend, Claim, EvictOrder, Extension, Filter, Found, Grant, Mode, NoteAt, Until};
 use crate::{Eviction, LossCause};
@@ -65,7 +65,7 @@ pub(super) async fn readers_that_come_and_go_do_not_starve_a_writer(f: &Fixture)
     let mut reading = Vec::new();
     for i in 0..20 {
         let backend = if i % 2 == 0 { one.clone() } else { other.clone() };
-        let (first, until) = (reader(f), Until::Moment(f.now() + SOON * 4));
+        let (first, until) = (reader(f), Until::Moment(f.now() + TTL));
         reading.push(tokio::spawn(async move {
             for _ in 0..10 {
                 let claim = first.renewed();
@@ -80,8 +80,7 @@ pub(super) async fn readers_that_come_and_go_do_not_starve_a_writer(f: &Fixture)
     settle().await;
     for _ in 0..3 {
         let claim = f.claim("a");
-        let granted =
-            one.acquire(&claim, Until::Moment(f.now() + SOON * 2)).await.expect("answers").granted();
+        let granted = one.acquire(&claim, f.soon()).await.expect("answers").granted();
         granted.expect("the writer has its turn");
         give(&one, &claim).await;
     }

@@ -1,6 +1,6 @@
 //! Unsolicited losses: which guards are notified, and how soon.
 
-use super::fixture::{Fixture, SOON, WHILE, give, is_busy, refused, settle, take, wait_in_task};
+use super::fixture::{Fixture, SOON, TTL, WHILE, give, is_busy, refused, settle, take, wait_in_task};
 use super::leases::short;
 use crate::backend::{Capabilities, Connect, Feature, Mode, Session, Until};
 use crate::{Client, Guard, Lease, LossCause, Lost};
@@ -84,8 +84,7 @@ pub(super) async fn a_session_is_kept_alive(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let held = f.claim("a");
     let session = take(&one, &held).await.session;
-    let Some((as_of, lasts)) =
-        session.as_ref().and_then(Session::proof).filter(|(_, lasts)| *lasts < SOON * 4)
+    let Some((as_of, lasts)) = session.as_ref().and_then(Session::proof).filter(|(_, lasts)| *lasts < TTL)
     else {
         return give(&one, &held).await;
     };
@@ -104,12 +103,12 @@ pub(super) async fn a_waiting_claim_outlives_its_ttl(f: &Fixture) {
     take(&one, &held).await;
     let mut waiter = f.claim("a");
     waiter.ttl = short(&one);
-    let waiting = wait_in_task(&other, &waiter, f.within(SOON * 4));
+    let waiting = wait_in_task(&other, &waiter, f.within(short(&one) * 2 + SOON));
     tokio::time::sleep(short(&one) * 2 + one.info().capabilities.ttl_step).await;
     assert!(!waiting.is_finished());
     let newcomer = f.claim("a");
     let newcomer = if one.info().capabilities.ordered {
-        let waiting = wait_in_task(&one, &newcomer, f.within(SOON * 4));
+        let waiting = wait_in_task(&one, &newcomer, f.within(short(&one) * 2 + SOON));
         f.queued(&other, 2).await;
         Some(waiting)
     } else {

@@ -64,8 +64,9 @@ impl Drop for EndsTasks {
 mod tests {
     use crate::backend::{Backend, Connect, Host};
     use crate::{Client, Result, memory};
+    use cotter_testkit::timing::{Stopwatch, until};
     use std::sync::{Arc, Weak};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     /// A store with a task that never ends by itself, and that lives as long as the token.
     #[derive(Debug)]
@@ -90,11 +91,7 @@ mod tests {
     }
 
     fn ends(task: &Weak<()>) {
-        let start = Instant::now();
-        while task.strong_count() > 0 {
-            assert!(start.elapsed() < Duration::from_secs(10), "the task goes on without its client");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        until("the task ends with its client", || task.strong_count() == 0);
     }
 
     #[test]
@@ -108,10 +105,10 @@ mod tests {
     #[test]
     fn close_waits_for_a_task_no_longer_than_its_grace() {
         let (client, task) = client();
-        let start = Instant::now();
+        let start = Stopwatch::start();
         client.close(Duration::from_secs(1)).wait().unwrap();
-        let waited = start.elapsed();
-        assert!(waited >= Duration::from_millis(900) && waited < Duration::from_secs(5), "{waited:?}");
+        start.at_least(Duration::from_millis(900), "it waits for the task");
+        start.at_most(Duration::from_secs(5), "no longer than its grace");
         ends(&task);
     }
 }

@@ -174,8 +174,8 @@ impl Drop for QueuedWait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cotter_testkit::timing::until;
     use std::fs::File;
-    use std::time::{Duration, Instant};
 
     struct Scene {
         path: tempfile::TempPath,
@@ -205,14 +205,6 @@ mod tests {
 
         fn running(&self) -> usize {
             self.threads.lock().len()
-        }
-    }
-
-    fn until(what: &str, mut happened: impl FnMut() -> bool) {
-        let start = Instant::now();
-        while !happened() {
-            assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

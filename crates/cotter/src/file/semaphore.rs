@@ -230,6 +230,7 @@ mod tests {
     use super::*;
     use crate::backend::Backend;
     use crate::engine::Engine;
+    use cotter_testkit::timing::Stopwatch;
     use std::sync::Arc;
 
     /// A semaphore of one permit, which is taken.
@@ -275,15 +276,12 @@ mod tests {
     async fn a_process_that_was_stopped_behind_the_gate_is_reported() {
         let (files, _place) = in_use().await;
         let gate = behind_gate(&files);
-        let start = std::time::Instant::now();
+        let start = Stopwatch::start();
         let error = files.set_limit(&name(), 2).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert!(error.to_string().contains("is stuck"), "{error}");
-        assert!(
-            start.elapsed() >= GATE_TIMEOUT && start.elapsed() < 2 * GATE_TIMEOUT,
-            "{:?}",
-            start.elapsed()
-        );
+        start.at_least(GATE_TIMEOUT, "it has time to go on");
+        start.at_most(2 * GATE_TIMEOUT, "it is reported");
         gate.free();
         assert!(files.acquire(&one_of(2), Until::Now).await.is_err(), "the limit is as it was");
     }

@@ -1,9 +1,10 @@
 //! Waiters that do not run, in a namespace where the others cannot see that.
 
-use crate::copy::{Copy, place, until, waiters};
+use crate::copy::{Copy, place, waiters};
+use cotter_testkit::timing::{Stopwatch, until};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A copy in a namespace of processes of its own, where its number is 1.
 struct Secluded {
@@ -102,7 +103,7 @@ fn newcomers_pass_one_who_is_stopped_unseen() {
     let (_keep, directory) = place();
     let (mut holder, _frozen) = holder_and_frozen_waiter(&directory);
     holder.ask("release");
-    let start = Instant::now();
+    let start = Stopwatch::start();
     until("somebody gets it", || holder.ask("try") != "busy");
-    assert!(start.elapsed() > Duration::from_millis(500), "one who is only slow is not passed over");
+    start.at_least(Duration::from_millis(500), "one who is only slow is not passed over");
 }

@@ -1,7 +1,8 @@
 //! Semaphores.
 
-use crate::copy::{Copy, demand_wake_ups, place, until, waiters};
+use crate::copy::{Copy, demand_wake_ups, place, waiters};
 use cotter::{Client, Mode, file};
+use cotter_testkit::timing::until;
 
 #[test]
 fn so_many_at_a_time_and_each_is_shown() {

@@ -2,6 +2,7 @@
 
 use crate::copy::{Copy, place};
 use cotter::{Client, FencingToken, Guard, PruneOrder, PruneOutcome, Pruned, file};
+use cotter_testkit::timing::until;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -131,12 +132,12 @@ fn names_that_are_waited_for_stay() {
     assert_eq!(prune(), [], "violation[overlap]: a name was pruned while it was held");
     let mut waiter = Copy::start(&directory);
     waiter.order("lock");
-    crate::copy::until("it queues", || crate::copy::waiters(&directory) == 1);
+    until("it queues", || crate::copy::waiters(&directory) == 1);
     assert_eq!(prune(), []);
     waiter.signal("STOP");
-    crate::copy::until("it stops", || waiter.is_stopped());
+    until("it stops", || waiter.is_stopped());
     drop(holder);
-    crate::copy::until("the lock is free", || client.holder("a").wait().unwrap().is_none());
+    until("the lock is free", || client.holder("a").wait().unwrap().is_none());
     assert_eq!(prune(), []);
     waiter.signal("CONT");
     assert!(waiter.token() > first);

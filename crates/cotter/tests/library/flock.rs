@@ -3,6 +3,7 @@
 
 use cotter::conformance::Fixture;
 use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Released, file};
+use cotter_testkit::timing::{FAR, first_within};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 fn store(place: &TempDir) -> file::Flock {
@@ -146,12 +147,9 @@ fn in_line(path: &Path) -> usize {
 }
 
 fn until_in_line(path: &Path, wanted: usize) {
-    let start = Instant::now();
-    while in_line(path) < wanted {
-        let is_there = start.elapsed() < Duration::from_secs(20);
-        assert!(is_there, "violation[starved]: {} stand in the kernel's queue, not {wanted}", in_line(path));
-        thread::sleep(Duration::from_millis(1));
-    }
+    let is_there = first_within(FAR, || (in_line(path) >= wanted).then_some(()));
+    let stand = in_line(path);
+    assert!(is_there.is_some(), "violation[starved]: {stand} stand in the kernel's queue, not {wanted}");
 }
 
 /// Those of flock(1) who come later are served later.

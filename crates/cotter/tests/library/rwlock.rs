@@ -1,11 +1,11 @@
 //! Readers and writers, on a clock that the test moves.
 
-use crate::steps::{self, waiters};
+use crate::steps::waiters;
 use cotter::{Client, ErrorKind, Eviction, Guard, Lease, ManualClock, Owner, Released, memory};
+use cotter_testkit::timing;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
-const SOON: Duration = Duration::from_secs(5);
 
 fn pair() -> (Client, Client) {
     let store = memory::Store::new();
@@ -14,7 +14,7 @@ fn pair() -> (Client, Client) {
 }
 
 fn until(condition: impl Fn() -> bool) {
-    steps::until(SOON, "does not come about", condition);
+    timing::until("it comes about", condition);
 }
 
 #[test]

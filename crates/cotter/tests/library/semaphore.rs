@@ -1,11 +1,11 @@
 //! Permits, on a clock that the test moves.
 
-use crate::steps::{self, waiters};
+use crate::steps::waiters;
 use cotter::{Client, ErrorKind, Fence, LossCause, ManualClock, Mode, Owner, Released, Semaphore, memory};
+use cotter_testkit::timing;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
-const SOON: Duration = Duration::from_secs(20);
 
 fn pair() -> (ManualClock, Client, Client) {
     let (clock, store) = (ManualClock::new(), memory::Store::new());
@@ -21,7 +21,7 @@ fn free(client: &Client, of: u32) -> u32 {
 }
 
 fn until(condition: impl Fn() -> bool) {
-    steps::until(SOON, "does not come about", condition);
+    timing::until("it comes about", condition);
 }
 
 fn kind(semaphore: &Semaphore) -> ErrorKind {

@@ -1,18 +1,6 @@
 //! Steps that many tests take.
 
 use cotter::Client;
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// Waits until it happens, or fails.
-#[track_caller]
-pub(crate) fn until(within: Duration, what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < within, "{what}");
-        thread::sleep(Duration::from_millis(1));
-    }
-}
 
 /// As many tasks at once, each with a lock of its own, which it takes 20 times.
 pub(crate) async fn many_take_turns(client: &Client, tasks: u32) {

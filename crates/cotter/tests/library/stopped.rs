@@ -2,11 +2,10 @@
 
 use cotter::Guard;
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::{FAR, first_within, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Stops the holder of a lock for a while. When this is dropped, that is over.
 pub(crate) struct Stopper(Option<JoinHandle<()>>);
@@ -16,21 +15,14 @@ impl Stopper {
     /// is stopped.
     pub(crate) fn start(length: Duration, holder: impl Fn() -> Option<String> + Send + 'static) -> Self {
         Self(Some(std::thread::spawn(move || {
-            let late = Instant::now() + TIMEOUT;
-            let label = loop {
-                match holder() {
-                    Some(label) => break label,
-                    None => std::thread::sleep(Duration::from_millis(10)),
-                }
-                assert!(Instant::now() < late, "nobody holds the lock");
-            };
+            let label = first_within(FAR, &holder).expect("somebody holds the lock");
             let pid = label.split(['/', ' ', '(']).find_map(|word| word.trim().parse().ok()).expect("a pid");
             let pid = Pid::from_raw(pid).expect("a pid");
             kill_process(pid, Signal::STOP).unwrap();
             std::thread::sleep(length);
-            let is_gone = holder().is_none();
+            let is_gone = first_within(FAR, || holder().is_none().then_some(()));
             kill_process(pid, Signal::CONT).unwrap();
-            assert!(is_gone, "the store has ended its session");
+            assert!(is_gone.is_some(), "the store ends its session");
         })))
     }
 }
@@ -44,14 +36,12 @@ impl Drop for Stopper {
 
 /// Waits until this process has been stopped. Then the guard is invalid, before anything was sent or received.
 pub(crate) fn is_known_at_once(guard: &Guard, length: Duration) {
-    let end = Instant::now() + TIMEOUT;
-    loop {
-        let before = Instant::now();
-        std::thread::sleep(Duration::from_millis(1));
-        if before.elapsed() > length / 2 {
-            break;
-        }
-        assert!(before < end, "it was not stopped");
-    }
-    demand(!guard.is_valid(), Kind::LateLoss, "it believes in a lock that the store has given away");
+    until_stopped_for(length / 2);
+    demand(!guard.is_valid(), Kind::UsedAfterLoss, "it believes in a lock that the store has given away");
+}
+
+/// Waits until this process has been stopped for so long.
+pub(crate) fn until_stopped_for(length: Duration) {
+    let mut last = Instant::now();
+    until("it is stopped", || Instant::now() > std::mem::replace(&mut last, Instant::now()) + length);
 }

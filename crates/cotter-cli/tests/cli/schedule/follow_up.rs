@@ -1,7 +1,8 @@
 //! `on_success` and `on_failure`.
 
 use super::{event, once};
-use crate::env::{TestEnv, is_alive, until};
+use crate::env::{TestEnv, is_alive};
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal};
 use std::fs;
 

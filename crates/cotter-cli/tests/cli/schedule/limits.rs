@@ -2,6 +2,7 @@
 
 use super::{event, printed};
 use crate::env::TestEnv;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 
 #[test]
@@ -25,7 +26,7 @@ fn a_command_waits_for_the_lock_and_the_limit_of_its_job() {
     let text = "[job.a]\nfixed_rate = \"1h\"\nlock = \"shared\"\nlimit = { name = \"few\", of = 1 }\nshell = \"echo a\"\n\
                 [job.b]\nfixed_rate = \"1h\"\nlimit = { name = \"few\", of = 1 }\nshell = \"echo b\"\n";
     let held = env.start(["run", "shared", "--", "sh", "-c", "echo held >&2; exec sleep 60"]);
-    crate::env::until("it is held", || env.run(["show", "-q", "shared"]).code == 0);
+    until("it is held", || env.run(["show", "-q", "shared"]).code == 0);
     let mut run = env.schedule(text);
     assert_eq!(printed(&mut run), "b", "the other one waits without a place");
     event(&mut run, "ended");

@@ -12,7 +12,8 @@ mod running;
 mod stopping;
 mod systemd;
 
-use crate::env::{Running, TestEnv, until};
+use crate::env::{Running, TestEnv};
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,9 @@
 //! `cotter jobs add-once`, `pending` and `cancel`.
 
 use super::{event, printed};
-use crate::env::{TestEnv, until};
+use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;

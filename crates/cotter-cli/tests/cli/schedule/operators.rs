@@ -1,7 +1,8 @@
 //! `cotter jobs`.
 
 use super::{event, once, printed};
-use crate::env::{Running, TestEnv, until};
+use crate::env::{Running, TestEnv};
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -1,8 +1,9 @@
 //! Several that run the same file, and are killed.
 
 use super::event;
-use crate::env::{TestEnv, until};
+use crate::env::TestEnv;
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::until;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,8 @@
 //! Jobs that run: what they see, what is told, and that nothing of them outlives their locks.
 
 use super::{event, once, printed};
-use crate::env::{TestEnv, is_alive, until};
+use crate::env::{TestEnv, is_alive};
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 

@@ -99,7 +99,7 @@ async fn ten_thousand_jobs_are_listed_and_paused_in_few_round_trips() {
     let begin = Instant::now();
     let listed = Jobs::new(&slow, "g").list().await.unwrap();
     assert_eq!(listed.len(), MANY);
-    let took = begin.elapsed();
+    let took = Instant::now() - begin;
     assert!(took <= MS * 200 * 20, "more than 20 round trips: {took:?}");
     // Each job has a request of its own.
     let jobs = Jobs::new(&first, "g").by("somebody with a rather long name");

@@ -2,6 +2,7 @@
 
 use super::place::Place;
 use cotter::{Client, ErrorKind, Eviction, LossCause, Permit, Released};
+use cotter_testkit::timing::until;
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
@@ -9,10 +10,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
-
-fn until(what: &str, happened: impl FnMut() -> bool) {
-    crate::steps::until(Duration::from_secs(20), what, happened);
-}
 
 /// The files of permits, without the records.
 fn files(place: &Place) -> Vec<PathBuf> {

@@ -2,6 +2,7 @@
 
 use super::place::Place;
 use cotter::{Client, Eviction, Guard, LossCause, Mode, Released};
+use cotter_testkit::timing::until;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
@@ -10,10 +11,6 @@ use std::time::{Duration, Instant};
 
 fn records(place: &Place) -> usize {
     std::fs::read_dir(place.directory().join("a.readers")).map_or(0, Iterator::count)
-}
-
-fn until(what: &str, happened: impl FnMut() -> bool) {
-    crate::steps::until(Duration::from_secs(20), what, happened);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
-use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::history::Kind;
 use cotter_testkit::servers::{Mariadb, Proxy};
+use cotter_testkit::timing::Stopwatch;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -15,28 +16,20 @@ fn standing(server: &Mariadb) -> usize {
     server.sql(count).parse().unwrap()
 }
 
-/// Those who take turns wake each other: hand-overs do not wait for a poll. On a busy machine, one in a hundred may, and a
-/// standstill of the machine can spoil a round; polling would spoil all three.
+/// Those who take turns wake each other: hand-overs do not wait for a poll. On a busy machine, one in a hundred may.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn hand_overs_do_not_wait_for_a_poll() {
     let server = Mariadb::migrated();
-    let mut said = Vec::new();
-    for _ in 0..3 {
-        let (waits, took) = take_turns(&server).await;
-        let (median, most) = (waits[waits.len() / 2], waits[waits.len() * 99 / 100]);
-        if median < Duration::from_millis(200) && most < Duration::from_millis(650) {
-            return;
-        }
-        let rate = waits.len() as f64 / took.as_secs_f64();
-        said.push(format!("{median:?}, 1 % {most:?}, {rate:.0} hand-overs/s"));
-    }
-    demand(false, Kind::SlowHandOver, said.join("; "));
+    let watch = Stopwatch::of(Kind::SlowHandOver);
+    let waits = take_turns(&server).await;
+    watch.took_at_most(waits[waits.len() / 2], Duration::from_millis(200), "half of the waits");
+    watch.took_at_most(waits[waits.len() * 99 / 100], Duration::from_millis(650), "99 of 100 waits");
 }
 
-/// Four clients with 150 turns each: all waits, the shortest first, and the time that all took.
-async fn take_turns(server: &Mariadb) -> (Vec<Duration>, Duration) {
-    let (mut tasks, start) = (Vec::new(), Instant::now());
+/// Four clients with 150 turns each: all waits, the shortest first.
+async fn take_turns(server: &Mariadb) -> Vec<Duration> {
+    let mut tasks = Vec::new();
     for _ in 0..4 {
         let mutex = client(&server.url(""), TTL).await.mutex("hand-over");
         tasks.push(tokio::spawn(async move {
@@ -55,7 +48,7 @@ async fn take_turns(server: &Mariadb) -> (Vec<Duration>, Duration) {
         waits.extend(task.await.unwrap());
     }
     waits.sort();
-    (waits, start.elapsed())
+    waits
 }
 
 /// Whoever holds after a wait wakes the next with the release.
@@ -71,11 +64,10 @@ async fn a_release_wakes_the_next() {
         eventually("it waits", || queued(&server, "wake") == 1).await;
         // It stands in the server's queue behind the holder, and would ask by itself only later.
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let start = Instant::now();
+        let start = Stopwatch::of(Kind::SlowHandOver);
         guard.finish().await.unwrap();
         guard = waiting.await.unwrap();
-        let took = start.elapsed();
-        demand(took < Duration::from_millis(300), Kind::SlowHandOver, format!("round {round}: {took:?}"));
+        start.at_most(Duration::from_millis(300), format!("the release of round {round} wakes the next"));
     }
     guard.finish().await.unwrap();
 }
@@ -102,10 +94,10 @@ async fn a_dropped_wait_leaves_the_queue() {
         for waiting in both {
             assert!(waiting.await.unwrap(), "it was held");
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         eventually("nobody waits", || queued(&server, "a") == 0 && standing(&server) == 0).await;
         // A session whose statement is not ended would be given up after a second.
-        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+        start.at_most(Duration::from_millis(900), "its statement is ended");
     }
     guard.finish().await.unwrap();
     other.mutex("a").try_lock().await.unwrap().expect("it is free").finish().await.unwrap();
@@ -129,9 +121,9 @@ async fn dead_waiters_are_skipped() {
         tokio::spawn(async move { other.mutex("dead").lock().await.unwrap().finish().await.unwrap() });
     eventually("it waits behind the dead", || queued(&server, "dead") == 2).await;
     one.release(&held, Leave::used(1)).await.unwrap();
-    let start = Instant::now();
+    let start = Stopwatch::start();
     tokio::time::timeout(Duration::from_secs(8), living).await.expect("the dead hold nobody up").unwrap();
-    assert!(start.elapsed() > Duration::from_millis(500), "those who may be alive are waited for");
+    start.at_least(Duration::from_millis(500), "those who may be alive are waited for");
     waiting.abort();
     proxy.freeze(false);
 }

@@ -5,8 +5,9 @@ use cotter::backend::{Leave, Until};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Postgres;
+use cotter_testkit::timing::Stopwatch;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -184,7 +185,7 @@ async fn a_deadlock_between_transactions_ends() {
         client
     });
     eventually("it waits", || server.sql("select count(*) from pg_locks where not granted") != "0").await;
-    let start = Instant::now();
+    let start = Stopwatch::start();
     // Whoever is ended gives way at once, as a caller does that rolls back.
     let then = async |transaction: tokio_postgres::Transaction<'_>, name: &str| {
         let answer = token(transaction.query_one(&lock, &[&name]).await);
@@ -198,7 +199,8 @@ async fn a_deadlock_between_transactions_ends() {
         both => panic!("one of them is ended: {both:?}"),
     };
     assert_eq!(error.code().map(|code| code.code()), Some("40P01"), "{error:?}");
-    assert!(token > a.max(b) && start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(token > a.max(b));
+    start.at_most(Duration::from_secs(5), "the server ends one of them");
     let client = tokio::time::timeout(Duration::from_secs(5), third).await.expect("both are free").unwrap();
     client.close(Duration::from_secs(5)).await.unwrap();
     assert_eq!(server.sql("select count(*) from pg_locks where not granted"), "0");
@@ -224,13 +226,13 @@ async fn many_waiters_are_served_in_order() {
             let count = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'";
             eventually("it waits", || server.sql(count) == many.to_string()).await;
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         one.release(&first, Leave::used(1)).await.unwrap();
         for waiter in waiting {
             let number = waiter.await.unwrap();
             assert!(number > last, "{mode}: {number} after {last}");
             last = number;
         }
-        assert!(start.elapsed() < Duration::from_secs(5), "{mode}: {:?}", start.elapsed());
+        start.at_most(Duration::from_secs(5), format!("{mode}: all of them are woken"));
     }
 }

@@ -5,8 +5,9 @@ use cotter::Filter;
 use cotter::backend::{Backend, Extension, Grant, Leave, Release, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Postgres, Proxy};
+use cotter_testkit::timing::Stopwatch;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 
@@ -108,11 +109,10 @@ async fn a_release_wakes_the_next() {
         eventually("it waits", || queued(&server, "wake") == 1).await;
         // It has asked again after its subscription was opened.
         tokio::time::sleep(Duration::from_millis(300)).await;
-        let start = Instant::now();
+        let start = Stopwatch::of(Kind::SlowHandOver);
         guard.finish().await.unwrap();
         let next = waiting.await.unwrap();
-        let took = start.elapsed();
-        demand(took < Duration::from_millis(700), Kind::SlowHandOver, format!("woken after {took:?}"));
+        start.at_most(Duration::from_millis(700), "the release wakes the next");
         next.finish().await.unwrap();
     }
 }

@@ -1,11 +1,13 @@
 //! Locks that live with a session: what ends one, who is told, and what is left.
 
 use super::setup::{backend, claim, client, eventually, server, take};
+use crate::stopped::until_stopped_for;
 use cotter::backend::{Leave, Release, Until};
 use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Database, Pooler, Postgres, Proxy};
+use cotter_testkit::timing::Stopwatch;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -39,14 +41,13 @@ async fn a_holder_whose_session_is_ended_is_told() {
             (guard, Instant::now(), other)
         });
         waiting(&server, 1).await;
-        let start = Instant::now();
+        let start = Stopwatch::of(Kind::LateLoss);
         server.sql(&format!("select pg_terminate_backend(({}))", holder("ended")));
         let lost = guard.lost().await;
         assert_eq!(lost.cause, LossCause::SessionLost, "{mode}: {lost}");
-        let told = start.elapsed();
+        start.at_most(Duration::from_secs(2), format!("{mode}: it is told"));
         let (next, granted, other) = next.await.unwrap();
-        demand(told < Duration::from_secs(2), Kind::LateLoss, format!("{mode}: told after {told:?}"));
-        assert!(granted - start < Duration::from_secs(2), "{mode}: next after {:?}", granted - start);
+        start.took_at_most(start.upto(granted), Duration::from_secs(2), format!("{mode}: the next has it"));
         assert!(next.token() > guard.token(), "{mode}");
         let fence = Fence::new();
         fence.admit(&next).unwrap();
@@ -100,10 +101,11 @@ async fn a_server_that_stands_still_is_noticed_in_time() {
     tokio::time::sleep(limit).await;
     assert!(held.iter().all(|(_, guard, ..)| guard.is_valid()));
     server.pause(true);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     for (mode, guard, ..) in &held {
         guard.lost().await;
-        assert!(start.elapsed() <= limit && !guard.is_valid(), "{mode}: told after {:?}", start.elapsed());
+        assert!(!guard.is_valid(), "{mode}: it is told lost");
+        start.at_most(limit, format!("{mode}: it is told"));
     }
     server.pause(false);
     for (mode, guard, _, other) in held {
@@ -147,13 +149,7 @@ fn a_process_that_stood_still_knows_at_once() {
                     file = file.display()
                 );
                 let mut stopper = Command::new("sh").args(["-c", &script]).spawn().unwrap();
-                loop {
-                    let before = Instant::now();
-                    std::thread::sleep(Duration::from_millis(1));
-                    if before.elapsed() > Duration::from_secs(1) {
-                        break;
-                    }
-                }
+                until_stopped_for(Duration::from_secs(1));
                 for (mode, guard, _) in &held {
                     assert!(
                         !guard.is_valid() && guard.remaining().is_none_or(|left| left.is_zero()),
@@ -180,10 +176,10 @@ async fn a_wait_that_is_dropped_leaves_nothing() {
             let mutex = other.mutex("dropped");
             let gone = tokio::spawn(async move { mutex.lock().await });
             waiting(&server, 1).await;
-            let start = Instant::now();
+            let start = Stopwatch::start();
             gone.abort();
             waiting(&server, 0).await;
-            assert!(start.elapsed() < Duration::from_secs(1), "{mode}: {:?}", start.elapsed());
+            start.at_most(Duration::from_secs(1), format!("{mode}: the wait leaves the server"));
         }
         let mutex = other.mutex("dropped");
         // Within less, a busy server may not have answered at all, which is another outcome.
@@ -234,9 +230,9 @@ async fn a_waiter_whose_client_is_gone_leaves_the_queue() {
         proxy.cut();
         let error = asking.await.unwrap().unwrap_err();
         assert!(error.outcome_unknown() && error.is_retryable(), "{mode}: {error}");
-        let start = Instant::now();
+        let start = Stopwatch::start();
         waiting(&server, 0).await;
-        assert!(start.elapsed() < Duration::from_secs(3), "{mode}: {:?}", start.elapsed());
+        start.at_most(Duration::from_secs(3), format!("{mode}: who is cut off leaves the queue"));
         held.release(&first, Leave::used(1)).await.unwrap();
     }
 }
@@ -334,12 +330,9 @@ async fn a_fixed_lease_ends() {
         let one = Client::builder().url(&url).lease(lease).connect().await.unwrap();
         let other = client(&url, TTL).await;
         let guard = one.mutex("fixed").lock().await.unwrap();
-        let start = Instant::now();
+        let start = Stopwatch::start();
         other.mutex("fixed").lock().await.unwrap().finish().await.unwrap();
-        assert!(
-            !guard.is_valid() && start.elapsed() < Duration::from_secs(3),
-            "{mode}: {:?}",
-            start.elapsed()
-        );
+        assert!(!guard.is_valid(), "{mode}: others have it");
+        start.at_most(Duration::from_secs(3), format!("{mode}: the fixed lease ends"));
     }
 }

@@ -3,6 +3,7 @@
 use cotter::{Client, Lease, Mutex};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::Stopwatch;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex as StdMutex};
@@ -116,12 +117,13 @@ async fn four_processes(url: &str) -> Turns {
 /// Grants are counted, not seconds: a machine that is slow makes all of them rarer.
 async fn every_process_has_its_turn(options: &str) {
     let server = Redis::start();
+    let watch = Stopwatch::of(Kind::UnfairShare);
     let turns = four_processes(&server.url(options)).await;
     assert!(turns.grants > 10, "{turns:?}");
     // 95 of 100 and more. A machine without time for its timers gives it in random order, which makes three quarters. Where nobody
     // rests, it is a quarter.
     demand(turns.changes * 5 >= turns.grants * 3, Kind::UnfairShare, format!("{turns:?}"));
-    demand(turns.worst < Duration::from_secs(2), Kind::UnfairShare, format!("{turns:?}"));
+    watch.took_at_most(turns.worst, Duration::from_secs(2), format!("the longest wait, {turns:?}"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,6 +3,7 @@
 use cotter::{Client, Guard, Lease};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::{FAR, first_within};
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -52,9 +53,8 @@ fn held(runtime: &Runtime, client: &Client, name: &str) -> Guard {
 
 #[track_caller]
 fn is_free_within(limit: Duration, other: &Client, name: &str) {
-    let start = Instant::now();
     let guard = other.mutex(name).try_lock_for(limit).wait().unwrap();
-    drop(guard.unwrap_or_else(|| panic!("{name} is still held after {:?}", start.elapsed())));
+    drop(guard.unwrap_or_else(|| panic!("{name} is still held after {limit:?}")));
 }
 
 /// Between two calls of `block_on` nobody drives the connection of a runtime.
@@ -140,12 +140,8 @@ fn many_runtimes_do_as_well_as_few_and_leave_nothing() {
     demand(connections.len() <= 32 + 1, Kind::UnfairShare, made);
     demand(many * 2 >= few, Kind::UnfairShare, format!("{many} pairs on 32 runtimes, {few} on 8"));
     // The connections go with their runtimes; that of the engine stays.
-    let start = Instant::now();
-    while connected(&server) > 1 {
-        let left = format!("{} connections are left", connected(&server));
-        demand(start.elapsed() < Duration::from_secs(5), Kind::LeftBehind, left);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let left = first_within(FAR, || (connected(&server) <= 1).then_some(()));
+    demand(left.is_some(), Kind::LeftBehind, format!("{} connections are left", connected(&server)));
     let other = self::client(&server.url(""));
     for i in 0..32 {
         for n in 0..7 {

@@ -2,6 +2,7 @@
 
 use super::setup::{USED, backend, claim, client, eventually, pass_through, queued, take};
 use cotter_testkit::servers::{Proxy, Redis};
+use cotter_testkit::timing::Stopwatch;
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,10 +22,10 @@ async fn subscriptions_that_are_killed_every_second_hold_nobody_up() {
             }));
         }
     }
-    let start = Instant::now();
+    let end = Instant::now() + Duration::from_secs(60);
     while tasks.iter().any(|t| !t.is_finished()) {
         server.command(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-        assert!(start.elapsed() < Duration::from_secs(30), "somebody was forgotten");
+        assert!(Instant::now() < end, "somebody was forgotten");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     for task in tasks {
@@ -39,10 +40,10 @@ async fn a_killed_holder_costs_its_ttl() {
     let ttl = Duration::from_secs(1);
     let (dead, client) = (backend(&server.url("")).await, client(&server.url(""), ttl).await);
     take(&dead, &claim("a", ttl)).await;
-    let start = Instant::now();
+    let start = Stopwatch::start();
     drop(dead);
     drop(client.mutex("a").lock().await.unwrap());
-    assert!(start.elapsed() < ttl + Duration::from_secs(1), "{:?}", start.elapsed());
+    start.at_most(ttl + Duration::from_secs(1), "a killed holder costs its ttl");
 }
 
 #[tokio::test]
@@ -56,11 +57,11 @@ async fn a_lost_message_costs_one_poll_period() {
     let waiting = pass_through(&waiter, "a", Duration::from_secs(6));
     eventually("it waits", || queued(&server, "a") == 1).await;
     proxy.drop_messages(Some(b"granted"));
-    let start = Instant::now();
+    let start = Stopwatch::start();
     holder.release(&held, USED).await.unwrap();
     waiting.await.unwrap();
     assert_eq!(proxy.messages_dropped(), 1);
-    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    start.at_most(Duration::from_millis(2500), "a lost message costs one poll period");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,12 +134,12 @@ async fn the_dead_in_line_block_nobody() {
     // A newcomer passes them; so does one who waits.
     let first = claim("a", ttl);
     take(&other, &first).await;
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let waiting = pass_through(&holder, "a", ttl);
     eventually("it waits", || queued(&server, "a") == 101).await;
     other.release(&first, USED).await.unwrap();
     waiting.await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    start.at_most(Duration::from_secs(1), "those who have gone hold nobody up");
 }
 
 /// Waiters of a host that has vanished: the server believes that it listens.
@@ -157,10 +158,13 @@ async fn a_vanished_host_costs_one_ttl_in_all() {
     let waiting = pass_through(&live, "a", ttl);
     eventually("it waits", || queued(&server, "a") == 11).await;
     proxy.freeze(true);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     holder.release(&held, USED).await.unwrap();
     waiting.await.unwrap();
-    assert!(start.elapsed() < ttl + Duration::from_millis(1500), "{:?}", start.elapsed());
+    start.at_most(
+        ttl + Duration::from_millis(1500),
+        "those who have vanished hold nobody up for longer than their ttl",
+    );
     proxy.freeze(false);
 }
 

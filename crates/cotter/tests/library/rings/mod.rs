@@ -1,8 +1,10 @@
-//! The shape of the sources: which ring imports which, where tasks and pauses are made, and that the table of every folder is true.
+//! The shape of the sources: which ring imports which, where tasks and pauses are made, that no test
+//! compares an elapsed time by itself, and that the table of every folder is true.
 //!
 //! In the library the contract, time, errors, names and all stores import nothing that reaches the engine, and no store imports
 //! another: so each of them could become a crate of its own.
 
+mod measured;
 mod source;
 mod tables;
 mod timed;

@@ -9,18 +9,19 @@ use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Proxy, ZooKeeper};
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{Stopwatch, eventually};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 async fn told(guard: &Guard) -> Lost {
-    let told = tokio::time::timeout(AT_ONCE, guard.lost()).await;
-    demand(told.is_ok(), Kind::LateLoss, "the loss was not told at once");
-    told.expect("demanded")
+    let watch = Stopwatch::of(Kind::LateLoss);
+    let told = guard.lost().await;
+    watch.at_most(AT_ONCE, "the loss is told at once");
+    told
 }
 
 /// Nobody waits for the next look, which would be 10 s away.
@@ -91,10 +92,9 @@ async fn a_new_connection_without_an_answer_is_replaced() {
     let kept = proxy.keep_request(&SYNC);
     proxy.cut();
     eventually("it is not answered", || kept.is_caught()).await;
-    let since = Instant::now();
+    let since = Stopwatch::of(Kind::LateLoss);
     client.mutex("beside it").lock().await.unwrap().finish().await.unwrap();
-    let took = since.elapsed();
-    demand(took < Duration::from_secs(5), Kind::LateLoss, format!("no other connection for {took:?}"));
+    since.at_most(Duration::from_secs(5), "there is another connection");
     guard.finish().await.unwrap();
 }
 
@@ -136,11 +136,11 @@ async fn a_guard_ends_before_its_session_does() {
     let guard = client.mutex("silence").lock().await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     proxy.freeze(true);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     guard.lost().await;
     let is_kept = !places(&server, "silence").is_empty();
     demand(is_kept, Kind::Overlap, "the servers gave the lock away before its holder knew");
-    assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
+    start.at_most(Duration::from_millis(2_500), "the guard ends by its own clock");
     eventually("the servers end the session", || places(&server, "silence").is_empty()).await;
     // The same client goes on in another session.
     proxy.freeze(false);
