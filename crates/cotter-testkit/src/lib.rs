@@ -21,6 +21,7 @@
 mod actor;
 mod altered;
 mod clock;
+mod deck;
 mod length;
 mod own_process;
 #[cfg(feature = "servers")]
@@ -52,6 +53,7 @@ pub mod unkept;
 
 pub use actor::{Actor, Played};
 pub use clock::now;
+pub use deck::Deck;
 pub use length::{is_long, sized};
 pub use own_process::in_own_process;
 pub use usage::Usage;

@@ -5,6 +5,7 @@
 //! | `examples`, `quartz`, `naive` | when an expression fires: by hand, by Quartz itself, by an evaluator that goes second by second |
 //! | `others` | the same as the crates `croner` and `cron` |
 //! | `text`, `errors`, `fuzz` | what an expression is written as, what is refused, and what any text does |
+//! | `seed` | the seed of tests that draw at random, and how long they go on |
 //! | `adapters` | instants of date crates |
 //! | `runner` | the runner in virtual time |
 //! | `refused`, `blocked` | jobs that cannot run, and work that never yields |
@@ -20,4 +21,5 @@ mod others;
 mod quartz;
 mod refused;
 mod runner;
+mod seed;
 mod text;

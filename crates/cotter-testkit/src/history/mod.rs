@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `event` | what is recorded |
 //! | `recorder` | where it is recorded |
+//! | `tail` | read while it is being recorded |
 //! | `life` | when a process could run |
 //! | `interval` | holds and waits, made of events |
 //! | `overlap` | who believed to hold at once |
@@ -23,6 +24,7 @@ mod life;
 mod loss;
 mod overlap;
 mod recorder;
+mod tail;
 mod tokens;
 mod turns;
 mod unheard;
@@ -33,6 +35,7 @@ pub use event::{Event, Use, What};
 pub use interval::{Ended, History, Hold, Wait, WaitEnded};
 pub use life::Life;
 pub use recorder::{Recorder, read_all};
+pub use tail::Tail;
 pub use turns::{Slice, slices};
 pub use violation::{Class, Kind, Violation, demand, violation};
 pub use void::{Happened, check_void, contended};

@@ -3,7 +3,7 @@
 use super::{History, Hold, Kind, Violation, Wait, WaitEnded, violation};
 use std::collections::HashMap;
 
-/// The injector's plan, and the part that it could confirm.
+/// The injector's plan, and the part that it could confirm; and what a run is made for, which has to happen before it is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Happened {
     /// Faults that were to be.
@@ -12,6 +12,8 @@ pub struct Happened {
     pub confirmed: usize,
     /// Acquisitions that the run is made for.
     pub acquisitions: usize,
+    /// Waits for somebody else that it is made for.
+    pub contended: usize,
     /// Faults that it is made for.
     pub faults: usize,
 }
@@ -19,23 +21,37 @@ pub struct Happened {
 /// Fewer contended waits than this, and nobody was in anybody's way.
 const CONTENDED: usize = 100;
 
-/// A void run is a failed run.
+impl Happened {
+    /// What the faults lack.
+    pub fn lacks(self) -> Vec<Violation> {
+        let Self { planned, confirmed, faults, .. } = self;
+        let mut found = Vec::new();
+        if confirmed * 10 < planned * 9 {
+            found.push(violation(
+                Kind::Void,
+                format!("{confirmed} of {planned} planned faults were confirmed"),
+            ));
+        }
+        if confirmed < faults {
+            found.push(violation(
+                Kind::Void,
+                format!("{confirmed} faults were confirmed, {faults} are needed"),
+            ));
+        }
+        found
+    }
+}
+
+/// A run that is void when it is over is a failed run.
 pub fn check_void(history: &History, happened: Happened) -> Vec<Violation> {
-    let mut found = Vec::new();
-    let Happened { planned, confirmed, acquisitions, faults } = happened;
-    if confirmed * 10 < planned * 9 {
-        found.push(violation(Kind::Void, format!("{confirmed} of {planned} planned faults were confirmed")));
+    let mut found = happened.lacks();
+    let (waits, needed) = (contended(history), happened.contended.max(CONTENDED));
+    if waits < needed {
+        found.push(violation(Kind::Void, format!("{waits} waits were contended, {needed} are needed")));
     }
-    if confirmed < faults {
-        found.push(violation(Kind::Void, format!("{confirmed} faults were confirmed, {faults} are needed")));
-    }
-    let waits = contended(history);
-    if waits < CONTENDED {
-        found.push(violation(Kind::Void, format!("{waits} waits were contended, {CONTENDED} are needed")));
-    }
-    if history.holds.len() < acquisitions {
-        let text = format!("{} acquisitions, {acquisitions} are needed", history.holds.len());
-        found.push(violation(Kind::Void, text));
+    let (holds, needed) = (history.holds.len(), happened.acquisitions);
+    if holds < needed {
+        found.push(violation(Kind::Void, format!("{holds} acquisitions, {needed} are needed")));
     }
     found
 }

@@ -36,11 +36,27 @@ impl Fleet {
         self.started += 1;
         let mut orders = self.orders.clone();
         orders.process = self.started;
-        orders.log = orders.log.join(format!("{}.jsonl", self.started));
+        orders.log = self.log_of(self.started);
         let child =
             Command::new(&self.program).arg(serde_json::to_string(&orders)?).stdin(Stdio::piped()).spawn()?;
         self.members.push(Member { number: self.started, child, stopped_until: None });
         Ok(())
+    }
+
+    fn log_of(&self, number: u32) -> PathBuf {
+        self.orders.log.join(format!("{number}.jsonl"))
+    }
+
+    /// Whether all have wanted something. A process that has ended already will not, and has left nothing to wait for.
+    pub(super) fn has_begun(&mut self) -> io::Result<bool> {
+        for at in 0..self.members.len() {
+            let log = self.log_of(self.members[at].number);
+            let has_recorded = log.metadata().is_ok_and(|log| log.len() > 0);
+            if !has_recorded && self.members[at].child.try_wait()?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Kills it and starts another one. True when it really died of that.

@@ -2,6 +2,7 @@
 
 use super::fleet::Fleet;
 use super::run::Injections;
+use crate::Deck;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use std::io;
@@ -12,6 +13,10 @@ use std::time::{Duration, Instant};
 pub(super) struct Injector {
     plan: Injections,
     next_kill: Option<Instant>,
+    /// Whether a kill is for a holder.
+    of_holders: Deck<bool>,
+    /// What was drawn for the next kill, which has to wait until there is a holder.
+    of_holder: Option<bool>,
     next_stop: Option<Instant>,
     pub(super) kills: usize,
     pub(super) stops: usize,
@@ -20,11 +25,16 @@ pub(super) struct Injector {
 
 impl Injector {
     pub(super) fn new(plan: &Injections, rng: &mut StdRng) -> Self {
-        let mut this =
-            Self { plan: plan.clone(), next_kill: None, next_stop: None, kills: 0, stops: 0, confirmed: 0 };
-        this.next_kill = after(&this.plan.kill_every, rng);
-        this.next_stop = after(&this.plan.stop_every, rng);
-        this
+        Self {
+            next_kill: after(&plan.kill_every, rng),
+            of_holders: Deck::with_share(plan.kill_holders),
+            of_holder: None,
+            next_stop: after(&plan.stop_every, rng),
+            kills: 0,
+            stops: 0,
+            confirmed: 0,
+            plan: plan.clone(),
+        }
     }
 
     /// Does what is due. `holder`: who has read a guarded resource last.
@@ -33,6 +43,7 @@ impl Injector {
         if is_due(self.next_kill)
             && let Some(victim) = self.victim(fleet, holder, rng)
         {
+            self.of_holder = None;
             self.kills += 1;
             self.confirmed += usize::from(fleet.kill(victim)?);
             self.next_kill = after(&self.plan.kill_every, rng);
@@ -49,11 +60,21 @@ impl Injector {
         Ok(())
     }
 
-    fn victim(&self, fleet: &Fleet, holder: u64, rng: &mut StdRng) -> Option<usize> {
-        if rng.random_bool(self.plan.kill_holders) {
+    fn victim(&mut self, fleet: &Fleet, holder: u64, rng: &mut StdRng) -> Option<usize> {
+        if *self.of_holder.get_or_insert_with(|| self.of_holders.draw(rng)) {
             return fleet.members.iter().position(|m| u64::from(m.number) == holder);
         }
         Some(rng.random_range(0..fleet.members.len()))
+    }
+
+    /// What is planned has to happen at least once, and kills as often as the run is made for.
+    pub(super) fn lacks(&self, kills: usize) -> Option<String> {
+        let kills = kills.max(usize::from(self.plan.kill_every.is_some()));
+        let stops = usize::from(self.plan.stop_every.is_some());
+        let few = |what, count, needed| {
+            (count < needed).then(|| format!("{count} {what} of processes, {needed} are needed"))
+        };
+        few("kills", self.kills, kills).or_else(|| few("stops", self.stops, stops))
     }
 }
 

@@ -6,8 +6,10 @@
 //! | `fleet` | the processes that are alive |
 //! | `injector` | what is done to them, and whether it really was |
 //! | `trouble` | what is done to the store meanwhile |
+//! | `enough` | whether it may be over |
 //! | `report` | what came of it |
 
+mod enough;
 mod fleet;
 mod injector;
 mod report;

@@ -1,8 +1,6 @@
 //! The result of a run.
 
-use crate::history::{
-    Ended, Happened, History, Hold, Kind, Limits, Violation, check, check_void, contended, slices, violation,
-};
+use crate::history::{Ended, History, Hold, Kind, Limits, Violation, check, contended, slices, violation};
 use crate::resource::State;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -65,12 +63,17 @@ impl fmt::Display for Percentiles {
 }
 
 impl Report {
-    pub(super) fn of(history: History, states: &[[State; 2]], happened: Happened, limits: &Limits) -> Self {
+    pub(super) fn of(
+        history: History,
+        states: &[[State; 2]],
+        void: impl FnOnce(&History) -> Vec<Violation>,
+        limits: &Limits,
+    ) -> Self {
         let mut violations = check(&history, limits);
         violations.extend(lost_writes(states));
         // A run that has shown something wrong did prove something, and what is wrong is often why little happened.
         if violations.is_empty() {
-            violations = check_void(&history, happened);
+            violations = void(&history);
         }
         Self {
             violations,
@@ -87,10 +90,16 @@ impl Report {
         }
     }
 
-    /// How many slices of a name each process had.
+    /// How many slices of a name each process had since all of them have wanted something: until then, those that were started
+    /// first are alone.
     pub fn shares(&self, name: &str) -> BTreeMap<u32, usize> {
-        let mut shares = BTreeMap::new();
-        for slice in slices(&self.history, name) {
+        let (mut shares, mut first) = (BTreeMap::new(), BTreeMap::new());
+        for wait in &self.history.waits {
+            let first = first.entry(wait.process).or_insert(u64::MAX);
+            *first = wait.wanted.min(*first);
+        }
+        let all_want = first.into_values().max().unwrap_or(0);
+        for slice in slices(&self.history, name).into_iter().filter(|slice| slice.from >= all_want) {
             *shares.entry(slice.process).or_insert(0) += 1;
         }
         shares
@@ -146,7 +155,7 @@ fn lost_writes(states: &[[State; 2]]) -> Vec<Violation> {
 }
 
 /// Only where a process listened all the time until the next one held, and none was stopped that may have held.
-fn after_kill(history: &History) -> Vec<u64> {
+pub(super) fn after_kill(history: &History) -> Vec<u64> {
     let killed = history.holds.iter().filter(|h| h.by == Ended::Killed);
     killed.filter_map(|h| Some(next_after(history, h)?.got - h.end)).collect()
 }

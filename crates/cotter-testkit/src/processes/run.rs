@@ -1,10 +1,11 @@
 //! One run, from start to report.
 
+use super::enough::{Judge, lacks};
 use super::fleet::Fleet;
 use super::injector::Injector;
 use super::report::Report;
 use super::trouble::{NoTrouble, Trouble};
-use crate::history::{Happened, History, Limits, Recorder, read_all};
+use crate::history::{Happened, History, Kind, Limits, Recorder, Violation, read_all, violation};
 use crate::holder::{Habits, Orders};
 use crate::resource::{Resource, State};
 use rand::rngs::StdRng;
@@ -39,13 +40,18 @@ pub struct Run {
     pub processes: usize,
     /// The faults of the processes.
     pub injections: Injections,
-    /// The run is over after this many acquisitions …
+    /// The run goes on, however fast the machine, until there were this many acquisitions since all processes have begun …
     pub acquisitions: usize,
+    /// … and this many waits for somebody else …
+    pub contended: usize,
     /// … and this many kills …
     pub kills: usize,
-    /// … and this many faults, kills among them, however fast the machine …
+    /// … and this many times from the kill of a holder to the next one …
+    pub after_kills: usize,
+    /// … and this many faults, kills among them, of each planned kind at least one. That is no matter of luck: the kinds are drawn
+    /// from a [deck](crate::Deck).
     pub faults: usize,
-    /// … or after this time, and then it is void.
+    /// The far end: a run that still lacks something after this time is void. Many times what it takes.
     pub patience: Duration,
     /// The tolerances of the checker.
     pub limits: Limits,
@@ -75,9 +81,11 @@ impl Run {
             processes: 4,
             injections: Injections::default(),
             acquisitions: 1000,
+            contended: 0,
             kills: 0,
+            after_kills: 0,
             faults: 0,
-            patience: Duration::from_secs(60),
+            patience: Duration::from_secs(300),
             limits: Limits::default(),
         }
     }
@@ -106,48 +114,73 @@ impl Run {
             fleet.start()?;
         }
         let injector = self.drive(&mut fleet, &resources, trouble)?;
+        let missing = injector.lacks(self.kills).or_else(|| trouble.lacks());
         let outcome = trouble.end()?;
         let unfinished = fleet.end(LAST_WORD)?;
-        let happened = Happened {
-            planned: (injector.kills + injector.stops).max(self.kills) + outcome.planned,
-            confirmed: injector.confirmed + outcome.confirmed,
-            acquisitions: self.acquisitions,
-            faults: self.faults,
-        };
+        let happened = self.happened(&injector, (outcome.planned, outcome.confirmed));
         let mut history = History::of(read_all(&self.orders.log)?);
         history.ended = outcome.ended;
         let states: Vec<[State; 2]> = resources.iter().map(both).collect::<Result<_, _>>()?;
-        let mut report = Report::of(history, &states, happened, &self.limits);
+        let void = |history: &History| -> Vec<Violation> {
+            let missing = missing.map(|what| violation(Kind::Void, what));
+            missing.into_iter().chain(lacks(history, happened, self.after_kills)).collect()
+        };
+        let mut report = Report::of(history, &states, void, &self.limits);
         report.violations.extend(outcome.violations);
         (report.kills, report.stops, report.unfinished) = (injector.kills, injector.stops, unfinished);
         (report.planned, report.confirmed) = (happened.planned, happened.confirmed);
         Ok(report)
     }
 
+    /// Until it has all that it is made for.
     fn drive(
         &self,
         fleet: &mut Fleet,
         resources: &[[Resource; 2]],
         trouble: &mut dyn Trouble,
     ) -> io::Result<Injector> {
+        let far_end = Instant::now() + self.patience;
+        while !fleet.has_begun()? && Instant::now() < far_end {
+            std::thread::sleep(TICK);
+        }
         let mut rng = StdRng::seed_from_u64(self.orders.seed);
-        let mut injector = Injector::new(&self.injections, &mut rng);
-        let last = Instant::now() + self.patience;
-        while Instant::now() < last {
-            // Everybody writes to the one that does not check.
-            let states: Vec<State> = resources.iter().map(|[_, u]| u.state()).collect::<Result<_, _>>()?;
-            let holder = states[rng.random_range(0..states.len())].process;
-            let writes: u64 = states.iter().map(|s| s.writes).sum();
-            let faults = injector.confirmed + trouble.confirmed();
-            if writes as usize >= self.acquisitions && injector.kills >= self.kills && faults >= self.faults {
+        let (mut injector, mut judge) =
+            (Injector::new(&self.injections, &mut rng), Judge::new(&self.orders.log));
+        let (writes_before, _) = written(resources, &mut rng)?;
+        while Instant::now() < far_end {
+            let (writes, holder) = written(resources, &mut rng)?;
+            let happened = self.happened(&injector, trouble.so_far());
+            let is_met = writes - writes_before >= self.acquisitions as u64
+                && injector.lacks(self.kills).is_none()
+                && trouble.lacks().is_none()
+                && happened.lacks().is_empty();
+            if is_met && judge.is_enough(happened, self.after_kills) {
                 break;
             }
             injector.step(fleet, holder, &mut rng)?;
             trouble.step()?;
+            judge.step()?;
             std::thread::sleep(TICK);
         }
         Ok(injector)
     }
+
+    fn happened(&self, injector: &Injector, (planned, confirmed): (usize, usize)) -> Happened {
+        Happened {
+            planned: (injector.kills + injector.stops).max(self.kills) + planned,
+            confirmed: injector.confirmed + confirmed,
+            acquisitions: self.acquisitions,
+            contended: self.contended,
+            faults: self.faults,
+        }
+    }
+}
+
+/// How often was written, and who has read one of the resources last. Everybody writes to the one that does not check.
+fn written(resources: &[[Resource; 2]], rng: &mut StdRng) -> io::Result<(u64, u64)> {
+    let states: Vec<State> = resources.iter().map(|[_, u]| u.state()).collect::<Result<_, _>>()?;
+    let holder = states[rng.random_range(0..states.len())].process;
+    Ok((states.iter().map(|s| s.writes).sum(), holder))
 }
 
 fn both([checked, unchecked]: &[Resource; 2]) -> io::Result<[State; 2]> {

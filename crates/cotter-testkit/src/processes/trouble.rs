@@ -11,8 +11,11 @@ pub trait Trouble {
     /// The run cannot go on.
     fn step(&mut self) -> io::Result<()>;
 
-    /// How many faults there were so far.
-    fn confirmed(&self) -> usize;
+    /// How many faults were to be so far, and how many were.
+    fn so_far(&self) -> (usize, usize);
+
+    /// A kind of fault that has to happen and has not happened yet: the run goes on until there is none.
+    fn lacks(&self) -> Option<String>;
 
     /// Ends all of it, so that the processes can end in order.
     ///
@@ -43,8 +46,12 @@ impl Trouble for NoTrouble {
         Ok(())
     }
 
-    fn confirmed(&self) -> usize {
-        0
+    fn so_far(&self) -> (usize, usize) {
+        (0, 0)
+    }
+
+    fn lacks(&self) -> Option<String> {
+        None
     }
 
     fn end(&mut self) -> io::Result<Outcome> {

@@ -1,5 +1,6 @@
 //! A cluster of three whose members are stopped and killed, one at a time, so that a majority is left.
 
+use crate::Deck;
 use crate::processes::{Outcome, Trouble};
 use crate::servers::{Etcd, ZooKeeper};
 use rand::rngs::StdRng;
@@ -14,11 +15,21 @@ pub struct Members<C> {
     cluster: C,
     rng: StdRng,
     plan: Plan,
+    what: Deck<What>,
+    /// Whether it is done to the leader.
+    to_leader: Deck<bool>,
     next: Instant,
     /// The member that stands still, and until when.
     stopped: Option<(usize, Instant)>,
     planned: usize,
-    confirmed: usize,
+    confirmed: Vec<What>,
+}
+
+/// What is done to a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Stop,
+    Kill,
 }
 
 /// The faults of the members.
@@ -30,14 +41,20 @@ struct Plan {
     stopped_for: Range<u64>,
     /// This part of what is done is done to the leader.
     leader: f64,
-    /// This part is kills.
-    kills: f64,
+    /// How often of so many times. A run that is over has met each of them.
+    what: &'static [(What, usize)],
 }
 
 /// Stopped from less than an election takes to longer than a lease of 2 s.
-const ANY: Plan = Plan { every: 1_500..3_000, stopped_for: 300..4_000, leader: 0.6, kills: 0.25 };
+const ANY: Plan = Plan {
+    every: 1_500..3_000,
+    stopped_for: 300..4_000,
+    leader: 0.6,
+    what: &[(What::Stop, 3), (What::Kill, 1)],
+};
 /// Each for two leases of 2 s.
-const LEADERS: Plan = Plan { every: 1_500..3_000, stopped_for: 4_000..4_001, leader: 1.0, kills: 0.0 };
+const LEADERS: Plan =
+    Plan { every: 1_500..3_000, stopped_for: 4_000..4_001, leader: 1.0, what: &[(What::Stop, 1)] };
 
 /// A cluster of three.
 pub trait Cluster {
@@ -95,7 +112,8 @@ impl<C: Cluster> Members<C> {
     fn by(plan: Plan, cluster: C, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let next = Instant::now() + millis(&plan.every, &mut rng);
-        Self { cluster, rng, plan, next, stopped: None, planned: 0, confirmed: 0 }
+        let (what, to_leader) = (Deck::of(plan.what), Deck::with_share(plan.leader));
+        Self { cluster, rng, plan, what, to_leader, next, stopped: None, planned: 0, confirmed: Vec::new() }
     }
 
     /// The URL of the cluster.
@@ -106,7 +124,7 @@ impl<C: Cluster> Members<C> {
     fn go_on(&mut self) {
         if let Some((member, _)) = self.stopped.take() {
             self.cluster.go_on(member);
-            self.confirmed += 1;
+            self.confirmed.push(What::Stop);
         }
     }
 }
@@ -121,29 +139,38 @@ impl<C: Cluster> Trouble for Members<C> {
         if self.stopped.is_some() || now < self.next {
             return Ok(());
         }
-        let member = match self.rng.random_bool(self.plan.leader) {
+        let member = match self.to_leader.draw(&mut self.rng) {
             true => self.cluster.leader(),
             false => self.rng.random_range(0..3),
         };
         self.planned += 1;
-        if self.rng.random_bool(self.plan.kills) {
-            self.cluster.crash(member);
-            self.confirmed += 1;
-            self.next = Instant::now() + millis(&self.plan.every, &mut self.rng);
-        } else {
-            self.cluster.stop(member);
-            self.stopped = Some((member, now + millis(&self.plan.stopped_for, &mut self.rng)));
+        match self.what.draw(&mut self.rng) {
+            What::Kill => {
+                self.cluster.crash(member);
+                self.confirmed.push(What::Kill);
+                self.next = Instant::now() + millis(&self.plan.every, &mut self.rng);
+            }
+            What::Stop => {
+                self.cluster.stop(member);
+                self.stopped = Some((member, now + millis(&self.plan.stopped_for, &mut self.rng)));
+            }
         }
         Ok(())
     }
 
-    fn confirmed(&self) -> usize {
-        self.confirmed
+    /// Who stands still goes on when the run is over, and counts then.
+    fn so_far(&self) -> (usize, usize) {
+        (self.planned - usize::from(self.stopped.is_some()), self.confirmed.len())
+    }
+
+    fn lacks(&self) -> Option<String> {
+        let missing = self.plan.what.iter().find(|(what, _)| !self.confirmed.contains(what));
+        missing.map(|(what, _)| format!("members: nothing of the kind {what:?} has happened"))
     }
 
     fn end(&mut self) -> io::Result<Outcome> {
         self.go_on();
-        Ok(Outcome { planned: self.planned, confirmed: self.confirmed, ..Outcome::default() })
+        Ok(Outcome { planned: self.planned, confirmed: self.confirmed.len(), ..Outcome::default() })
     }
 }
 

@@ -61,20 +61,20 @@ impl Trouble for Storm<'_> {
         self.outages.step()
     }
 
-    fn confirmed(&self) -> usize {
-        self.outages.confirmed + self.proxy.sampled_faults().1 as usize
+    fn so_far(&self) -> (usize, usize) {
+        let (outages, packets) = (self.outages.so_far(), self.proxy.sampled_faults());
+        (outages.0 + packets.0 as usize, outages.1 + packets.1 as usize)
+    }
+
+    fn lacks(&self) -> Option<String> {
+        self.outages.lacks().or_else(|| self.watcher.as_ref()?.lacks())
     }
 
     fn end(&mut self) -> io::Result<Outcome> {
         self.proxy.set_fault_rates(FaultRates::default(), 0);
-        let (packets_planned, packets_confirmed) = self.proxy.sampled_faults();
-        let (planned, confirmed) = self.outages.end()?;
+        let (planned, confirmed) = self.so_far();
+        self.outages.end()?;
         let violations = self.watcher.take().map(Watcher::end).unwrap_or_default();
-        Ok(Outcome {
-            planned: planned + packets_planned as usize,
-            confirmed: confirmed + packets_confirmed as usize,
-            violations,
-            ..Outcome::default()
-        })
+        Ok(Outcome { planned, confirmed, violations, ..Outcome::default() })
     }
 }

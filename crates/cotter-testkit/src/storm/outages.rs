@@ -21,7 +21,18 @@ pub(super) struct Outages {
     next_full: Instant,
     full_until: Option<Instant>,
     planned: usize,
-    pub(super) confirmed: usize,
+    confirmed: Vec<Fault>,
+}
+
+/// What is done to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Its subscriptions are ended.
+    Kill,
+    /// A holder is evicted.
+    Eviction,
+    /// It has no memory left.
+    Full,
 }
 
 const KILL_EVERY: Range<u64> = 700..1300;
@@ -44,7 +55,7 @@ impl Outages {
             next_full: now + millis(FULL_EVERY, &mut rng),
             full_until: None,
             planned: 0,
-            confirmed: 0,
+            confirmed: Vec::new(),
             rng,
         })
     }
@@ -54,19 +65,19 @@ impl Outages {
         if now >= self.next_kill {
             self.next_kill = now + millis(KILL_EVERY, &mut self.rng);
             let killed = self.wire.command(&["CLIENT", "KILL", "TYPE", "pubsub"])?;
-            self.count(killed.parse::<u32>().is_ok_and(|n| n > 0));
+            self.count(Fault::Kill, killed.parse::<u32>().is_ok_and(|n| n > 0));
         }
         if now >= self.next_eviction {
             self.next_eviction = now + millis(EVICT_EVERY, &mut self.rng);
             let evicted = self.evict();
-            self.count(evicted);
+            self.count(Fault::Eviction, evicted);
         }
         if now >= self.next_full {
             self.next_full = now + millis(FULL_EVERY, &mut self.rng);
             self.full_until = Some(now + millis(FULL_FOR, &mut self.rng));
             self.wire.command(&["CONFIG", "SET", "maxmemory", "1"])?;
             let refused = self.wire.command(&["SET", "full", "?"])?;
-            self.count(refused.starts_with("OOM"));
+            self.count(Fault::Full, refused.starts_with("OOM"));
         }
         if self.full_until.is_some_and(|until| now >= until) {
             self.empty()?;
@@ -84,9 +95,21 @@ impl Outages {
             .any(|name| matches!(runtime.block_on(client.evict(name)), Ok(Eviction::Evicted { .. })))
     }
 
-    fn count(&mut self, confirmed: bool) {
+    fn count(&mut self, fault: Fault, is_confirmed: bool) {
         self.planned += 1;
-        self.confirmed += usize::from(confirmed);
+        self.confirmed.extend(is_confirmed.then_some(fault));
+    }
+
+    /// How much was planned and how much came true.
+    pub(super) fn so_far(&self) -> (usize, usize) {
+        (self.planned, self.confirmed.len())
+    }
+
+    /// Each kind has to come true.
+    pub(super) fn lacks(&self) -> Option<String> {
+        let kinds = [Fault::Kill, Fault::Eviction, Fault::Full];
+        let missing = kinds.iter().find(|fault| !self.confirmed.contains(fault));
+        missing.map(|fault| format!("outages: nothing of the kind {fault:?} has happened"))
     }
 
     fn empty(&mut self) -> io::Result<()> {
@@ -94,10 +117,8 @@ impl Outages {
         self.wire.command(&["CONFIG", "SET", "maxmemory", "0"]).map(drop)
     }
 
-    /// How much was planned and how much came true.
-    pub(super) fn end(&mut self) -> io::Result<(usize, usize)> {
-        self.empty()?;
-        Ok((self.planned, self.confirmed))
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.empty()
     }
 }
 

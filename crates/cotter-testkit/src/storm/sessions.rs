@@ -1,8 +1,8 @@
 //! A database whose sessions are ended, one or all at a time, and which crashes and comes back.
 
-use crate::now;
 use crate::processes::{Outcome, Trouble};
 use crate::servers::{Database, Mariadb, Postgres};
+use crate::{Deck, now};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::io;
@@ -16,17 +16,27 @@ pub struct Sessions {
     /// Its URL, to which options are added.
     url: String,
     rng: StdRng,
+    deck: Deck<Fault>,
     next: Instant,
     planned: usize,
-    confirmed: usize,
+    confirmed: Vec<Fault>,
     ended: Vec<(u64, u64)>,
 }
 
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// One session is ended.
+    One,
+    /// All sessions are ended at once.
+    All,
+    /// The whole server crashes, and comes back.
+    Crash,
+}
+
 const EVERY: Range<u64> = 600..1_500;
-/// This part of what is done is done to all sessions at once.
-const ALL: f64 = 0.15;
-/// In this part the whole server crashes.
-const CRASHES: f64 = 0.05;
+/// How often of ten times. A run that is over has met all three.
+const KINDS: [(Fault, usize); 3] = [(Fault::One, 7), (Fault::All, 2), (Fault::Crash, 1)];
 
 impl Sessions {
     /// Begins, on a new PostgreSQL server. The URL names its socket: no password is asked for, which in a debug build costs more than
@@ -53,7 +63,16 @@ impl Sessions {
     fn begin(url: String, server: impl Database + 'static, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let next = Instant::now() + pause(&mut rng);
-        Self { server: Box::new(server), url, rng, next, planned: 0, confirmed: 0, ended: Vec::new() }
+        Self {
+            server: Box::new(server),
+            url,
+            rng,
+            deck: Deck::of(&KINDS),
+            next,
+            planned: 0,
+            confirmed: Vec::new(),
+            ended: Vec::new(),
+        }
     }
 
     /// The URL of the server.
@@ -69,27 +88,34 @@ impl Trouble for Sessions {
         }
         self.planned += 1;
         let began = now();
-        if self.rng.random_bool(CRASHES) {
-            self.server.restart();
-            self.confirmed += 1;
-        } else if self.rng.random_bool(ALL) {
-            self.confirmed += usize::from(self.server.end_sessions() > 0);
-        } else {
-            self.confirmed += usize::from(self.server.end_one_session());
-        }
+        let fault = self.deck.draw(&mut self.rng);
+        let is_confirmed = match fault {
+            Fault::One => self.server.end_one_session(),
+            Fault::All => self.server.end_sessions() > 0,
+            Fault::Crash => {
+                self.server.restart();
+                true
+            }
+        };
+        self.confirmed.extend(is_confirmed.then_some(fault));
         self.ended.push((began, now()));
         self.next = Instant::now() + pause(&mut self.rng);
         Ok(())
     }
 
-    fn confirmed(&self) -> usize {
-        self.confirmed
+    fn so_far(&self) -> (usize, usize) {
+        (self.planned, self.confirmed.len())
+    }
+
+    fn lacks(&self) -> Option<String> {
+        let missing = KINDS.iter().find(|(fault, _)| !self.confirmed.contains(fault));
+        missing.map(|(fault, _)| format!("sessions: nothing of the kind {fault:?} has happened"))
     }
 
     fn end(&mut self) -> io::Result<Outcome> {
         Ok(Outcome {
             planned: self.planned,
-            confirmed: self.confirmed,
+            confirmed: self.confirmed.len(),
             ended: std::mem::take(&mut self.ended),
             ..Outcome::default()
         })

@@ -42,6 +42,13 @@ impl Watcher {
         self.shared.compared.load(Ordering::Acquire)
     }
 
+    /// One that has failed sees no more: that is told at the end.
+    pub(super) fn lacks(&self) -> Option<String> {
+        let compared = self.compared();
+        let is_too_few = compared < ENOUGH && !self.thread.is_finished();
+        is_too_few.then(|| format!("only {compared} pairs of snapshots could be compared"))
+    }
+
     pub(super) fn end(self) -> Vec<Violation> {
         self.shared.stop.store(true, Ordering::Release);
         let mut found = self.thread.join().expect("the watcher does not panic");

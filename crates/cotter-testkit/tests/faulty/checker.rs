@@ -386,7 +386,7 @@ fn busy(waits: u64) -> History {
 
 #[test]
 fn too_few_faults_waits_or_acquisitions_are_void() {
-    let enough = Happened { planned: 10, confirmed: 9, acquisitions: 101, faults: 8 };
+    let enough = Happened { planned: 10, confirmed: 9, acquisitions: 101, contended: 100, faults: 8 };
     assert_eq!(contended(&busy(100)), 100);
     assert_eq!(check_void(&busy(100), enough), []);
     let kinds = |history: &History, happened| {
@@ -395,7 +395,8 @@ fn too_few_faults_waits_or_acquisitions_are_void() {
     assert_eq!(kinds(&busy(100), Happened { confirmed: 8, ..enough }), [Kind::Void]);
     assert_eq!(kinds(&busy(100), Happened { acquisitions: 102, ..enough }), [Kind::Void]);
     assert_eq!(kinds(&busy(100), Happened { faults: 10, ..enough }), [Kind::Void]);
-    assert_eq!(kinds(&busy(99), Happened { acquisitions: 0, ..enough }), [Kind::Void]);
+    assert_eq!(kinds(&busy(100), Happened { contended: 101, ..enough }), [Kind::Void]);
+    assert_eq!(kinds(&busy(99), Happened { acquisitions: 0, contended: 0, ..enough }), [Kind::Void]);
 }
 
 #[test]

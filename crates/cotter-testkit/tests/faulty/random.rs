@@ -157,7 +157,8 @@ async fn play(seed: u64, length: Duration) {
 /// What is missing for the run to count.
 fn void(history: &History) -> Vec<Violation> {
     let lost = history.holds.iter().any(|h| h.told.is_some());
-    check_void(history, Happened { planned: 1, confirmed: usize::from(lost), acquisitions: 200, faults: 0 })
+    let confirmed = usize::from(lost);
+    check_void(history, Happened { planned: 1, confirmed, acquisitions: 200, ..Happened::default() })
 }
 
 /// Late requests may land until two leases later and hold for one more.

@@ -2,7 +2,9 @@
 
 use super::*;
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::is_long;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
@@ -107,7 +109,15 @@ impl Store {
     }
 }
 
+/// The same cases each time; runs of full length look for more.
+fn config() -> ProptestConfig {
+    let rng_seed = if is_long() { RngSeed::Random } else { RngSeed::Fixed(1) };
+    ProptestConfig { rng_seed, ..ProptestConfig::default() }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn no_slot_is_started_twice(
         trigger in trigger(),

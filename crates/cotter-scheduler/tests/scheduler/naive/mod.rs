@@ -3,22 +3,24 @@
 mod clock;
 mod spec;
 
+use crate::seed::seed;
 use clock::{Naive, date, day_matches};
 use cotter_scheduler::{Cron, UnixTime, Zone};
 use cotter_testkit::sized;
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use spec::{Spec, spec, zone_name};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 const END: i64 = 4_102_444_800;
 
-/// Many more cases when the long tests are asked for.
+/// Many more cases when the long tests are asked for, and others each time.
 fn config() -> ProptestConfig {
-    let cases = sized(250, 5_000);
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    let (cases, rng_seed) = (sized(250, 5_000), RngSeed::Fixed(seed()));
+    ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// What is asked: an expression in a zone at an instant.

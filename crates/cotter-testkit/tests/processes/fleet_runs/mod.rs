@@ -10,7 +10,6 @@ mod storm_on_postgres_sessions;
 mod storm_on_zookeeper;
 
 use crate::setup::{on, show};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run, Trouble};
 use cotter_testkit::sized;
@@ -24,8 +23,7 @@ fn six_with_leases_of_two_seconds(run: &mut Run, stop_every: Range<u64>) {
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
     run.orders.ttl_ms = 2_000;
-    // A slow machine takes this long to reach the same numbers.
-    run.patience = Duration::from_secs(sized(300, 3600) as u64);
+    run.patience = Duration::from_secs(sized(600, 7200) as u64);
     run.injections = Injections {
         kill_every: Some(3_000_000..6_000_000),
         kill_holders: 0.5,
@@ -48,8 +46,8 @@ fn leaders_are_paused(store: &str, url: &str, trouble: &mut dyn Trouble) {
     run.injections = Injections::default();
     run.orders.names = (0..4).map(|i| format!("name {i}")).collect();
     (run.acquisitions, run.faults) = (sized(300, 5_000), sized(3, 50));
+    run.contended = sized(100, 2_000);
     let report = run.go_under(trouble).expect("the run can be made");
     show(&format!("{store}, leaders are paused"), &report);
-    demand(report.contended >= sized(100, 2_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }

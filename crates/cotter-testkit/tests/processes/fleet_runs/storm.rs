@@ -1,7 +1,6 @@
 //! `redis:` between processes, with everything going wrong at once.
 
 use crate::setup::{demand_all_back, on, show};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::holder::Habits;
 use cotter_testkit::processes::{Injections, Run};
 use cotter_testkit::servers::{FaultRates, Proxy, Redis};
@@ -36,9 +35,9 @@ fn storm() {
     (run.acquisitions, run.faults) = (sized(7_000, 200_000), sized(1_000, 5_000));
     let mut storm =
         Storm::begin(&server, &proxy, RATES, &run.orders.names, run.orders.seed).expect("a storm");
+    run.contended = sized(5_000, 80_000);
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm", &report);
-    demand(report.contended >= sized(5_000, 80_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
 
@@ -63,10 +62,10 @@ fn storm_in_all_modes() {
     (run.acquisitions, run.faults) = (sized(3_500, 200_000), sized(500, 5_000));
     let mut storm =
         Storm::begin(&server, &proxy, RATES, &run.orders.names[..1], run.orders.seed).expect("a storm");
+    run.contended = sized(1_700, 60_000);
     let report = run.go_under(&mut storm).expect("the run can be made");
     show("storm in all modes", &report);
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
-    demand(report.contended >= sized(1_700, 60_000), Kind::Void, "too few had to wait for each other");
     demand_all_back(&run, LEASES_END);
 }
 
@@ -84,7 +83,7 @@ fn kills_of_holders_of_permits_on_redis() {
     (run.limits.idle, run.limits.place_slack) = (Duration::from_secs(4), Duration::from_secs(5));
     run.acquisitions = sized(2_000, 50_000);
     run.kills = sized(15, 100);
-    run.patience = Duration::from_secs(sized(60, 1200) as u64);
+    run.patience = Duration::from_secs(sized(300, 2400) as u64);
     let every = sized(200_000, 2_000_000);
     run.injections =
         Injections { kill_every: Some(every..every + 1), kill_holders: 0.9, ..Injections::default() };
@@ -101,7 +100,7 @@ fn stormy(run: &mut Run) {
     run.orders.habits = Habits::Erratic;
     run.orders.work_us = 2000;
     run.orders.ttl_ms = TTL.as_millis() as u64;
-    run.patience = Duration::from_secs(sized(240, 5400) as u64);
+    run.patience = Duration::from_secs(sized(600, 10_000) as u64);
     run.injections = Injections {
         kill_every: Some(2_000_000..4_000_000),
         kill_holders: 0.5,

@@ -2,7 +2,6 @@
 
 use super::six_with_leases_of_two_seconds;
 use crate::setup::{on, show};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::sized;
 use cotter_testkit::storm::Sessions;
 use std::time::Duration;
@@ -17,9 +16,9 @@ fn sessions_and_processes(mode: &str, acquisitions: usize, place_slack: Duration
     run.orders.tasks = 16;
     run.limits.place_slack = place_slack;
     (run.acquisitions, run.faults) = (sized(acquisitions, 100_000), sized(20, 300));
+    run.contended = sized(2_000, 30_000);
     let report = run.go_under(&mut sessions).expect("the run can be made");
     show(&format!("mysql in mode={mode}, sessions and processes in trouble"), &report);
-    demand(report.contended >= sized(2_000, 30_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
 

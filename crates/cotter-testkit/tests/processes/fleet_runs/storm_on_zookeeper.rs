@@ -2,7 +2,6 @@
 
 use super::{leaders_are_paused, six_with_leases_of_two_seconds};
 use crate::setup::{on, show};
-use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::ZooKeeper;
 use cotter_testkit::storm::Members;
 use cotter_testkit::{Usage, sized};
@@ -21,9 +20,9 @@ fn members_and_processes_in_trouble() {
     run.orders.usages = vec![Usage::Mutex, Usage::Mutex, Usage::Mutex, Usage::Mutex, readers, permits];
     run.orders.tasks = 9;
     (run.acquisitions, run.faults) = (sized(3_000, 60_000), sized(20, 300));
+    run.contended = sized(1_200, 20_000);
     let report = run.go_under(&mut members).expect("the run can be made");
     show("zookeeper, members and processes in trouble", &report);
-    demand(report.contended >= sized(1_200, 20_000), Kind::Void, "too few had to wait for each other");
     report.demand_clean_but_for(|error| error.contains("unavailable: "));
 }
 

@@ -14,7 +14,7 @@ fn fifty_processes_of_twenty() {
     let (_place, mut run) = on(&server.url(""));
     (run.processes, run.orders.tasks, run.orders.work_us) = (50, 20, 1000);
     run.acquisitions = sized(5_000, 50_000);
-    run.patience = Duration::from_secs(sized(60, 600) as u64);
+    run.patience = Duration::from_secs(sized(300, 1200) as u64);
     // There are many more processes than cores.
     run.limits.place_slack = Duration::from_secs(1);
     run.limits.idle = Duration::from_secs(1);

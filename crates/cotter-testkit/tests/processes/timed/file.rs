@@ -28,8 +28,9 @@ fn stress() {
     let (_place, mut run) = on_files();
     erratic(&mut run);
     run.orders.names = vec!["one".into(), "two".into()];
+    run.after_kills = 20;
     run.acquisitions = sized(10_000, 100_000);
-    run.patience = Duration::from_secs(sized(60, 600) as u64);
+    run.patience = Duration::from_secs(sized(300, 1200) as u64);
     let watch = Stopwatch::of(Kind::SlowHandOver);
     let report = run.go().expect("the run can be made");
     show("stress", &report);
@@ -37,7 +38,6 @@ fn stress() {
     let p99 = report.after_kill.at(99);
     let what = "after a kill the next holder runs, at the 99th percentile";
     watch.took_at_most(p99, Duration::from_millis(50), what);
-    demand(report.after_kill.count() >= 20, Kind::Void, "fewer than 20 kills could be timed");
 }
 
 /// The same with readers and writers on one name, and permits of a semaphore on another.
@@ -53,7 +53,7 @@ fn stress_in_all_modes() {
     // A grant may arrive for a task that gives up at the same moment.
     run.limits.inherited = Duration::from_secs(1);
     run.acquisitions = sized(10_000, 200_000);
-    run.patience = Duration::from_secs(sized(60, 1200) as u64);
+    run.patience = Duration::from_secs(sized(300, 2400) as u64);
     let report = run.go().expect("the run can be made");
     show("stress in all modes", &report);
     report.demand_clean();
@@ -70,7 +70,7 @@ fn kills_of_holders_of_permits() {
     run.limits.idle = Duration::from_secs(1);
     (run.orders.tasks, run.orders.work_us) = (2, 2000);
     run.acquisitions = sized(2_000, 50_000);
-    run.patience = Duration::from_secs(sized(60, 1200) as u64);
+    run.patience = Duration::from_secs(sized(300, 2400) as u64);
     // In a run of full length, once every two seconds.
     let every = sized(200_000, 2_000_000);
     run.injections =
@@ -101,24 +101,24 @@ fn fair_shares() {
 #[test]
 fn kills_of_the_holder() {
     let kills = sized(500, 10_000);
-    let report = kill_holders(kills, Duration::from_secs(sized(60, 1200) as u64));
+    let report = kill_holders(kills, kills.div_ceil(3), Duration::from_secs(sized(300, 2400) as u64));
     show("kills of the holder", &report);
     report.demand_clean();
-    demand(report.after_kill.count() * 3 >= kills, Kind::Void, "too few were killed while they held");
 }
 
 /// The same, but short.
 #[test]
 fn a_few_kills_of_the_holder() {
-    kill_holders(100, Duration::from_secs(10)).demand_clean();
+    kill_holders(100, 1, Duration::from_secs(120)).demand_clean();
 }
 
-fn kill_holders(kills: usize, patience: Duration) -> Report {
+fn kill_holders(kills: usize, after_kills: usize, patience: Duration) -> Report {
     let (_place, mut run) = on_files();
     run.processes = 6;
     run.orders.tasks = 2;
     run.orders.work_us = 4000;
-    (run.kills, run.acquisitions, run.patience) = (kills, kills, patience);
+    (run.kills, run.after_kills, run.acquisitions) = (kills, after_kills, kills);
+    run.patience = patience;
     run.injections = Injections { kill_every: Some(0..20_000), kill_holders: 1.0, ..Injections::default() };
     run.go().expect("the run can be made")
 }

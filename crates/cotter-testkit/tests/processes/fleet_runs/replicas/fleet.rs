@@ -2,6 +2,7 @@
 
 use cotter::Client;
 use cotter_scheduler::{Entry, Jobs, OneShot};
+use cotter_testkit::Deck;
 use cotter_testkit::replica::{GROUP, JOBS, ORDERS, Orders, Store, TICK, WorkLog};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -17,8 +18,9 @@ use std::time::{Duration, Instant};
 pub(crate) struct Plan {
     /// So many slots of the job with the fixed rate have to be done with.
     pub(crate) slots: u64,
-    /// So many kills and stops are planned.
-    pub(crate) least: u64,
+    /// So many kills, so many stops, and a restart of the store where it can be restarted have to have happened: the run goes on
+    /// until then. Twice as many faults are planned for the time that the slots take.
+    pub(crate) each: u64,
     /// How far the clock of each replica is ahead; a restarted one keeps it.
     pub(crate) ahead_ms: [i64; 5],
     pub(crate) period_ms: u64,
@@ -27,7 +29,7 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { slots: 100, least: 20, ahead_ms: [0; 5], period_ms: 100, seed: rand::random() }
+        Self { slots: 100, each: 10, ahead_ms: [0; 5], period_ms: 100, seed: rand::random() }
     }
 }
 
@@ -56,9 +58,9 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// What a run that counts has to have, and this one has not. A store that can be restarted has to be.
+    /// What a run that is over has, and this one has not. A store that can be restarted has to be.
     pub(crate) fn lacks(&self, plan: &Plan, can_restart: bool) -> Option<&'static str> {
-        let few = |count: u64| count < plan.least / 2;
+        let few = |count: u64| count < plan.each;
         match self {
             _ if few(self.kills) => Some("too few kills"),
             _ if few(self.stops) => Some("too few stops"),
@@ -73,8 +75,16 @@ impl Done {
 }
 
 const LOOK_PERIOD: Duration = Duration::from_millis(500);
-/// This part of the faults hits the store.
-const RESTARTS: f64 = 0.1;
+
+/// A fault, and how often it is drawn of twenty times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Restart,
+    Kill,
+    Stop,
+}
+
+const FAULTS: [(Fault, usize); 3] = [(Fault::Restart, 2), (Fault::Kill, 9), (Fault::Stop, 9)];
 
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
@@ -121,6 +131,11 @@ struct Fleet<'a> {
     work_log: &'a Path,
     members: Vec<Member>,
     started: u32,
+    faults: Deck<Fault>,
+    /// What was drawn, and cannot be done yet.
+    next: Option<Fault>,
+    /// Whether a fault of a replica hits the one that has run last.
+    of_busy: Deck<bool>,
     done: Done,
 }
 
@@ -128,7 +143,21 @@ impl Plan {
     pub(crate) fn run<'a>(&'a self, store: &'a Store, work_log: &'a Path, restart: Restart<'a>) -> Done {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let done = Done { seed: self.seed, period_ms: self.period_ms, slots: self.slots, ..Done::default() };
-        let mut fleet = Fleet { plan: self, store, restart, work_log, members: Vec::new(), started: 0, done };
+        let faults = FAULTS.into_iter().filter(|(fault, _)| *fault != Fault::Restart || restart.is_some());
+        let faults = Deck::of(&faults.collect::<Vec<_>>());
+        let (members, of_busy) = (Vec::new(), Deck::with_share(0.5));
+        let mut fleet = Fleet {
+            plan: self,
+            store,
+            restart,
+            work_log,
+            members,
+            started: 0,
+            faults,
+            next: None,
+            of_busy,
+            done,
+        };
         (0..self.ahead_ms.len()).for_each(|place| fleet.start(place));
         runtime.block_on(fleet.play());
         fleet.end();
@@ -158,18 +187,22 @@ impl Fleet<'_> {
         self.members.push(Member { place, process: self.started, child, stopped_until: None });
     }
 
-    /// Until enough slots are done with.
+    /// Until enough slots are done with, and enough has been done to them.
     async fn play(&mut self) {
         let mut rng = StdRng::seed_from_u64(self.plan.seed);
         let patience =
             Duration::from_millis(self.plan.slots * self.plan.period_ms * 10) + Duration::from_secs(60);
         let (end, mut next_look) = (Instant::now() + patience, Instant::now());
-        let step = Duration::from_millis(self.plan.slots * self.plan.period_ms / (2 * self.plan.least));
+        let step = Duration::from_millis(self.plan.slots * self.plan.period_ms / (4 * self.plan.each));
         let mut next_fault = Instant::now() + step * 3;
-        while self.slots() < self.plan.slots {
-            assert!(Instant::now() < end, "{} slots in {patience:?}, seed {}", self.slots(), self.plan.seed);
-            if next_fault <= Instant::now() {
-                self.fault(&mut rng);
+        while self.slots() < self.plan.slots || self.done.lacks(self.plan, self.restart.is_some()).is_some() {
+            if end <= Instant::now() {
+                // What is lacking is told by whoever looks at what was done.
+                let (slots, seed) = (self.slots(), self.plan.seed);
+                assert!(slots >= self.plan.slots, "{slots} slots in {patience:?}, seed {seed}");
+                return;
+            }
+            if next_fault <= Instant::now() && self.fault(&mut rng) {
                 next_fault += step.mul_f64(rng.random_range(0.5..1.5));
             }
             if next_look <= Instant::now() {
@@ -186,34 +219,61 @@ impl Fleet<'_> {
         self.done.history_of(TICK).count() as u64
     }
 
+    /// The next of the deck. False: it has to wait, because all that could be stopped are.
+    fn fault(&mut self, rng: &mut StdRng) -> bool {
+        let fault = self.next.take().unwrap_or_else(|| self.faults.draw(rng));
+        let runs = |at: &usize| fault != Fault::Stop || !self.members[*at].is_stopped();
+        let victims: Vec<usize> = (0..self.members.len()).filter(runs).collect();
+        match fault {
+            Fault::Restart => self.restart_store(),
+            _ if victims.is_empty() => {
+                self.next = Some(fault);
+                return false;
+            }
+            Fault::Kill => {
+                let at = self.victim(&victims, rng);
+                self.kill(at);
+            }
+            Fault::Stop => {
+                let at = self.victim(&victims, rng);
+                self.stop(at, Duration::from_millis(rng.random_range(50..3000)));
+            }
+        }
+        true
+    }
+
+    fn restart_store(&mut self) {
+        let restart = self.restart.as_mut().expect("the deck has it only then");
+        restart();
+        self.done.restarts += 1;
+    }
+
     /// Half of all faults of replicas hit the one that has run last.
-    fn fault(&mut self, rng: &mut StdRng) {
-        // Left to chance alone, a run in fifty would have none.
-        let is_overdue = self.done.restarts == 0 && self.slots() * 2 >= self.plan.slots;
-        if let Some(restart) = self.restart.as_mut().filter(|_| rng.random_bool(RESTARTS) || is_overdue) {
-            restart();
-            self.done.restarts += 1;
-            return;
+    fn victim(&mut self, among: &[usize], rng: &mut StdRng) -> usize {
+        let any = among[rng.random_range(0..among.len())];
+        if !self.of_busy.draw(rng) {
+            return any;
         }
         let last = WorkLog::read(self.work_log).ok().and_then(|lines| lines.last().map(|line| line.process));
-        let busy = self.members.iter().position(|m| Some(m.process) == last);
-        let any = rng.random_range(0..self.members.len());
-        let at = busy.filter(|_| rng.random_bool(0.5)).unwrap_or(any);
-        if rng.random_bool(0.5) {
-            let mut member = self.members.swap_remove(at);
-            member.child.kill().unwrap();
-            member.child.wait().unwrap();
-            self.done.kills += 1;
-            self.start(member.place);
-        } else if !self.members[at].is_stopped() {
-            let member = &mut self.members[at];
-            let pause = Duration::from_millis(rng.random_range(50..3000));
-            kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
-            member.stopped_until = Some(Instant::now() + pause);
-            go_on_after(pause, Pid::from_child(&member.child));
-            self.done.stopped.insert(member.process);
-            self.done.stops += 1;
-        }
+        let busy = among.iter().copied().find(|at| Some(self.members[*at].process) == last);
+        busy.unwrap_or(any)
+    }
+
+    fn kill(&mut self, at: usize) {
+        let mut member = self.members.swap_remove(at);
+        member.child.kill().unwrap();
+        member.child.wait().unwrap();
+        self.done.kills += 1;
+        self.start(member.place);
+    }
+
+    fn stop(&mut self, at: usize, pause: Duration) {
+        let member = &mut self.members[at];
+        kill_process(Pid::from_child(&member.child), Signal::STOP).unwrap();
+        member.stopped_until = Some(Instant::now() + pause);
+        go_on_after(pause, Pid::from_child(&member.child));
+        self.done.stopped.insert(member.process);
+        self.done.stops += 1;
     }
 
     /// Has all end in order; those that are stopped, as soon as they go on.
@@ -232,7 +292,8 @@ impl Fleet<'_> {
                 );
                 std::thread::sleep(Duration::from_millis(5));
             }
-            assert!(member.child.wait().unwrap().success(), "replica {} has failed", member.process);
+            let (process, seed) = (member.process, self.plan.seed);
+            assert!(member.child.wait().unwrap().success(), "replica {process} has failed, seed {seed}");
         }
     }
 

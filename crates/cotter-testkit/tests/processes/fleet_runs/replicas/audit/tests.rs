@@ -51,7 +51,7 @@ fn a_smaller_token_is_found_unless_its_process_was_stopped() {
 
 #[test]
 fn a_run_without_faults_does_not_count() {
-    let plan = Plan { least: 20, ..Plan::default() };
+    let plan = Plan { each: 10, ..Plan::default() };
     let done = |kills, stops, restarts| Done { kills, stops, restarts, ..Done::default() };
     assert_eq!(done(9, 10, 1).lacks(&plan, true), Some("too few kills"));
     assert_eq!(done(10, 9, 1).lacks(&plan, true), Some("too few stops"));
