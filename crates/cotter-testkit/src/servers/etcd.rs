@@ -155,14 +155,35 @@ impl Etcd {
     /// When none does.
     pub fn leader(&self) -> usize {
         let leads = |&number: &usize| {
-            let status = self.try_ctl(number, &["endpoint", "status", "-w", "fields"]).unwrap_or_default();
-            let field = |name: &str| {
-                let line = status.lines().find_map(|line| line.strip_prefix(&format!("\"{name}\" : ")));
-                line.map(str::to_owned)
-            };
-            field("MemberID").is_some() && field("MemberID") == field("Leader")
+            let id = self.status(number, "MemberID");
+            id.is_some() && id == self.status(number, "Leader")
         };
         self.running().find(leads).expect("a member leads")
+    }
+
+    /// A field of the status of a member.
+    fn status(&self, member: usize, field: &str) -> Option<u64> {
+        let status = self.try_ctl(member, &["endpoint", "status", "-w", "fields"])?;
+        status.lines().find_map(|line| line.strip_prefix(&format!("\"{field}\" : "))?.parse().ok())
+    }
+
+    /// Makes another member lead, in another term, while all go on.
+    ///
+    /// # Panics
+    /// When the leader refuses.
+    pub fn move_leader(&self) {
+        let leader = self.leader();
+        let next = (leader + 1) % self.members.len();
+        let id = self.status(next, "MemberID").expect("it answers");
+        let moved = self.try_ctl(leader, &["move-leader", &format!("{id:x}")]);
+        assert!(moved.is_some(), "the leader refuses");
+    }
+
+    /// The lease of the first key below a prefix, as the commands of `etcdctl` take it.
+    pub fn lease_of(&self, prefix: &str) -> Option<String> {
+        let found = self.ctl(&["get", "--prefix", prefix, "-w", "fields"]);
+        let lease = found.lines().find_map(|line| line.strip_prefix("\"Lease\" : ")?.parse::<i64>().ok());
+        lease.map(|lease| format!("{lease:x}"))
     }
 
     /// Kills a member, without any chance to write.

@@ -10,7 +10,7 @@
 //! | `messages`, `requests` | the messages of etcd's API; building and reading them |
 //! | `errors` | translating errors of the server and the driver |
 //! | `names`, `key_pool` | the keys of a name; those that later claims take over |
-//! | `leases` | the leases of this process |
+//! | `leases`, `moving` | the leases of this process; moving entries from one to another |
 //! | `watches`, `orders`, `waiter` | watching keys; what the stream is asked for; what a waiter was told |
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
@@ -36,6 +36,7 @@ mod leases;
 mod live;
 mod look;
 mod messages;
+mod moving;
 mod names;
 mod notes;
 mod options;

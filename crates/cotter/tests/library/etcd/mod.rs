@@ -10,6 +10,7 @@
 //! | `tls` | certificates and passwords |
 //! | `logins` | logins that end before their connection does |
 //! | `stale` | a leader that was replaced |
+//! | `terms` | another leader, and the one before it that still ends leases |
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
@@ -20,6 +21,7 @@ mod lost;
 mod others;
 mod server_lock;
 mod stale;
+mod terms;
 mod tls;
 
 use cotter_testkit::servers::Etcd;
