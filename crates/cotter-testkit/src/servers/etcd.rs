@@ -32,9 +32,9 @@ impl Member {
     }
 }
 
-const BINARY: &str = "etcd";
+pub(super) const BINARY: &str = "etcd";
 const TOOL: &str = "etcdctl";
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often other ports are tried.
 const TRIES: usize = 10;
 
@@ -294,8 +294,12 @@ impl Etcd {
 
     /// An `etcdctl` command at a member, to be run.
     pub fn ctl_command(&self, member: usize, words: &[&str]) -> Command {
+        Self::ctl_of(self.members[member].port, words)
+    }
+
+    pub(super) fn ctl_of(port: u16, words: &[&str]) -> Command {
         let mut command = Command::new(TOOL);
-        let endpoint = format!("127.0.0.1:{}", self.members[member].port);
+        let endpoint = format!("127.0.0.1:{port}");
         command.env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", endpoint).args(words).stdin(Stdio::null());
         command
     }

@@ -308,6 +308,9 @@ pub(super) struct WatchResponse {
 pub(super) struct Event {
     #[prost(int32, tag = "1")]
     pub(super) kind: i32,
+    /// Of a key that was deleted, little else than the key.
+    #[prost(message, optional, tag = "2")]
+    pub(super) kv: Option<KeyValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]
