@@ -33,9 +33,9 @@ impl Member {
     }
 }
 
-const BINARY: &str = "etcd";
+pub(super) const BINARY: &str = "etcd";
 const TOOL: &str = "etcdctl";
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often other ports are tried.
 const TRIES: usize = 10;
 
@@ -156,14 +156,35 @@ impl Etcd {
     /// When none does.
     pub fn leader(&self) -> usize {
         let leads = |&number: &usize| {
-            let status = self.try_ctl(number, &["endpoint", "status", "-w", "fields"]).unwrap_or_default();
-            let field = |name: &str| {
-                let line = status.lines().find_map(|line| line.strip_prefix(&format!("\"{name}\" : ")));
-                line.map(str::to_owned)
-            };
-            field("MemberID").is_some() && field("MemberID") == field("Leader")
+            let id = self.status(number, "MemberID");
+            id.is_some() && id == self.status(number, "Leader")
         };
         self.running().find(leads).expect("a member leads")
+    }
+
+    /// A field of the status of a member.
+    fn status(&self, member: usize, field: &str) -> Option<u64> {
+        let status = self.try_ctl(member, &["endpoint", "status", "-w", "fields"])?;
+        status.lines().find_map(|line| line.strip_prefix(&format!("\"{field}\" : "))?.parse().ok())
+    }
+
+    /// Makes another member lead, in another term, while all go on.
+    ///
+    /// # Panics
+    /// When the leader refuses.
+    pub fn move_leader(&self) {
+        let leader = self.leader();
+        let next = (leader + 1) % self.members.len();
+        let id = self.status(next, "MemberID").expect("it answers");
+        let moved = self.try_ctl(leader, &["move-leader", &format!("{id:x}")]);
+        assert!(moved.is_some(), "the leader refuses");
+    }
+
+    /// The lease of the first key below a prefix, as the commands of `etcdctl` take it.
+    pub fn lease_of(&self, prefix: &str) -> Option<String> {
+        let found = self.ctl(&["get", "--prefix", prefix, "-w", "fields"]);
+        let lease = found.lines().find_map(|line| line.strip_prefix("\"Lease\" : ")?.parse::<i64>().ok());
+        lease.map(|lease| format!("{lease:x}"))
     }
 
     /// Kills a member, without any chance to write.
@@ -274,8 +295,12 @@ impl Etcd {
 
     /// An `etcdctl` command at a member, to be run.
     pub fn ctl_command(&self, member: usize, words: &[&str]) -> Command {
+        Self::ctl_of(self.members[member].port, words)
+    }
+
+    pub(super) fn ctl_of(port: u16, words: &[&str]) -> Command {
         let mut command = Command::new(TOOL);
-        let endpoint = format!("127.0.0.1:{}", self.members[member].port);
+        let endpoint = format!("127.0.0.1:{port}");
         command.env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", endpoint).args(words).stdin(Stdio::null());
         command
     }

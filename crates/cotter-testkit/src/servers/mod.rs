@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
-//! | `etcd` | an etcd cluster: its members are stopped, killed, restarted |
+//! | `etcd`, `grpc_proxy` | an etcd cluster: its members are stopped, killed, restarted; etcd's proxy before it |
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
 //! | `mariadb` | a MariaDB server |
@@ -25,6 +25,7 @@ mod cluster;
 mod database;
 mod etcd;
 mod fault_rates;
+mod grpc_proxy;
 mod instance;
 mod kept;
 mod logs;
@@ -43,6 +44,7 @@ pub use acl::acl_rule;
 pub use database::Database;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
+pub use grpc_proxy::GrpcProxy;
 pub use kept::Kept;
 pub use mariadb::{Mariadb, MariadbBuilder};
 pub use pooler::Pooler;

@@ -74,7 +74,7 @@ impl Inner {
             let answer = match self.put_entry(claim, proof, if_empty).await {
                 Ok(answer) => answer,
                 Err(failure) if failure.is_lease_not_found() => {
-                    self.leases.forget(seconds, proof.lease);
+                    self.leases.forget(proof.lease);
                     continue;
                 }
                 Err(failure) => return Err(failure.into()),
@@ -180,12 +180,10 @@ impl Inner {
     /// The grant of a claim whose entry is the first one.
     pub(super) async fn grant(&self, claim: &Claim, entry: Entry) -> Result<Grant> {
         let seconds = seconds(claim.ttl);
-        let seat = self.seats.place(claim.id);
-        let proof = self.leases.proved(seat.map_or(seconds, |seat| seat.seconds)).await?;
-        if proof.lease != entry.lease {
-            // The lease that it is attached to has ended, or is about to.
-            return Err(place_is_gone().with_outcome_unknown());
-        }
+        let seconds = self.seats.place(claim.id).map_or(seconds, |seat| seat.seconds);
+        let proof = self.leases.proved(seconds).await?;
+        let entry = self.attach(claim, entry, proof).await?;
+        let entry = entry.ok_or_else(|| place_is_gone().with_outcome_unknown())?;
         let number = u64::try_from(entry.revision).ok().and_then(|r| r.checked_mul(u64::from(TURNS)));
         let number = number.ok_or_else(|| unexpected("a revision that is too large"))?;
         let mut grant = Grant::new(claim.clone(), number, proof.as_of);

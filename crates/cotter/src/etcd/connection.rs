@@ -90,13 +90,25 @@ impl Link {
         Q: Message + Clone + 'static,
         A: Message + Default + 'static,
     {
-        let live = self.live().await.map_err(Failure::NotSent)?;
+        self.ask_in_term(path, question).await.map(|(answer, _)| answer)
+    }
+
+    /// The same, with a term that the member had reached before it was asked.
+    pub(super) async fn ask_in_term<Q, A>(&self, path: &'static str, question: Q) -> Result<(A, u64), Failure>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let mut live = self.live().await.map_err(Failure::NotSent)?;
         let again = live.is_logged_in().then(|| question.clone());
-        let answer = live.ask(path, question).await;
-        match again.filter(|_| answer.as_ref().is_err_and(Failure::is_stale_login)) {
-            Some(question) => self.live().await.map_err(Failure::NotSent)?.ask(path, question).await,
-            None => answer,
+        let mut term = live.term();
+        let mut answer = live.ask(path, question).await;
+        if let Some(question) = again.filter(|_| answer.as_ref().is_err_and(Failure::is_stale_login)) {
+            live = self.live().await.map_err(Failure::NotSent)?;
+            term = live.term();
+            answer = live.ask(path, question).await;
         }
+        answer.map(|answer| (answer, term))
     }
 
     /// Asks each member for its status.

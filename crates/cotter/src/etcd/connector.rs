@@ -101,6 +101,7 @@ impl Connector {
         if status.is_learner {
             return Err(unreachable("it is a learner, which does not serve clients"));
         }
+        live.has_reached(status.header.map_or(0, |header| header.raft_term));
         Ok(live)
     }
 

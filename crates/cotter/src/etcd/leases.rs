@@ -6,6 +6,17 @@
 //! keepalive, on the same connection: only a majority can answer it, and if both answers are of one term, the member that
 //! has extended the lease was the leader when it did.
 //!
+//! # A lease for each term
+//! A former leader is dangerous even if nobody believes what it answers. It remembers the end of each lease as it knew it. If
+//! that has passed when it goes on after a long stop, it asks for the lease to be revoked before it learns that it leads no
+//! more, and its successor carries that out, whatever has been answered since. So a lease is proved only in the term in
+//! which it was granted. Then its end is not earlier for any leader than it was proved here: leaders of earlier terms never
+//! had it, that of its own term has extended it, and those of later terms begin it anew. In the next term the process gets
+//! another lease and moves its entries to it (`moving`). Until an entry was moved, its holder has what was proved before.
+//!
+//! The term of a lease is the one that the member knew *before* it was asked for the lease. The lease may be of a later one;
+//! then it is never proved again, and replaced as well. This takes a connection that leads to one member.
+//!
 //! # Requests in doubt
 //! A put whose answer never came may be carried out at any time later, as long as its lease lives, and here a lease lives as
 //! long as the process. So each put depends on the version of a key that counts the doubts about its lease. Whoever releases
@@ -39,6 +50,8 @@ pub(super) struct Leases {
 struct Class {
     proof: Option<Proof>,
     proving: Option<Flight<Proof>>,
+    /// The lease of an earlier term. Entries are moved from it as soon as something is done about them.
+    former: Option<i64>,
 }
 
 /// A lease that lives for `ttl` after `as_of`.
@@ -47,9 +60,11 @@ pub(super) struct Proof {
     pub(super) lease: i64,
     pub(super) as_of: Moment,
     pub(super) ttl: Duration,
+    /// The term in which it was granted, as far as it is known.
+    term: u64,
 }
 
-/// How often a keepalive is repeated that a former leader may have answered.
+/// How often a keepalive is repeated whose login has ended.
 const TRIES: usize = 3;
 
 /// Whole seconds, as the server counts leases.
@@ -84,12 +99,18 @@ impl Leases {
         proof.map_or(Moment::ZERO, |proof| proof.as_of + proof.ttl)
     }
 
+    /// The length of a lease, if it is still known.
+    pub(super) fn length_of(&self, lease: i64) -> Option<u64> {
+        let classes = lock(&self.classes);
+        let mut lengths = classes.iter().filter(|(_, class)| class.leases().any(|id| id == lease));
+        lengths.next().map(|(seconds, _)| *seconds)
+    }
+
     /// Forgets a lease that has ended.
-    pub(super) fn forget(&self, seconds: u64, lease: i64) {
+    pub(super) fn forget(&self, lease: i64) {
         let mut classes = lock(&self.classes);
-        if let Some(class) = classes.get_mut(&seconds)
-            && class.proof.is_some_and(|proof| proof.lease == lease)
-        {
+        let is_it = |class: &&mut Class| class.proof.is_some_and(|proof| proof.lease == lease);
+        if let Some(class) = classes.values_mut().find(is_it) {
             class.proof = None;
             lock(&self.doubts).remove(&lease);
         }
@@ -119,7 +140,8 @@ impl Leases {
         let class = classes.entry(seconds).or_default();
         class.proving = None;
         if let Ok(proof) = &proved {
-            class.proof = Some(*proof);
+            let before = class.proof.replace(*proof).map(|before| before.lease);
+            class.former = before.filter(|before| *before != proof.lease).or(class.former);
         }
         proved
     }
@@ -128,14 +150,15 @@ impl Leases {
         let as_of = self.link.now();
         let ttl = i64::try_from(seconds).unwrap_or(i64::MAX);
         let question = LeaseGrantRequest { ttl };
-        let answer: LeaseGrantResponse = self.link.ask("/etcdserverpb.Lease/LeaseGrant", question).await?;
+        let (answer, term): (LeaseGrantResponse, _) =
+            self.link.ask_in_term("/etcdserverpb.Lease/LeaseGrant", question).await?;
         if !answer.error.is_empty() || answer.ttl < ttl {
             return Err(unexpected("a lease shorter than requested"));
         }
-        Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl) })
+        Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl), term })
     }
 
-    /// `None` if the lease has ended.
+    /// `None` if the lease has ended, or this is no longer the term in which it can be proved.
     async fn keep_alive(&self, old: Proof) -> Result<Option<Proof>> {
         for _ in 0..TRIES {
             let live = self.link.live().await?;
@@ -157,19 +180,20 @@ impl Leases {
             if read.as_ref().is_err_and(Failure::is_stale_login) {
                 continue;
             }
-            let terms = (answer.header.map(|h| h.raft_term), read?.header.map(|h| h.raft_term));
-            if terms.0.is_some() && terms.0 == terms.1 {
-                return Ok(Some(Proof { lease: id, as_of, ttl: whole(answer.ttl).min(old.ttl) }));
-            }
+            let terms = [answer.header, read?.header].map(|header| header.map_or(0, |h| h.raft_term));
+            terms.iter().for_each(|term| live.has_reached(*term));
+            let proof = Proof { as_of, ttl: whole(answer.ttl).min(old.ttl), ..old };
+            return Ok(Some(proof).filter(|proof| proof.is_of(terms)));
         }
-        let why = "the cluster keeps changing its leader or ending logins; try again";
+        let why = "the cluster keeps ending logins; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
     }
 
     /// Ends all leases, and with them whatever is left of their claims.
     pub(super) async fn end(&self) {
         let classes = std::mem::take(&mut *lock(&self.classes));
-        for id in classes.into_values().filter_map(|class| class.proof).map(|proof| proof.lease) {
+        let ids: Vec<_> = classes.values().flat_map(Class::leases).collect();
+        for id in ids {
             let question = LeaseRevokeRequest { id };
             let revoked: Result<LeaseRevokeResponse, Failure> =
                 self.link.ask("/etcdserverpb.Lease/LeaseRevoke", question).await;
@@ -177,6 +201,19 @@ impl Leases {
                 return;
             }
         }
+    }
+}
+
+impl Class {
+    fn leases(&self) -> impl Iterator<Item = i64> {
+        [self.former, self.proof.map(|proof| proof.lease)].into_iter().flatten()
+    }
+}
+
+impl Proof {
+    /// Whether the terms of a keepalive and of the read behind it are the one in which the lease was granted.
+    fn is_of(&self, terms: [u64; 2]) -> bool {
+        terms == [self.term; 2]
     }
 }
 

@@ -6,7 +6,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
 use prost::Message;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -26,7 +27,9 @@ pub(super) struct Live {
     timeout: Duration,
     /// Which of the hosts it leads to.
     pub(super) host: usize,
-    retired: std::sync::Arc<AtomicBool>,
+    retired: Arc<AtomicBool>,
+    /// The latest term that the member has answered in.
+    term: Arc<AtomicU64>,
 }
 
 /// A request that the driver carries, as tonic takes it.
@@ -50,7 +53,8 @@ impl GrpcService<Body> for Http2 {
 impl Live {
     pub(super) fn new(sender: SendRequest<Body>, origin: http::Uri, host: usize, timeout: Duration) -> Self {
         let grpc = Grpc::with_origin(Http2(sender.clone()), origin);
-        Self { grpc, sender, token: None, timeout, host, retired: Default::default() }
+        let (retired, term) = Default::default();
+        Self { grpc, sender, token: None, timeout, host, retired, term }
     }
 
     pub(super) fn log_in(&mut self, token: MetadataValue<Ascii>) {
@@ -70,6 +74,16 @@ impl Live {
     /// Leaves it to the requests that are under way on it.
     pub(super) fn retire(&self) {
         self.retired.store(true, Ordering::Release);
+    }
+
+    /// A term that the member has reached.
+    pub(super) fn term(&self) -> u64 {
+        self.term.load(Ordering::Acquire)
+    }
+
+    /// Records the term of an answer. A member never goes back to an earlier one.
+    pub(super) fn has_reached(&self, term: u64) {
+        self.term.fetch_max(term, Ordering::AcqRel);
     }
 
     /// Sends a request and waits for its answer. The time limit counts from here.

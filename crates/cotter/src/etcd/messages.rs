@@ -141,7 +141,7 @@ pub(super) struct Compare {
     pub(super) target: i32,
     #[prost(bytes = "vec", tag = "3")]
     pub(super) key: Vec<u8>,
-    #[prost(oneof = "Target", tags = "4, 5, 6, 7")]
+    #[prost(oneof = "Target", tags = "4, 5, 6, 7, 8")]
     pub(super) with: Option<Target>,
     #[prost(bytes = "vec", tag = "64")]
     pub(super) range_end: Vec<u8>,
@@ -161,6 +161,8 @@ pub(super) enum Target {
     Modified(i64),
     #[prost(bytes, tag = "7")]
     Value(Vec<u8>),
+    #[prost(int64, tag = "8")]
+    Lease(i64),
 }
 
 impl Target {
@@ -171,6 +173,7 @@ impl Target {
             Self::Created(_) => 1,
             Self::Modified(_) => 2,
             Self::Value(_) => 3,
+            Self::Lease(_) => 4,
         }
     }
 }
@@ -305,6 +308,9 @@ pub(super) struct WatchResponse {
 pub(super) struct Event {
     #[prost(int32, tag = "1")]
     pub(super) kind: i32,
+    /// Of a key that was deleted, little else than the key.
+    #[prost(message, optional, tag = "2")]
+    pub(super) kv: Option<KeyValue>,
 }
 
 #[derive(Clone, PartialEq, Message)]

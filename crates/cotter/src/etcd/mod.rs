@@ -10,8 +10,9 @@
 //! | `messages`, `requests` | the messages of etcd's API; building and reading them |
 //! | `errors` | translating errors of the server and the driver |
 //! | `names`, `key_pool` | the keys of a name; those that later claims take over |
-//! | `leases` | the leases of this process |
-//! | `watches`, `orders`, `waiter` | watching keys; what the stream is asked for; what a waiter was told |
+//! | `leases`, `moving` | the leases of this process; moving entries from one to another |
+//! | `watches`, `orders`, `numbers` | watching keys; what the stream is asked for; its numbers for them |
+//! | `waiter` | what a waiter was told |
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `look`, `waiting`, `renewal` | entering the queue; looking at it; waiting in it; extending grants |
@@ -36,8 +37,10 @@ mod leases;
 mod live;
 mod look;
 mod messages;
+mod moving;
 mod names;
 mod notes;
+mod numbers;
 mod options;
 mod orders;
 mod permits;

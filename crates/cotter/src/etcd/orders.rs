@@ -1,6 +1,7 @@
 //! Requests to a stream of watches.
 
-use super::messages::{NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest};
+use super::messages::{Event, NO_PUT, WatchCancel, WatchCreate, WatchOrder, WatchRequest, WatchResponse};
+use super::numbers::{About, Numbers};
 use super::waiter::Waiter;
 use crate::backend::Session;
 use std::collections::HashMap;
@@ -14,6 +15,8 @@ use tokio::sync::{Notify, mpsc};
 pub(super) struct State {
     pub(super) last: i64,
     pub(super) open: HashMap<i64, Watch>,
+    /// Those of the stream.
+    pub(super) numbers: Numbers,
     /// To the stream, while there is one.
     pub(super) orders: Option<mpsc::UnboundedSender<WatchRequest>>,
     pub(super) is_running: bool,
@@ -60,7 +63,9 @@ impl State {
     /// Asks for a watch, if it is still wanted.
     pub(super) fn order(&mut self, id: i64) {
         self.end_those_over();
-        if let Some(watch) = self.open.get_mut(&id) {
+        if let Some(watch) = self.open.get_mut(&id)
+            && self.numbers.may_ask(id)
+        {
             (watch.is_ordered, watch.is_ending) = (true, false);
             let order = watch.order(id);
             self.send(order);
@@ -71,19 +76,40 @@ impl State {
         std::mem::take(&mut self.over).into_iter().for_each(|id| self.end(id));
     }
 
-    fn end(&self, watch_id: i64) {
+    fn end(&mut self, id: i64) {
+        if let Some(number) = self.numbers.ends(id) {
+            self.cancel(number);
+        }
+    }
+
+    fn cancel(&self, watch_id: i64) {
         let cancel = WatchCancel { watch_id };
         self.send(WatchRequest { order: Some(WatchOrder::Cancel(cancel)) });
+    }
+
+    /// The watch that an answer is about. Asks for those that were to wait for the answer.
+    pub(super) fn answered(&mut self, answer: &WatchResponse) -> Option<i64> {
+        let about = self.numbers.about(answer);
+        if let About::Ended(number) = about {
+            self.cancel(number);
+        }
+        while let Some(id) = self.numbers.next() {
+            self.order(id);
+        }
+        if let About::Watch(id) = about { Some(id) } else { None }
     }
 
     /// Asks for a watch once more, from now on. The server keeps the number of one that it cannot serve, and refuses another one
     /// with it, until it is told to end that one. It confirms the end.
     pub(super) fn order_again(&mut self, id: i64) {
-        let Some(watch) = self.open.get_mut(&id) else { return };
-        (watch.from, watch.is_ending) = (0, true);
-        let order = watch.order(id);
         self.end(id);
-        self.send(order);
+        if let Some(watch) = self.open.get_mut(&id) {
+            watch.from = 0;
+        }
+        self.order(id);
+        if let Some(watch) = self.open.get_mut(&id) {
+            watch.is_ending = true;
+        }
     }
 
     pub(super) fn send(&self, order: WatchRequest) {
@@ -99,6 +125,12 @@ impl Watch {
         let filters = if let Tell::Follower(_) = &self.tell { Vec::new() } else { vec![NO_PUT] };
         let create = WatchCreate { key, range_end, start_revision, filters, watch_id };
         WatchRequest { order: Some(WatchOrder::Create(create)) }
+    }
+
+    /// Whether an event is of a key that was asked for.
+    pub(super) fn covers(&self, event: &Event) -> bool {
+        let Some(key) = event.kv.as_ref().map(|kv| &kv.key) else { return false };
+        if self.range_end.is_empty() { *key == self.key } else { (&self.key..&self.range_end).contains(&key) }
     }
 }
 

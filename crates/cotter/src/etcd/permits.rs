@@ -59,7 +59,7 @@ impl Inner {
                     let doubts = answer.found(0).first().map_or(0, |kv| kv.version);
                     self.leases.doubted(proof.lease, doubts);
                 }
-                Err(failure) if failure.is_lease_not_found() => self.leases.forget(seconds, proof.lease),
+                Err(failure) if failure.is_lease_not_found() => self.leases.forget(proof.lease),
                 Err(failure) => return Err(failure.into()),
             }
         }

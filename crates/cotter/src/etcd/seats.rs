@@ -44,9 +44,12 @@ impl Seats {
         })
     }
 
-    /// Records that the entry is attached to another lease now.
-    pub(super) fn moved(&self, id: ClaimId, lease: i64, seconds: u64) {
-        if let Some(seat) = lock(&self.0).get_mut(&id) {
+    /// Records that the entry is attached to another lease than it was `from`, unless that has been recorded meanwhile: a renewal
+    /// does not know what somebody who asks for more time does at the same moment.
+    pub(super) fn moved(&self, id: ClaimId, from: EntryLease, lease: i64, seconds: u64) {
+        if let Some(seat) = lock(&self.0).get_mut(&id)
+            && seat.lease == from.lease
+        {
             (seat.lease, seat.seconds) = (lease, seconds);
         }
     }

@@ -67,11 +67,21 @@ impl<'a> Waiting<'a> {
         Duration::from_secs(seconds(self.claim.ttl)) / 4
     }
 
+    /// Where it stands. The place dies with its lease, so the lease is kept alive, and one of another term is left.
     async fn look(&mut self) -> Result<Standing> {
-        // The place dies with its lease.
         let proof = self.inner.leases.proved(seconds(self.claim.ttl)).await?;
         self.lasts = proof.as_of + proof.ttl;
         self.period = self.calm_period();
+        let standing = self.find().await?;
+        // That of a holder is moved with the grant.
+        let Standing::Behind(entry, _) = &standing else { return Ok(standing) };
+        match self.inner.attach(self.claim, *entry, proof).await? {
+            Some(_) => Ok(standing),
+            None => Ok(Standing::Gone),
+        }
+    }
+
+    async fn find(&mut self) -> Result<Standing> {
         if let Some(told) = self.woken.take_told() {
             self.hurry = Some((told, HURRY));
         }

@@ -4,6 +4,7 @@ use super::connection::Link;
 use super::errors::Failure;
 use super::live::Live;
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchResponse};
+use super::numbers::Numbers;
 use super::orders::{Orders, State, Tell, Watch};
 use super::requests::{TXN, look};
 use super::waiter::Waiter;
@@ -127,6 +128,7 @@ impl Watches {
         let (sender, orders) = mpsc::unbounded_channel();
         let mut state = lock(&self.state);
         state.orders = Some(sender);
+        state.numbers = Numbers::default();
         state.later.clear();
         state.over.clear();
         let all: Vec<_> = state.open.keys().copied().collect();
@@ -136,8 +138,7 @@ impl Watches {
 
     async fn read(&self, mut answers: Streaming<WatchResponse>, live: &Live) {
         while let Ok(Some(answer)) = answers.message().await {
-            let is_over = if answer.is_refusal() { has_ended(live).await } else { !self.on(&answer) };
-            if is_over {
+            if !self.on(&answer) || (answer.is_refusal() && has_ended(live).await) {
                 return;
             }
         }
@@ -146,14 +147,14 @@ impl Watches {
     /// Returns false if the stream is of no use any more.
     fn on(&self, answer: &WatchResponse) -> bool {
         let mut state = lock(&self.state);
-        let Some(watch) = state.open.get_mut(&answer.watch_id) else { return true };
+        let Some(id) = state.answered(answer).filter(|_| !answer.is_refusal()) else { return true };
+        let Some(watch) = state.open.get_mut(&id) else { return true };
         watch.is_ending &= !answer.created;
-        let is_deleted = answer.events.iter().any(|event| event.kind == DELETE);
+        let mut events = answer.events.iter().filter(|event| watch.covers(event)).peekable();
+        let (is_told, is_deleted) = (events.peek().is_some(), events.any(|event| event.kind == DELETE));
         match (&watch.tell, answer.canceled) {
             (Tell::Waiter(waiter), false) if answer.created || is_deleted => waiter.tell(answer.revision()),
-            (Tell::Follower(follower), false) if answer.created || !answer.events.is_empty() => {
-                follower.notify_one()
-            }
+            (Tell::Follower(follower), false) if answer.created || is_told => follower.notify_one(),
             (Tell::Holder(session, evicted), false) if is_deleted => {
                 let link = self.link.clone();
                 self.link.host().spawn(lose(link, session.clone(), evicted.clone()));
@@ -161,7 +162,7 @@ impl Watches {
             (_, false) => {}
             // The history since the grant is gone: a renewal notices what has happened then.
             (Tell::Holder(..), true) if answer.compact_revision > 0 => {
-                state.order_again(answer.watch_id);
+                state.order_again(id);
             }
             (_, true) => return std::mem::take(&mut watch.is_ending),
         }

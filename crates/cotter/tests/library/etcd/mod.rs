@@ -10,6 +10,8 @@
 //! | `tls` | certificates and passwords |
 //! | `logins` | logins that end before their connection does |
 //! | `stale` | a leader that was replaced |
+//! | `terms` | another leader, and the one before it that still ends leases |
+//! | `through_proxy` | `etcd grpc-proxy`, which numbers watches by itself |
 //! | `late` | puts that arrive after their release |
 
 mod crowd;
@@ -20,6 +22,8 @@ mod lost;
 mod others;
 mod server_lock;
 mod stale;
+mod terms;
+mod through_proxy;
 mod tls;
 
 use cotter_testkit::servers::Etcd;

@@ -1,6 +1,5 @@
 //! A leader that was replaced while it stood still, and does not know yet.
 
-use super::leases;
 use cotter::backend::{Backend, Connect, Extension, Grant, Host, Leave};
 use cotter::clock::Clock;
 use cotter::etcd::Store;
@@ -41,7 +40,7 @@ async fn what_a_former_leader_answers_proves_nothing() {
         let believed = extending.await.unwrap();
         let other = (0..3).find(|&n| n != leader && n == server.leader());
         tried += usize::from(other.is_some());
-        let left = left(&server, &leases(&server)[0]);
+        let left = left(&server, &server.lease_of("cotter/lock/a/").expect("its entry is there"));
         assert!(
             believed <= left + Duration::from_secs(1),
             "believed: {believed:?}, left in the cluster: {left:?}"
