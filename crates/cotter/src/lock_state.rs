@@ -62,6 +62,13 @@ pub(crate) struct Held {
     pub(crate) evicted: bool,
 }
 
+impl Held {
+    /// The last token of its block.
+    fn last(&self) -> u64 {
+        self.number + u64::from(self.turns) - 1
+    }
+}
+
 /// A claim that waits.
 #[derive(Debug, Clone)]
 pub(crate) struct Queued<W> {
@@ -97,20 +104,17 @@ impl<W: Waiter> Lock<W> {
         Ok(taken.map(|held| self.raise(held.claim.id, at_least).unwrap_or(held)))
     }
 
-    /// Raises the first token of what a claim holds, and the counter with it.
+    /// Raises the first token of what a claim holds to this number, and the counter with it. Those who share the name with it may
+    /// have that number, or have had it: then it gets the next one that nobody has had.
     pub(crate) fn raise(&mut self, id: ClaimId, at_least: u64) -> Option<Held> {
-        let held = self.held_mut(id)?;
+        let last = self.last;
+        let held = self.held_mut(id).filter(|held| !held.evicted)?;
         if held.number >= at_least {
             return Some(held.clone());
         }
-        let reserved = held.number + u64::from(held.turns) - 1;
-        held.number = at_least;
+        held.number = if held.last() == last { at_least } else { at_least.max(last + 1) };
         let held = held.clone();
-        let end = at_least + u64::from(held.turns) - 1;
-        // Others that were granted shares since may have that number too, or have had it. It must not be given back then: nobody
-        // has the last one.
-        let others_have_it = self.last != reserved && at_least <= self.last;
-        self.last = self.last.max(end) + u64::from(others_have_it);
+        self.last = held.last();
         Some(held)
     }
 
@@ -245,7 +249,7 @@ impl<W: Waiter> Lock<W> {
             };
         };
         let mut held = self.holders.swap_remove(at);
-        if self.last == held.number + u64::from(held.turns) - 1 {
+        if self.last == held.last() {
             self.last = held.number + u64::from(leave.used.min(held.turns)) - 1;
         }
         if let Some(rest) = leave.keep_for {

@@ -3,7 +3,7 @@
 use super::world::EPOCH;
 use crate::history::{Kind, Violation, violation};
 use cotter::{Guard, Mode};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -29,6 +29,8 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct State {
     held: Vec<Held>,
+    /// Every token that somebody has got: each is given out once, to whomever.
+    given: HashSet<u64>,
     /// The largest token of a holder that believed in it, and of one with the name for itself.
     largest: u64,
     largest_exclusive: u64,
@@ -76,6 +78,10 @@ impl Ledger {
         self.next += 1;
         let (id, valid) = (self.next, guard.is_valid());
         let state = self.names.entry(name).or_default();
+        if !state.given.insert(token) {
+            let text = format!("{who} has {token} for {name}, which was given out before");
+            self.violations.push(violation(Kind::RepeatedToken, text));
+        }
         if valid {
             for other in state.held.iter_mut().filter(|other| excludes(other.mode, mode)) {
                 other.passed = true;
@@ -86,10 +92,17 @@ impl Ledger {
                 }
             }
             let before = if mode == Mode::Exclusive { state.largest } else { state.largest_exclusive };
-            let kind = if token == before { Kind::RepeatedToken } else { Kind::TokenOrder };
-            if token <= before {
+            if token < before {
                 let text = format!("{who} has {token} for {name} after {before}");
-                self.violations.push(violation(kind, text));
+                self.violations.push(violation(Kind::TokenOrder, text));
+            }
+            if let Mode::Permits { of, .. } = mode {
+                let beside = state.held.iter().filter(|other| other.guard.is_valid());
+                let taken = beside.map(|other| permits(other.mode)).sum::<u32>() + permits(mode);
+                if taken > of {
+                    let text = format!("{who} holds {name} beside others: {taken} permits of {of}");
+                    self.violations.push(violation(Kind::PermitsOverLimit, text));
+                }
             }
             state.largest = state.largest.max(token);
             if mode == Mode::Exclusive {
@@ -131,4 +144,11 @@ impl Ledger {
 
 fn excludes(one: Mode, other: Mode) -> bool {
     one == Mode::Exclusive || other == Mode::Exclusive
+}
+
+fn permits(mode: Mode) -> u32 {
+    match mode {
+        Mode::Permits { take, .. } => take,
+        _ => 0,
+    }
 }

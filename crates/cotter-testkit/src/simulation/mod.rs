@@ -11,12 +11,14 @@
 //! | `member` | a member that can be restarted |
 //! | `ledger` | who holds what, and what is wrong with it |
 //! | `run` | tasks of several processes, and how they end |
+//! | `ask` | the ways to ask for a name |
 //! | `many` | many seeds on all cores, and what they have come to |
 //! | `crowd` | many clients that want one name, over slow links |
 //! | `appends` | several processes that swap one note |
 //! | `unpolled` | futures that are polled once, never or late |
 
 mod appends;
+mod ask;
 mod crowd;
 mod ledger;
 mod many;

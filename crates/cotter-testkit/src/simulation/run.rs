@@ -1,5 +1,6 @@
 //! Tasks of several processes, and how they end.
 
+use super::ask;
 use super::in_virtual_time;
 use super::ledger::Ledger;
 use super::plan::{PROCESSES, Plan, Trouble, What};
@@ -42,7 +43,10 @@ impl Outcome {
 }
 
 const TTL: Duration = Duration::from_millis(300);
+/// Names, and how often each is wanted by a writer.
 const NAMES: [(&str, f64); 2] = [("a", 1.0), ("b", 0.4)];
+/// A name with so many permits, where there is but one member: a quorum has none.
+const SEMAPHORE: (&str, u32) = ("c", 3);
 const TASKS: usize = 2;
 /// A run goes on until this many locks were held, and until all of its trouble is over.
 pub(super) const CYCLES: usize = 200;
@@ -99,8 +103,16 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
             let rng = StdRng::seed_from_u64(plan.seed ^ (process * TASKS + task) as u64);
             let who = format!("p{process}.{task}");
             let links = world.links_of(process);
-            let task =
-                Task { who, client: client.clone(), ledger: ledger.clone(), links, usual: plan.links, rng };
+            let names = NAMES.len() + usize::from(plan.members == 1);
+            let task = Task {
+                who,
+                client: client.clone(),
+                ledger: ledger.clone(),
+                links,
+                usual: plan.links,
+                rng,
+                names,
+            };
             tasks.spawn(task.run());
         }
     }
@@ -154,7 +166,7 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
 }
 
 async fn everything_is_free(clients: &[Client], ledger: &Shared) {
-    for (name, _) in NAMES {
+    for name in NAMES.map(|(name, _)| name).into_iter().chain([SEMAPHORE.0]) {
         for (process, client) in clients.iter().enumerate() {
             match client.mutex(name).try_lock_for(RECOVERY_TIME).await {
                 Ok(Some(guard)) => drop(guard.release().await),
@@ -175,6 +187,8 @@ struct Task {
     links: Vec<Faults>,
     usual: faulty::Plan,
     rng: StdRng,
+    /// So many of the names are used.
+    names: usize,
 }
 
 impl Task {
@@ -187,8 +201,7 @@ impl Task {
                     return;
                 }
             }
-            let (name, writers) = NAMES[self.rng.random_range(0..NAMES.len())];
-            let mode = if self.rng.random_bool(writers) { Mode::Exclusive } else { Mode::Shared };
+            let (name, mode) = self.choose();
             match self.get(name, mode).await {
                 Ok(Some(guard)) => self.hold(name, mode, guard).await,
                 Ok(None) => self.pause(5).await,
@@ -204,21 +217,26 @@ impl Task {
         tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..=most))).await;
     }
 
+    fn choose(&mut self) -> (&'static str, Mode) {
+        match NAMES.get(self.rng.random_range(0..self.names)) {
+            Some((name, writers)) if self.rng.random_bool(*writers) => (name, Mode::Exclusive),
+            Some((name, _)) => (name, Mode::Shared),
+            None => {
+                let (name, of) = SEMAPHORE;
+                (name, Mode::Permits { take: self.rng.random_range(1..of), of })
+            }
+        }
+    }
+
     async fn get(&mut self, name: &str, mode: Mode) -> Result<Option<Guard>> {
         let wait = Duration::from_millis(self.rng.random_range(1..200));
-        let (way, exclusive) = (self.rng.random_range(0..8), mode == Mode::Exclusive);
-        let (mutex, readers) = (self.client.mutex(name), self.client.rwlock(name));
-        match way {
-            0 if exclusive => mutex.try_lock().await,
-            0 => Ok(readers.try_read().await?.map(Guard::from)),
-            1..4 if exclusive => mutex.try_lock_for(wait).await,
-            1..4 => Ok(readers.try_read_for(wait).await?.map(Guard::from)),
+        match self.rng.random_range(0..8) {
+            0 => ask::try_once(&self.client, name, mode).await,
+            1..4 => ask::try_for(&self.client, name, mode, wait).await,
             // Whoever loses patience drops the future where it stands.
-            _ => {
+            way => {
                 let patience = if way == 4 { wait / 10 } else { wait * 10 };
-                let asking = async {
-                    if exclusive { mutex.lock().await } else { readers.read().await.map(Guard::from) }
-                };
+                let asking = ask::wait(&self.client, name, mode);
                 tokio::time::timeout(patience, asking).await.ok().transpose()
             }
         }

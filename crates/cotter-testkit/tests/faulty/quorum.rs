@@ -5,8 +5,10 @@ use cotter::{Client, Lease, Mode, Name, memory, quorum};
 use cotter_testkit::bare::clock;
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::{advance, sleep};
 
 const TTL: Duration = Duration::from_secs(20);
@@ -108,6 +110,36 @@ async fn a_grant_tells_how_many_members_stand_by_it() {
     release(&client, &grant).await;
     let bare = acquire(&client).await.votes.expect("a quorum has granted it");
     assert_eq!(bare.to_string(), "2 of 3");
+}
+
+/// Six readers whose requests arrive at each member in another order: each has a token that no other one has or has had, and
+/// none of them has to ask so often that it looks like a failure.
+#[tokio::test(start_paused = true)]
+async fn readers_that_ask_at_once_share_no_token() {
+    const READS: usize = 100;
+    let (world, given) = (World::new(), Arc::new(Mutex::new(HashSet::new())));
+    world.delay(Duration::from_millis(2));
+    let mut readers = JoinSet::new();
+    for _ in 0..6 {
+        let client = Client::builder().backend(world.store()).in_this_runtime().connect().await.unwrap();
+        let given = given.clone();
+        readers.spawn(async move {
+            for _ in 0..READS {
+                let guard = client.rwlock("a").try_read().await.unwrap().expect("nobody writes");
+                let token = guard.token().get();
+                demand(
+                    given.lock().unwrap().insert(token),
+                    Kind::RepeatedToken,
+                    format!("{token} was given twice"),
+                );
+                sleep(Duration::from_millis(1)).await;
+                guard.finish().await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = readers.join_next().await {
+        done.unwrap();
+    }
 }
 
 /// Members begin to count at the same number, unless a full second lies between the moments at which they are asked.

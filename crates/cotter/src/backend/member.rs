@@ -33,6 +33,9 @@ pub trait Member: Send + Sync {
     /// Raises the first token of a grant to `at_least`, and the counter with it, only while the claim still holds it.
     /// Returns the grant as it then stands, with the time that is left; `None` if the claim no longer holds anything.
     ///
+    /// A member gives each number to one claim. If another one that shares the name has that number, or has had it, the
+    /// grant gets the next number that none has had: it is larger than `at_least`, and the quorum asks again.
+    ///
     /// # Errors
     /// The member did not answer.
     async fn raise(&self, grant: &Grant, at_least: u64) -> Result<Option<Grant>>;

@@ -138,7 +138,8 @@ cases! {
         tokens_fit_javascript
         turns_are_what_was_reserved
         unused_turns_go_back
-        used_turns_do_not_come_again;
+        used_turns_do_not_come_again
+        each_share_has_a_token_of_its_own;
     modes:
         readers_share
         a_writer_excludes_readers

@@ -4,6 +4,10 @@
 //! 2. Unless a majority stands at the largest number already, the members that granted raise their counters to it, each
 //!    only while it still holds the claim.
 //!
+//! A member gives no number to two claims. Of several that share the name, each may find that another one has the largest
+//! number at some member; then it gets a larger one there, and asks the others for that. So the second phase of a share may
+//! take several rounds.
+//!
 //! Many waiters that ask all members at the same time share their votes, and nobody has a majority. So those that have met
 //! this ask one member first, which is the same for all of them, and the others only if it has granted.
 
@@ -12,10 +16,17 @@ use super::rounds::{Ballot, Round};
 use super::seats::member;
 use super::shortage::no_quorum;
 use super::voting::Tally;
-use crate::backend::{Acquired, Backend, Claim, Grant, Leave, Votes};
+use crate::backend::{Acquired, Backend, Claim, Grant, Leave, Mode, Votes};
 use crate::{Error, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// From its second round on, a share asks for a number that is up to so much beyond the largest: of several that ask at once,
+/// the one with the largest number gets it at all members. It doubles with each round, up to the second value; counters must
+/// not get ahead of the clocks that may have to replace them.
+const BEYOND: (u64, u64) = (8, 64);
+/// The rounds after which an attempt is given up, and made again later.
+const ROUNDS: usize = 64;
 
 /// In which order an attempt asks the members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,15 +101,21 @@ impl Quorum {
         self.shared.rounds.begin(claim.id, round);
     }
 
-    /// Phase 2: a majority stands at the largest number, or nobody has won. Returns the first token and the turns.
+    /// Phase 2: a majority stands at one number, or nobody has won. Returns the first token and the turns.
     async fn agree(&self, round: &Claim, votes: &mut Vec<(usize, Grant)>) -> Option<(u64, u16)> {
-        let (number, majority) = (votes.iter().map(|(_, v)| v.number).max()?, self.seats.majority());
-        let agreed = |votes: &[(usize, Grant)]| votes.iter().filter(|(_, v)| v.number == number).count();
-        if agreed(votes) < majority {
-            *votes = self.raise(round.ttl, votes, number).await;
+        let (majority, mut beyond) = (self.seats.majority(), 0);
+        for _ in 0..ROUNDS {
+            if let Some(won) = agreed(round.mode, votes, majority) {
+                return Some(won);
+            }
+            let largest = votes.iter().map(|(_, v)| v.number).max()?;
+            *votes = self.raise(round.ttl, votes, largest + random_up_to(beyond)).await;
+            if votes.len() < majority {
+                return None;
+            }
+            beyond = (beyond * 2).clamp(BEYOND.0, BEYOND.1);
         }
-        let turns = votes.iter().filter(|(_, v)| v.number == number).map(|(_, v)| v.turns).min()?;
-        (agreed(votes) >= majority).then_some((number, turns))
+        None
     }
 
     /// Raises what these members have granted. Returns what still stands.
@@ -135,6 +152,24 @@ impl Quorum {
     pub(super) fn held_by_a_majority(&self, mut left: Vec<Duration>) -> Option<Duration> {
         left.sort_unstable_by(|a, b| b.cmp(a));
         left.get(self.seats.majority() - 1).copied()
+    }
+}
+
+/// The number that a majority stands at, with the turns that all of it has. A share may be beyond it at other members, where it
+/// had to make way for others; what holds the name alone stands nowhere beyond its token.
+fn agreed(mode: Mode, votes: &[(usize, Grant)], majority: usize) -> Option<(u64, u16)> {
+    let numbers = || votes.iter().map(|(_, v)| v.number);
+    let largest = numbers().max()?;
+    let is_agreed = |number: &u64| numbers().filter(|n| n == number).count() >= majority;
+    let number = numbers().filter(|n| mode != Mode::Exclusive || *n == largest).find(is_agreed)?;
+    let turns = votes.iter().filter(|(_, v)| v.number == number).map(|(_, v)| v.turns).min()?;
+    Some((number, turns))
+}
+
+fn random_up_to(most: u64) -> u64 {
+    match most {
+        0 => 0,
+        _ => crate::random::between(1.0, most as f64) as u64,
     }
 }
 

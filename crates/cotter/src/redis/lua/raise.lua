@@ -1,4 +1,5 @@
--- Raises the first token of what a claim holds, and the counter with it.
+-- Raises the first token of what a claim holds, and the counter with it. Those who share the name with it may have that number, or
+-- have had it: then it gets the next one that nobody has had.
 --
 -- KEYS  1 the lock   2 the marker, see `voting`
 -- ARGV  1 claim id   2 to 4 see `voting`
@@ -12,21 +13,16 @@ if share then
   --@include shares
   --@include compose
   local record, ends = redis.call('HGET', RECORDS, id), tonumber(redis.call('ZSCORE', SHARES, id) or 0)
-  if not record or ends <= share.clock or string.sub(record, 1, 1) == 'e' then return 'n' end
+  if not record or ends <= share.clock or string.sub(record, 1, 1) == 'e' or string.sub(record, 4, 19) <= share.mark then
+    return 'n'
+  end
   local number, turns = string.sub(record, 4, 19), string.sub(record, 21, 25)
   if tonumber(number) < AT_LEAST then
-    local is_last, counted = number == share.number, tonumber(share.number)
-    number = string.format('%016.0f', AT_LEAST)
+    local first = AT_LEAST
+    if number ~= share.number then first = math.max(first, tonumber(share.number) + tonumber(share.turns)) end
+    number = string.format('%016.0f', first)
     redis.call('HSET', RECORDS, id, string.sub(record, 1, 3) .. number .. string.sub(record, 20))
-    local ends = AT_LEAST + tonumber(turns) - 1
-    if is_last then
-      share.number, share.turns = number, turns
-    elseif ends >= counted then
-      -- Others have been granted shares since. None of them may give back a number that this one has now: `give_back`
-      -- compares theirs with this one, which nobody has.
-      share.number = string.format('%016.0f', math.max(ends, counted + tonumber(share.turns) - 1) + 1)
-      share.turns = '00001'
-    end
+    share.number, share.turns = number, turns
     redis.call('SET', KEYS[1], compose(waited and 'w' or '-'), 'KEEPTTL')
   end
   return 'g' .. number .. turns .. string.format('%014.0f', ends - share.clock)
