@@ -46,6 +46,13 @@ impl Error {
         Self::new(ErrorKind::Job, format!("job {job:?}: {message}"))
     }
 
+    /// The state of a job was read that is not the newest one.
+    pub(crate) fn stale(job: &str) -> Self {
+        let why = "the state that the store has returned is out of date, so nothing was started: reads are answered by a replica \
+                   that is behind; they have to go where the writes go";
+        Self { kind: ErrorKind::Store, ..Self::job(job, why) }.passing()
+    }
+
     /// Marks an error that passes by itself.
     pub(crate) fn passing(mut self) -> Self {
         self.passes = true;

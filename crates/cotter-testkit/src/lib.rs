@@ -6,6 +6,7 @@
 //! | [`history`] | what happened in a run, and whether it was right |
 //! | [`faulty`] | a store that delays, loses and refuses |
 //! | [`forgetful`] | a store that loses notes, or refuses to write one |
+//! | [`late`] | a store whose notes are read from a copy that stands still |
 //! | [`sessions`] | a store whose grants live with a session |
 //! | [`unkept`] | a store that keeps no name for those who have released it |
 //! | [`skewed`] | a store whose clock is not this host's, and one without a clock |
@@ -35,6 +36,7 @@ pub mod forgetful;
 pub mod history;
 #[cfg(feature = "servers")]
 pub mod holder;
+pub mod late;
 #[cfg(feature = "servers")]
 pub mod processes;
 #[cfg(feature = "servers")]

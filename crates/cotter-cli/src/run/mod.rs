@@ -143,7 +143,10 @@ async fn attempt(
 async fn prepare(args: &Run, client: &Client, guard: &Guard) -> Result<Option<OnceKey>, Failure> {
     // A lock that was handed over by message has a short lease until its first renewal: too short to stop a command.
     restore_lease(guard, args.ttl).await?;
-    let key = OnceKey::load(args, client, guard.name()).await?;
+    let mut key = OnceKey::load(args, client, guard.name()).await?;
+    if let Some(key) = &mut key {
+        key.confirm(guard).await?;
+    }
     restore_lease(guard, args.ttl).await?;
     Ok(key)
 }

@@ -25,6 +25,8 @@ struct CompletedKeys {
 pub(super) struct OnceKey {
     key: String,
     completed: CompletedKeys,
+    /// The revision of the note, 0 if there was none.
+    seen: u64,
 }
 
 /// Refuses the built-in default store if there is a key: once per key means once on all hosts, and each has a `file:` of its
@@ -58,11 +60,29 @@ impl OnceKey {
     /// Loads the note, if the arguments have a key. The lock has to be held.
     pub(super) async fn load(args: &Run, client: &Client, name: &Name) -> Result<Option<Self>, Failure> {
         let Some(key) = args.slot.clone() else { return Ok(None) };
-        let completed = match client.note(name).await? {
-            None => CompletedKeys::default(),
-            Some(note) => serde_json::from_slice(&note.bytes).map_err(|_| foreign(name))?,
+        let (completed, seen) = match client.note(name).await? {
+            None => (CompletedKeys::default(), 0),
+            Some(note) => (serde_json::from_slice(&note.bytes).map_err(|_| foreign(name))?, note.revision),
         };
-        Ok(Some(Self { key, completed }))
+        Ok(Some(Self { key, completed, seen }))
+    }
+
+    /// Writes the note as it was read, if the command is to run: a note that is out of date must not start it again.
+    pub(super) async fn confirm(&mut self, guard: &Guard) -> Result<(), Failure> {
+        if self.is_done() || self.put(guard).await? {
+            return Ok(());
+        }
+        let why = format!(
+            "{:?}: the list of keys that the store has returned is out of date, so the command was not run: reads are answered by a \
+             replica that is behind; they have to go where the writes go",
+            guard.name()
+        );
+        Err(Failure::new(Exit::Config, why))
+    }
+
+    async fn put(&mut self, guard: &Guard) -> cotter::Result<bool> {
+        let bytes = self.bytes();
+        Ok(guard.replace_note("", self.seen, bytes).await?.is_some())
     }
 
     pub(super) fn key(&self) -> &str {
@@ -76,9 +96,12 @@ impl OnceKey {
     /// Adds the key to the note. A failure is only a warning, because the command has run.
     pub(super) async fn done(&mut self, guard: &Guard, console: &Console) {
         self.completed.keys.push(self.key.clone());
-        if let Err(error) = guard.put_note(self.bytes()).await {
-            console.warning(&format!("the slot {:?} was not recorded as done: {error}", self.key));
-        }
+        let why = match self.put(guard).await {
+            Ok(true) => return,
+            Ok(false) => "somebody else has written the list of keys meanwhile".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        console.warning(&format!("the slot {:?} was not recorded as done: {why}", self.key));
     }
 
     /// The note with the newest keys that fit.
@@ -107,7 +130,7 @@ mod tests {
     #[test]
     fn the_newest_keys_are_kept() {
         let keys = (0..1200).map(|n| format!("{n:0>200}")).collect();
-        let mut key = OnceKey { key: "new".into(), completed: CompletedKeys { keys } };
+        let mut key = OnceKey { key: "new".into(), completed: CompletedKeys { keys }, seen: 0 };
         key.completed.keys.push("new".into());
         let bytes = key.bytes();
         assert!(bytes.len() <= Note::MAX_BYTES && bytes.len() > Note::MAX_BYTES - 300);

@@ -33,7 +33,7 @@ pub(super) async fn first_attempt(
 ) -> Result<Observation, Halt> {
     let note = {
         let _place = context.reads.acquire().await.expect("never closed");
-        read(context, snapshot).await?.0
+        read(context, snapshot).await?.state
     };
     if let Some(state) = note {
         let seen = look(context, snapshot, &state);
@@ -77,7 +77,7 @@ pub(super) async fn attempt(
             if worker.take().is_some() && snapshot.job.policy.busy == Busy::Wait {
                 continue;
             }
-            let (note, _) = read(context, snapshot).await?;
+            let note = read(context, snapshot).await?.state;
             let seen = note.as_ref().map(|note| look(context, snapshot, note));
             let stands_by = seen.is_some_and(|seen| seen.stands_by);
             if !stands_by {
@@ -127,14 +127,22 @@ pub(super) async fn next_worker(context: &Context, snapshot: &JobSnapshot) -> Re
     }
 }
 
-/// The note of a job, and whether it was forgotten.
-pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<(Option<State>, bool), Halt> {
+/// The note of a job, as it was read.
+pub(super) struct JobNote {
+    pub(super) state: Option<State>,
+    /// 0 if there is no note.
+    pub(super) revision: u64,
+    /// The job was forgotten.
+    pub(super) is_forgotten: bool,
+}
+
+/// Reads the note of a job.
+pub(super) async fn read(context: &Context, snapshot: &JobSnapshot) -> Result<JobNote, Halt> {
     let name = context.lock_name(snapshot.name());
     let note = context.ask(Stop::Starts, || context.settings.client.note(&name)).await?;
-    let Some(note) = note else { return Ok((None, false)) };
+    let Some(note) = note else { return Ok(JobNote { state: None, revision: 0, is_forgotten: false }) };
     let state = State::parse(snapshot.name(), &note.bytes)?;
-    let is_forgotten = state.is_none();
-    Ok((state, is_forgotten))
+    Ok(JobNote { is_forgotten: state.is_none(), state, revision: note.revision })
 }
 
 /// The next check of a job without a decision: at its next slot, but within a minute and not immediately.

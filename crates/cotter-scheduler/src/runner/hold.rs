@@ -9,7 +9,7 @@ use super::snapshot::{JobSnapshot, Observation};
 use super::workers::Worker;
 use crate::decide::{Decision, DueRun, Followed, decide};
 use crate::notes::State;
-use crate::{EventKind, UnixTime};
+use crate::{Error, EventKind, UnixTime};
 use cotter::Guard;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,10 @@ pub(super) struct Hold<'a> {
     pub(super) guard: Arc<Guard>,
     /// The note in the store.
     pub(super) note: Option<State>,
+    /// Its revision when it was read, 0 if there was none. What is written replaces that one, or what this hold has written.
+    seen: u64,
+    /// Whether this hold has written it.
+    is_written: bool,
     /// When the last run under this hold started.
     pub(super) started: Option<UnixTime>,
     /// Since when this process has been waiting for a worker.
@@ -49,7 +53,7 @@ impl<'a> Hold<'a> {
         waiting: Option<UnixTime>,
     ) -> Self {
         let guard = Arc::new(guard);
-        Self { context, snapshot, guard, note: None, started: None, waiting }
+        Self { context, snapshot, guard, note: None, seen: 0, is_written: false, started: None, waiting }
     }
 
     /// Runs what is due, then releases the lock.
@@ -161,9 +165,9 @@ impl<'a> Hold<'a> {
 
     /// Loads the note. A job that was forgotten gets back into the list of names.
     async fn load(&mut self) -> Result<(), Halt> {
-        let (note, is_forgotten) = read(self.context, self.snapshot).await?;
-        self.note = note;
-        if is_forgotten {
+        let read = read(self.context, self.snapshot).await?;
+        (self.note, self.seen) = (read.state, read.revision);
+        if read.is_forgotten {
             register(self.context, std::slice::from_ref(&self.snapshot.job)).await?;
         }
         Ok(())
@@ -171,9 +175,21 @@ impl<'a> Hold<'a> {
 
     pub(super) async fn write(&mut self, state: &State, until: Stop) -> Result<(), Halt> {
         let bytes = state.bytes();
-        self.context.ask(until, || self.guard.put_note(bytes.clone())).await?;
-        self.note = Some(state.clone());
+        let written =
+            self.context.ask(until, || self.guard.replace_note("", self.seen, bytes.clone())).await?;
+        if written.is_none() {
+            return Err(Error::stale(self.snapshot.name()).into());
+        }
+        (self.note, self.is_written) = (Some(state.clone()), true);
         Ok(())
+    }
+
+    /// Makes sure that the note that was read is the newest one, before anything else is written that depends on it.
+    pub(super) async fn confirm(&mut self) -> Result<(), Halt> {
+        match self.note.clone().filter(|_| !self.is_written) {
+            Some(state) => self.write(&state, Stop::Starts).await,
+            None => Ok(()),
+        }
     }
 
     /// Emits the events of a decision, after it was written.

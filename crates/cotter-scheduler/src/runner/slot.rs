@@ -54,8 +54,9 @@ impl Hold<'_> {
     }
 
     /// Moves earlier runs from the note to the history, if there are enough of them.
-    async fn make_room(&self, state: &mut State) -> Result<(), Halt> {
+    async fn make_room(&mut self, state: &mut State) -> Result<(), Halt> {
         let Some(segment) = state.make_room(self.context.settings.history) else { return Ok(()) };
+        self.confirm().await?;
         self.context.ask(Stop::Starts, || self.guard.put_note_at(&segment.key, segment.bytes.clone())).await
     }
 

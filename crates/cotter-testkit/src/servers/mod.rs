@@ -14,6 +14,7 @@
 //! | `wire` | a connection to one, spoken to by hand |
 //! | `skew`, `fork` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
 //! | `proxy` | the proxy |
+//! | `splitter` | a proxy that sends reads to a replica that is behind |
 //! | `fault_rates` | its faults at random |
 //! | `kept` | a packet that it keeps back |
 //!
@@ -36,6 +37,7 @@ mod process;
 mod proxy;
 mod redis;
 mod skew;
+mod splitter;
 mod wire;
 mod znodes;
 mod zookeeper;
@@ -52,6 +54,7 @@ pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
 pub use skew::forking_library;
+pub use splitter::Splitter;
 pub use wire::Wire;
 pub use znodes::{Znode, Znodes};
 pub use zookeeper::ZooKeeper;

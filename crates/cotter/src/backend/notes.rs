@@ -14,7 +14,8 @@ pub trait Notes: Send + Sync {
     async fn load(&self, name: &Name, key: &str) -> Result<Option<Note>>;
 
     /// Writes a note at (token, sequence). Succeeds only for a current holder that is not evicted, and only over a
-    /// smaller pair. Returns the new revision, or `Ok(None)` if the write is stale.
+    /// smaller pair; with [`seen`](NoteAt::seen), only over the note that was read. Returns the new revision, or
+    /// `Ok(None)` if the write is stale.
     ///
     /// # Errors
     /// The store did not answer.
@@ -44,12 +45,29 @@ pub struct NoteAt<'a> {
     pub token: u64,
     /// The number of the write; increases with every write under one token.
     pub sequence: u64,
+    /// The revision on which the write is based, 0 if there was no note; `None` if it is based on none. The write
+    /// replaces only the note with this revision, or one that was written with the same token: whoever has read an old
+    /// copy, from a replica for example, writes nothing, and a write whose reply was lost can be repeated.
+    pub seen: Option<u64>,
 }
 
 impl<'a> NoteAt<'a> {
     /// Creates the position of the `sequence`th write under this token.
-    pub fn new(key: &'a str, token: u64, sequence: u64) -> Self {
-        Self { key, token, sequence }
+    pub const fn new(key: &'a str, token: u64, sequence: u64) -> Self {
+        Self { key, token, sequence, seen: None }
+    }
+
+    /// Replaces only the note with this revision, 0 for none, or one that was written with the same token.
+    #[must_use]
+    pub const fn over(mut self, seen: u64) -> Self {
+        self.seen = Some(seen);
+        self
+    }
+
+    /// Whether a note with this token and revision, or none, may be replaced, as far as [`seen`](Self::seen) goes.
+    pub fn may_replace(&self, note: Option<(u64, u64)>) -> bool {
+        let Some(seen) = self.seen else { return true };
+        note.map_or(seen == 0, |(token, revision)| revision == seen || token == self.token)
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) async fn an_evicted_holder_writes_no_notes(f: &Fixture) {
     for now in [false, true] {
         let held = f.claim("a");
         let grant = take(&backend, &held).await;
-        let at = |sequence| NoteAt { key: "", token: grant.number, sequence };
+        let at = |sequence| NoteAt::new("", grant.number, sequence);
         notes.store(&grant, at(1), b"in time").await.expect("answers").expect("the holder may");
         if evict(&backend, &held.name, now).await {
             assert!(notes.store(&grant, at(2), b"late").await.expect("answers").is_none());

@@ -189,6 +189,7 @@ cases! {
         keys_beside_one_name_are_apart
         a_note_survives_eviction
         a_stale_writer_is_refused
+        a_stale_reader_is_refused
         only_a_holder_writes
         swap_compares
         swaps_at_once_lose_none

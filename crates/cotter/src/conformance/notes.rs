@@ -6,7 +6,7 @@ use crate::{Eviction, Name};
 use std::sync::Arc;
 
 const fn at(token: u64, sequence: u64) -> NoteAt<'static> {
-    NoteAt { key: "", token, sequence }
+    NoteAt::new("", token, sequence)
 }
 
 fn notes(backend: &Arc<dyn Backend>) -> Option<&dyn Notes> {
@@ -33,10 +33,10 @@ pub(super) async fn keys_beside_one_name_are_apart(f: &Fixture) {
     let grant = take(&backend, &claim).await;
     let keys = ["", "history", "History", "a:b", "%68", "key"];
     for (sequence, key) in (1..).zip(keys) {
-        let at = NoteAt { key, token: grant.number, sequence };
+        let at = NoteAt::new(key, grant.number, sequence);
         notes.store(&grant, at, key.as_bytes()).await.expect("answers").expect("the holder may");
     }
-    let again = NoteAt { key: "", token: grant.number, sequence: 99 };
+    let again = NoteAt::new("", grant.number, 99);
     notes.store(&grant, again, b"").await.expect("answers").expect("the holder may");
     give(&backend, &claim).await;
     for key in keys {
@@ -78,6 +78,37 @@ pub(super) async fn a_stale_writer_is_refused(f: &Fixture) {
     );
     let note = current.load(&new.name, "").await.expect("answers").expect("a note");
     assert_eq!(note.bytes, b"new");
+}
+
+/// Whoever has read an old copy of a note, or has missed one, writes nothing. What a holder has written itself it replaces.
+pub(super) async fn a_stale_reader_is_refused(f: &Fixture) {
+    let backend = f.connect().await;
+    let Some(notes) = notes(&backend) else { return };
+    let (name, mut seen) = (f.name("a"), vec![0]);
+    for bytes in [b"one".as_slice(), b"two"] {
+        let claim = f.claim("a");
+        let grant = take(&backend, &claim).await;
+        let newest = *seen.last().expect("one");
+        let stale = seen.iter().rev().skip(1).copied().chain([newest + 1, u64::MAX >> 12]);
+        for (sequence, seen) in (1..).zip(stale) {
+            let refused = notes.store(&grant, at(grant.number, sequence).over(seen), b"stale").await;
+            assert_eq!(
+                refused.expect("answers"),
+                None,
+                "revision {seen} instead of {newest} replaced the note"
+            );
+        }
+        let first = at(grant.number, 10).over(newest);
+        assert!(notes.store(&grant, first, b"first").await.expect("answers").is_some(), "over {newest}");
+        let again = notes.store(&grant, at(grant.number, 11).over(newest), bytes).await.expect("answers");
+        let again = again.expect("its own note does not stop a holder");
+        let overtaken = notes.store(&grant, at(grant.number, 11).over(again), b"late").await;
+        assert_eq!(overtaken.expect("answers"), None, "the same pair");
+        give(&backend, &claim).await;
+        let note = notes.load(&name, "").await.expect("answers").expect("a note");
+        assert_eq!((note.bytes.as_slice(), note.revision), (bytes, again));
+        seen.push(note.revision);
+    }
 }
 
 pub(super) async fn only_a_holder_writes(f: &Fixture) {

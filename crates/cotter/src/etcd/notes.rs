@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 const POLL_PERIOD: Duration = Duration::from_secs(5);
 /// Token and sequence in front of the bytes, 16 digits each, so that they compare as texts.
 const HEAD: usize = 32;
+const TOKEN: usize = 16;
 
 #[async_trait]
 impl Notes for Etcd {
@@ -65,15 +66,21 @@ impl Inner {
         let is_smaller = less(note.clone(), Target::Value(value[..HEAD].to_vec()));
         let over_smaller: Operation = nested(vec![is_smaller], vec![write()]);
         let is_new = equal(note.clone(), Target::Version(0));
+        let write = match at.seen {
+            None => either(is_new, write(), over_smaller),
+            Some(seen) => {
+                let seen = i64::try_from(seen).unwrap_or(i64::MAX);
+                let over_seen = || nested(vec![equal(note.clone(), Target::Modified(seen))], vec![write()]);
+                // A larger token is refused by both.
+                let is_of_another = less(note.clone(), Target::Value(value[..TOKEN].to_vec()));
+                either(is_new, over_seen(), either(is_of_another, over_seen(), over_smaller))
+            }
+        };
         let holds = equal(self.entry(&grant.claim), Target::Created(seat.revision));
         let stays = equal(self.mark(grant.claim.id), Target::Version(0));
-        let txn = TxnRequest {
-            compare: vec![holds, stays],
-            success: vec![either(is_new, write(), over_smaller)],
-            failure: Vec::new(),
-        };
+        let txn = TxnRequest { compare: vec![holds, stays], success: vec![write], failure: Vec::new() };
         let answer: TxnResponse = self.link.ask(TXN, txn).await?;
-        let is_written = answer.succeeded && answer.has_written(0);
+        let is_written = answer.succeeded && answer.has_written();
         is_written.then(|| revision(&answer)).transpose()
     }
 }

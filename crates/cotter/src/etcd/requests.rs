@@ -153,12 +153,13 @@ impl TxnResponse {
         }
     }
 
-    /// Whether one of the nested transactions with this number, or in its place, has succeeded.
-    pub(super) fn has_written(&self, number: usize) -> bool {
-        match self.responses.get(number) {
-            Some(Outcome { response: Some(Response::Txn(txn)) }) => txn.succeeded || txn.has_succeeded(0),
+    /// Whether a key was written, here or in a nested transaction.
+    pub(super) fn has_written(&self) -> bool {
+        self.responses.iter().any(|outcome| match &outcome.response {
+            Some(Response::Put(_)) => true,
+            Some(Response::Txn(txn)) => txn.has_written(),
             _ => false,
-        }
+        })
     }
 
     /// Whether the conditions of the nested transaction with this number were true.

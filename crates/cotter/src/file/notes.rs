@@ -197,14 +197,15 @@ impl Notes for Files {
         let claim = &grant.claim;
         let newer = |old: Option<&Kept>| {
             let larger = |k: &Kept| (at.token, at.sequence) > (k.note.token.get(), k.sequence);
-            self.holds.is_good(claim.id) && old.is_none_or(larger)
+            let is_based_on = at.may_replace(old.map(|k| (k.note.token.get(), k.note.revision)));
+            self.holds.is_good(claim.id) && is_based_on && old.is_none_or(larger)
         };
         NoteDirectory::of(self, &claim.name).write(at, bytes, newer).await
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
         let same = |old: Option<&Kept>| old.map_or(0, |k| k.note.revision) == seen;
-        let at = NoteAt { key, token: 0, sequence: 0 };
+        let at = NoteAt::new(key, 0, 0);
         NoteDirectory::of(self, name).write(at, bytes, same).await
     }
 

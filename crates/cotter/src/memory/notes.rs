@@ -33,6 +33,12 @@ pub(super) struct Kept {
     pub(super) sequence: u64,
 }
 
+impl Kept {
+    fn is_before(&self, by: (u64, u64)) -> bool {
+        by > (self.note.token.get(), self.sequence)
+    }
+}
+
 impl NoteTable {
     fn load(&self, key: &Key) -> Option<Note> {
         self.lock().get(key).map(|k| k.note.clone())
@@ -45,7 +51,7 @@ impl NoteTable {
 
     /// Writes a note over one with a smaller pair of token and sequence number.
     pub(super) fn write_newer(&self, key: Key, bytes: &[u8], by: (u64, u64)) -> Option<u64> {
-        self.write(key, bytes, by, |old| old.is_none_or(|k| by > (k.note.token.get(), k.sequence)))
+        self.write(key, bytes, by, |old| old.is_none_or(|k| k.is_before(by)))
     }
 
     /// Writes a note unless `may` refuses because of the present one. Returns the new revision.
@@ -90,7 +96,11 @@ impl Notes for Memory {
             return Ok(None);
         }
         let by = (at.token, at.sequence);
-        Ok(self.shared.notes.write_newer((claim.name.clone(), at.key.into()), bytes, by))
+        let may = |old: Option<&Kept>| {
+            at.may_replace(old.map(|k| (k.note.token.get(), k.note.revision)))
+                && old.is_none_or(|k| k.is_before(by))
+        };
+        Ok(self.shared.notes.write((claim.name.clone(), at.key.into()), bytes, by, may))
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {

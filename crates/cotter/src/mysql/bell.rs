@@ -1,6 +1,7 @@
 //! The bell of one waiter, and the session that waits in the queue for it.
 
 use super::bells::Bells;
+use super::session::SESSION_NUMBER;
 use crate::Name;
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
@@ -114,7 +115,7 @@ pub(super) async fn tend(bells: Arc<Bells>, mut work: Work) {
 /// A session whose number is the server's own: behind a proxy it may be that of somebody else.
 async fn open(bells: &Bells) -> Option<Conn> {
     let mut conn = bells.servers.first_good(false).await.ok()?;
-    let number: Option<u32> = conn.query_first("SELECT CONNECTION_ID()").await.ok()?;
+    let number: Option<u32> = conn.query_first(SESSION_NUMBER).await.ok()?;
     (number == Some(conn.id())).then_some(conn)
 }
 

@@ -2,29 +2,30 @@
 
 use super::attempt::attempt;
 use super::backend::Lease;
-use super::connector::Link;
+use super::connector::{Link, Servers};
 use super::errors::unexpected;
+use super::notes;
+use super::replicas::{self, SEMI_SYNC, STATUS};
 use super::rows::{text, value};
-use super::schema::CLOCK;
+use super::schema::{CLOCK, on_primary};
 use super::state;
 use crate::backend::{Finding, Severity};
 use crate::lock_state::Now;
+use crate::sql::reads;
 use crate::{Level, Result};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The settings that a guarantee depends on.
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'innodb_flush_log_at_trx_commit', \
     'log_bin', 'sync_binlog')";
-/// Replicas, and whether commits wait for them. Which of these there are depends on the server.
-const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slaves_connected', 'Rpl_semi_sync_master_status', \
-    'Rpl_semi_sync_source_status')";
 
 /// The clock of the server.
 pub(super) async fn server_time(link: &Link) -> Result<Now> {
     attempt(link, |live| async move {
         live.run(|session| {
             Box::pin(async move {
-                let rows = session.read(&format!("SELECT {CLOCK}"), ()).await?;
+                let rows = session.read(&on_primary(&format!("SELECT {CLOCK} AS clock")), ()).await?;
                 let row = rows.first().ok_or_else(|| unexpected("no row"))?;
                 Ok(state::now(value(row, 0)?))
             })
@@ -39,18 +40,35 @@ pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     let before = link.clock().wall();
     let theirs = state::wall(server_time(link).await?);
     let mut findings = vec![Finding::of_clocks(before, theirs, link.clock().wall())];
-    let (settings, status) = (variables(link, SETTINGS).await?, variables(link, STATUS).await?);
+    let settings = variables(link, SETTINGS).await?;
     let version = settings.get("version").cloned().unwrap_or_default();
     findings.push(Finding::new(Severity::Ok, "version", version));
     findings.push(durability(&settings));
-    findings.push(replicas(&status));
+    let (semi_sync, status) = (variables(link, SEMI_SYNC).await?, variables(link, STATUS).await?);
+    findings.push(replicas::finding(&semi_sync, &status));
     Ok(findings)
+}
+
+/// Whether what was written is read back over new connections.
+pub(super) async fn reads(link: &Link, servers: &Arc<Servers>) -> Finding {
+    let (connector, clock) = (&link.connector, link.clock());
+    let read = || async move {
+        let fresh = Link::open(connector.clone(), clock).await?;
+        let note = notes::load(&fresh, servers, reads::NAME, reads::KEY).await;
+        fresh.close();
+        note
+    };
+    let write = |seen, bytes: Vec<u8>| async move {
+        notes::swap(link, servers, reads::NAME, (reads::KEY, seen), &bytes).await
+    };
+    reads::check(read, write).await
 }
 
 impl Lease {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = of_server(&self.link).await?;
+        findings.push(reads(&self.link, &self.shared.servers).await);
         findings.push(self.waiting().await?);
         Ok(findings)
     }
@@ -98,28 +116,4 @@ fn durability(settings: &HashMap<String, String>) -> Finding {
         "innodb_flush_log_at_trx_commit = {flush}{binlog}: a crash may lose the most recent locks; tokens still increase"
     );
     Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort)
-}
-
-fn replicas(status: &HashMap<String, String>) -> Finding {
-    let waits = ["Rpl_semi_sync_master_status", "Rpl_semi_sync_source_status"];
-    let waits = waits.iter().any(|name| status.get(*name).is_some_and(|s| s == "ON"));
-    match status.get("Slaves_connected").map(String::as_str) {
-        _ if waits => Finding::new(
-            Severity::Ok,
-            "replicas",
-            "each commit waits for a replica (semi-synchronous replication)",
-        ),
-        Some("0") => Finding::new(Severity::Ok, "replicas", "none are connected"),
-        None => {
-            let message = "the server does not report its replicas; without semi-synchronous replication, a failover may lose locks";
-            Finding::new(Severity::Warning, "replicas", message)
-        }
-        Some(n) => {
-            let message = format!(
-                "{n} asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
-                 enable semi-synchronous replication"
-            );
-            Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort)
-        }
-    }
 }

@@ -26,6 +26,7 @@
 //! | `lock_in` | locking a name inside the caller's own transaction |
 //! | `shedlock` | ShedLock's table and columns |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
+//! | `replicas` | whether a failover forgets locks |
 
 mod address;
 mod admin;
@@ -45,6 +46,7 @@ mod notes;
 mod options;
 mod recent;
 mod renewal;
+mod replicas;
 mod rows;
 mod schema;
 mod session;

@@ -13,7 +13,7 @@ use crate::backend::poll::{self, NoteChange};
 use crate::backend::{ClaimId, Grant, NoteAt, Notes, Until};
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
-use mysql_async::Row;
+use mysql_async::{Params, Row, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,11 +85,13 @@ impl Notes for Lease {
         let stored = self.attempt(&self.link, |live| {
             let (name, servers) = (name.clone(), self.shared.servers.clone());
             let (key, bytes) = (at.key.to_owned(), bytes.to_vec());
-            let (token, sequence) = (at.token, at.sequence);
+            let (token, sequence, seen) = (at.token, at.sequence, at.seen);
             async move {
                 live.run(move |session| {
-                    let at = (key, token, sequence);
-                    Box::pin(async move { store(session, &servers.tables, &name, id, at, &bytes).await })
+                    Box::pin(async move {
+                        let at = NoteAt { key: &key, token, sequence, seen };
+                        store(session, &servers.tables, &name, id, at, &bytes).await
+                    })
                 })
                 .await
             }
@@ -114,15 +116,17 @@ async fn store(
     tables: &Tables,
     name: &Name,
     id: ClaimId,
-    (key, token, sequence): (String, u64, u64),
+    at: NoteAt<'_>,
     bytes: &[u8],
 ) -> Result<Option<u64>> {
     loop {
         let (row, now) = rows::read(session, tables, name).await?;
         let lock: Lock = row.lock(name, "", now).map_err(|e| e.with_backend(SCHEME))?;
         let Some((last, text)) = row.found().filter(|_| lock.is_good(id)) else { return Ok(None) };
-        let values = (&*key, token, sequence, bytes, name.as_str(), last, text);
-        let written = unless_changed(session.write(&tables.note_store, values).await)?;
+        let mut values: Vec<Value> = vec![at.key.into(), at.token.into(), at.sequence.into(), bytes.into()];
+        values.extend([name.as_str().into(), last.into(), text.into()]);
+        values.extend(based_on(at, name.as_str()));
+        let written = unless_changed(session.write(&tables.note_store, Params::Positional(values)).await)?;
         if written.rows > 0 {
             return Ok(Some(written.id));
         }
@@ -131,6 +135,12 @@ async fn store(
             return Ok(None);
         }
     }
+}
+
+/// The values of [`may_replace`](super::schema::may_replace).
+pub(super) fn based_on(at: NoteAt<'_>, name: &str) -> [Value; 6] {
+    let seen = Value::from(at.seen);
+    [seen.clone(), seen.clone(), at.token.into(), seen, name.into(), at.key.into()]
 }
 
 fn note(row: &Row) -> Result<Note> {

@@ -47,9 +47,8 @@ pub(super) async fn read_many(
     tables: &Tables,
     names: &[Name],
 ) -> Result<(Vec<Row>, Now)> {
-    let holes = holes(names.len());
     let values = names.iter().map(|name| Value::from(name.as_str())).collect();
-    let found = session.read(&format!("{}({holes})", tables.read_many), Params::Positional(values)).await?;
+    let found = session.read(&tables.read_many(names.len()), Params::Positional(values)).await?;
     let (mut by_name, mut micros) = (HashMap::new(), None);
     for row in &found {
         micros = Some(value(row, 0)?);

@@ -1,6 +1,7 @@
 //! The tables, and the statements on them.
 
 use super::options::Options;
+use super::rows::holes;
 use crate::sql::{ALONE, Mode};
 
 /// Names are bytes: no two of them are equal by a collation.
@@ -66,6 +67,26 @@ pub(super) fn statements(options: &Options) -> String {
 /// runs.
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 
+/// A read of what others have just written. What sends reads to replicas leaves a statement with a locking clause to the primary;
+/// rows of an inner statement are not locked by it.
+pub(super) fn on_primary(select: &str) -> String {
+    format!("SELECT * FROM ({select}) AS found FOR UPDATE")
+}
+
+/// The same for a page of names, in their order.
+pub(super) fn page_on_primary(select: &str) -> String {
+    format!("SELECT * FROM ({select} ORDER BY name LIMIT ?) AS found ORDER BY name FOR UPDATE")
+}
+
+/// The condition of a write by a holder: the note is the one whose revision it has read, or one of its own, of the same token. Who
+/// holds the name sees all that holders before it have written. It takes the revision twice, the token, the revision, the name
+/// and the key.
+pub(super) fn may_replace(notes: &str) -> String {
+    format!(
+        "(? IS NULL OR ? = COALESCE((SELECT IF(n.token = ?, ?, n.revision) FROM {notes} AS n WHERE n.name = ? AND n.`key` = ?), 0))"
+    )
+}
+
 /// The update of a note that is there when one is inserted: the value of a later writer stays. The assignments run from left to
 /// right, and see the new values.
 pub(super) fn note_update() -> String {
@@ -85,8 +106,6 @@ pub(super) struct Tables {
     pub(super) check: String,
     pub(super) clock: String,
     pub(super) read: String,
-    /// Followed by names in parentheses.
-    pub(super) read_many: String,
     pub(super) insert: String,
     /// Takes a free name whose last token is known.
     pub(super) take_free: String,
@@ -112,30 +131,30 @@ impl Tables {
         Self {
             check: match options.mode {
                 Mode::ShedLock => {
-                    format!(
-                        "SELECT name, lock_until, locked_at, locked_by FROM {} LIMIT 0",
-                        options.shedlock('`')
-                    )
+                    let t = options.shedlock('`');
+                    on_primary(&format!("SELECT name, lock_until, locked_at, locked_by FROM {t} LIMIT 0"))
                 }
-                Mode::Advisory => format!("SELECT 1 FROM `{0}_session`, {notes} LIMIT 0", options.prefix),
+                Mode::Advisory => {
+                    on_primary(&format!("SELECT 1 FROM `{0}_session`, {notes} LIMIT 0", options.prefix))
+                }
                 Mode::Row => {
-                    format!("SELECT 1 FROM `{0}_session`, `{0}_row`, {notes} LIMIT 0", options.prefix)
+                    let tables = format!("`{0}_session`, `{0}_row`, {notes}", options.prefix);
+                    on_primary(&format!("SELECT 1 FROM {tables} LIMIT 0"))
                 }
-                Mode::Lease => format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0"),
+                Mode::Lease => on_primary(&format!("SELECT 1 FROM {locks}, {notes}, {floor} LIMIT 0")),
             },
-            clock: format!("SELECT {CLOCK}"),
-            read: format!(
-                "SELECT {CLOCK}, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
+            clock: on_primary(&format!("SELECT {CLOCK} AS clock")),
+            read: on_primary(&format!(
+                "SELECT {CLOCK} AS clock, f.token, l.last_token, l.state FROM (SELECT 1) AS one \
                  LEFT JOIN {floor} AS f ON f.id = 1 LEFT JOIN {locks} AS l ON l.name = ?"
-            ),
-            read_many: format!(
-                "SELECT {CLOCK}, l.name, l.last_token, l.state FROM (SELECT 1) AS one LEFT JOIN {locks} AS l ON l.name IN "
-            ),
+            )),
             insert: format!("INSERT INTO {locks} (name, last_token, state) VALUES (?, ?, ?)"),
             update: format!(
                 "UPDATE {locks} SET last_token = ?, state = ? WHERE name = ? AND last_token = ? AND state = ?"
             ),
-            unused: format!("SELECT name FROM {locks} WHERE state = '' AND last_token < ? LIMIT 500"),
+            unused: on_primary(&format!(
+                "SELECT name FROM {locks} WHERE state = '' AND last_token < ? LIMIT 500"
+            )),
             raise_floor: format!(
                 "INSERT INTO {floor} (id, token) VALUES (1, ?) ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))"
             ),
@@ -148,15 +167,18 @@ impl Tables {
             free: format!(
                 "UPDATE {locks} SET last_token = ?, state = '' WHERE name = ? AND last_token = ? AND state = ? AND {CLOCK} < ?"
             ),
-            list: format!(
-                "SELECT {CLOCK}, name, last_token, state FROM {locks} \
-                 WHERE name > ? AND name >= ? AND LEFT(name, LENGTH(?)) = ? AND (? OR state <> '') ORDER BY name LIMIT ?"
-            ),
-            note_load: format!("SELECT value, token, revision FROM {notes} WHERE name = ? AND `key` = ?"),
+            list: page_on_primary(&format!(
+                "SELECT {CLOCK} AS clock, name, last_token, state FROM {locks} \
+                 WHERE name > ? AND name >= ? AND LEFT(name, LENGTH(?)) = ? AND (? OR state <> '')"
+            )),
+            note_load: on_primary(&format!(
+                "SELECT value, token, revision FROM {notes} WHERE name = ? AND `key` = ?"
+            )),
             note_store: format!(
                 "INSERT INTO {notes} (name, `key`, token, sequence, revision, value) \
                  SELECT l.name, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {locks} AS l \
-                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? LOCK IN SHARE MODE {}",
+                 WHERE l.name = ? AND l.last_token = ? AND l.state = ? AND {} LOCK IN SHARE MODE {}",
+                may_replace(&notes),
                 note_update()
             ),
             note_create: format!(
@@ -168,5 +190,15 @@ impl Tables {
             ),
             locks,
         }
+    }
+
+    /// Reads the rows of this many names, and the server's clock.
+    pub(super) fn read_many(&self, count: usize) -> String {
+        on_primary(&format!(
+            "SELECT {CLOCK} AS clock, l.name, l.last_token, l.state FROM (SELECT 1) AS one \
+             LEFT JOIN {} AS l ON l.name IN ({})",
+            self.locks,
+            holes(count)
+        ))
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Written {
     pub(super) id: u64,
 }
 
+/// The number of the session. Some proxies answer the plain question themselves, or have a replica answer it.
+pub(super) const SESSION_NUMBER: &str = "SELECT CONNECTION_ID() FROM DUAL FOR UPDATE";
 /// The time for saying goodbye to the server.
 const GOODBYE: Duration = Duration::from_millis(100);
 
@@ -116,7 +118,7 @@ impl Session {
 
     /// Whether the server knows this session by the number that the driver has been told. Behind a proxy it may not.
     pub(super) async fn has_own_number(&mut self) -> Result<bool> {
-        let rows = self.read("SELECT CONNECTION_ID()", ()).await?;
+        let rows = self.read(SESSION_NUMBER, ()).await?;
         Ok(rows.first().and_then(|row| row.get(0)) == Some(self.conn.id()))
     }
 

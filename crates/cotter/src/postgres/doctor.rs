@@ -3,15 +3,18 @@
 use super::admin::time;
 use super::backend::{Lease, one, value};
 use super::connector::Link;
+use super::notes;
+use super::standbys::{STANDBYS, Standbys};
+use super::statements::Statements;
 use crate::backend::{Finding, Severity};
+use crate::sql::reads;
 use crate::{Level, Moment, Result};
 use std::time::SystemTime;
 use tokio_postgres::Row;
 
 /// The settings that a guarantee depends on.
 const SETTINGS: &str = "select current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'), \
-    current_setting('synchronous_standby_names'), (select count(*) from pg_stat_replication), \
-    current_setting('transaction_isolation'), pg_backend_pid()";
+    pg_is_in_recovery()";
 const VERSION: i32 = 13;
 
 /// The clock of the database, and a time that is not later than the request.
@@ -31,14 +34,31 @@ pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     let row = one(link.live().await?.rows(SETTINGS, &[]).await?)?;
     findings.push(version(&value::<String>(&row, 0)?));
     findings.push(durability(&row)?);
-    findings.push(replicas(&row)?);
+    let standbys = one(link.live().await?.rows(STANDBYS, &[]).await?)?;
+    findings.push(Standbys::of(&standbys)?.finding());
     Ok(findings)
+}
+
+/// Whether what was written is read back over new connections.
+pub(super) async fn reads(link: &Link, statements: &Statements) -> Finding {
+    let (connector, clock) = (&link.connector, link.clock());
+    let read = || async move {
+        let fresh = Link::open(connector.clone(), clock).await?;
+        let note = notes::load(&fresh, statements, reads::NAME, reads::KEY).await;
+        fresh.close();
+        note
+    };
+    let write = |seen, bytes: Vec<u8>| async move {
+        notes::swap(link, statements, reads::NAME, (reads::KEY, seen), &bytes).await
+    };
+    reads::check(read, write).await
 }
 
 impl Lease {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = of_server(&self.link).await?;
+        findings.push(reads(&self.link, &self.shared.statements).await);
         findings.push(self.notifications().await);
         Ok(findings)
     }
@@ -78,19 +98,4 @@ fn durability(row: &Row) -> Result<Finding> {
         "fsync = {fsync}, synchronous_commit = {commit}: a crash may lose the most recent locks; tokens still increase"
     );
     Ok(Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort))
-}
-
-fn replicas(row: &Row) -> Result<Finding> {
-    let (names, replicas): (String, i64) = (value(row, 3)?, value(row, 4)?);
-    Ok(match (replicas, names.is_empty()) {
-        (0, _) => Finding::new(Severity::Ok, "replicas", "none are connected"),
-        (_, false) => Finding::new(Severity::Ok, "replicas", format!("each commit waits for {names}")),
-        (n, true) => {
-            let message = format!(
-                "{n} asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
-                 set synchronous_standby_names"
-            );
-            Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort)
-        }
-    })
 }

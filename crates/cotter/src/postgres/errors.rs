@@ -124,6 +124,13 @@ fn locked_by_another(message: &str, context: Option<&str>) -> Error {
     Error::new(ErrorKind::Unavailable, why)
 }
 
+/// The error for a read that something in between has sent to a replica, where it may be out of date.
+pub(super) fn from_replica() -> Error {
+    let why = "a read was answered by a replica, which may be behind: whatever is between cotter and the server has to send \
+               statements with volatile functions to the primary";
+    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+}
+
 /// The error for tables or functions that are not there.
 pub(super) fn missing(what: &str) -> Error {
     sql::missing(what).with_backend(SCHEME)

@@ -21,6 +21,7 @@
 //! | `shedlock` | ShedLock's table and columns |
 //! | `sessions` | the modes in which a lock lives with a session: `row` and `advisory` |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a server |
+//! | `standbys` | whether a failover forgets locks |
 
 mod acquire;
 mod address;
@@ -40,6 +41,7 @@ mod sessions;
 mod settings;
 mod shedlock;
 mod socket;
+mod standbys;
 mod statements;
 mod waiters;
 mod waiting;

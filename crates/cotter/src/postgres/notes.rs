@@ -2,7 +2,7 @@
 
 use super::backend::{Lease, hex, one, token, value};
 use super::connector::Link;
-use super::errors::unexpected;
+use super::errors::{from_replica, unexpected};
 use super::live::Bound;
 use super::statements::Statements;
 use crate::backend::poll::{self, NoteChange};
@@ -24,7 +24,11 @@ pub(super) async fn load(
     key: &str,
 ) -> Result<Option<Note>> {
     let bound: [Bound<'_>; 2] = [(&name, Type::TEXT), (&key, Type::TEXT)];
-    link.live().await?.rows(&statements.note_load, &bound).await?.first().map(note).transpose()
+    let row = one(link.live().await?.rows(&statements.note_load, &bound).await?)?;
+    if value(&row, 0)? {
+        return Err(from_replica());
+    }
+    note(&row)
 }
 
 /// Writes the note beside a name, if its revision is still the one that was seen.
@@ -58,17 +62,19 @@ impl Notes for Lease {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (name, id) = (&grant.claim.name, hex(grant.claim.id));
-        let (by, sequence) = (number(at.token), number(at.sequence));
-        let bound: [Bound<'_>; 6] = [
+        let (by, sequence, seen) = (number(at.token), number(at.sequence), at.seen.map(number));
+        let bound: [Bound<'_>; 7] = [
             (&&**name, Type::TEXT),
             (&id, Type::TEXT),
             (&at.key, Type::TEXT),
             (&by, Type::INT8),
             (&sequence, Type::INT8),
             (&bytes, Type::BYTEA),
+            (&seen, Type::INT8),
         ];
-        let answer = self.row(&self.shared.statements.note_store, &bound).await;
-        revision(&answer.map_err(|e| e.with_name(name))?.0)
+        let live = self.link.live().await?;
+        let rows = live.rows(&self.shared.statements.note_store, &bound).await;
+        stored(&rows.map_err(|e| e.with_name(name))?)
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {
@@ -86,12 +92,18 @@ pub(super) fn number(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// The new revision of a note that a holder has written; no row if it is based on another one than is there.
+pub(super) fn stored(rows: &[Row]) -> Result<Option<u64>> {
+    rows.first().map_or(Ok(None), revision)
+}
+
 /// The new revision; `None` if the write was refused.
-pub(super) fn revision(row: &Row) -> Result<Option<u64>> {
+fn revision(row: &Row) -> Result<Option<u64>> {
     let revision: Option<i64> = value(row, 0)?;
     revision.map(|r| u64::try_from(r).map_err(|_| unexpected("a negative revision"))).transpose()
 }
 
-fn note(row: &Row) -> Result<Note> {
-    Ok(Note::new(value(row, 0)?, token(row, 1)?, token(row, 2)?))
+fn note(row: &Row) -> Result<Option<Note>> {
+    let Some(bytes) = value::<Option<Vec<u8>>>(row, 1)? else { return Ok(None) };
+    Ok(Some(Note::new(bytes, token(row, 2)?, token(row, 3)?)))
 }

@@ -19,6 +19,18 @@ pub(super) struct Statements {
     pub(super) list_claims: String,
 }
 
+/// A condition that is always true. What sends reads to replicas leaves a statement with a volatile function to the primary.
+pub(super) const ON_PRIMARY: &str = "pg_is_in_recovery() is not null";
+
+/// The condition of a write by a holder: the note is the one whose revision it has read, or one of its own, of the same token.
+/// Who holds the name sees all that holders before it have written.
+pub(super) fn may_replace(qualified: &str, [name, key, token, seen]: [&str; 4]) -> String {
+    format!(
+        "{seen}::bigint is null or {seen} = coalesce((select case when token = {token} then {seen} else revision end \
+         from {qualified}_note where name = {name} and key = {key}), 0)"
+    )
+}
+
 impl Statements {
     pub(super) fn new(options: &Options) -> Self {
         let c = options.qualified();
@@ -35,8 +47,14 @@ impl Statements {
             ),
             set_limit: format!("select {c}_set_limit_v1($1, $2)"),
             evict: format!("select {c}_evict_v1($1, $2, $3)"),
-            note_load: format!("select bytes, token, revision from {c}_note where name = $1 and key = $2"),
-            note_store: format!("select {c}_note_store_v1($1, $2::uuid, $3, $4, $5, $6)"),
+            note_load: format!(
+                "select pg_is_in_recovery(), n.bytes, n.token, n.revision from (select 1) as one \
+                 left join {c}_note n on n.name = $1 and n.key = $2"
+            ),
+            note_store: format!(
+                "select {c}_note_store_v1($1, $2::uuid, $3, $4, $5, $6) where {}",
+                may_replace(&c, ["$1", "$3", "$4", "$7"])
+            ),
             note_swap: format!("select {c}_note_swap_v1($1, $2, $3, $4)"),
             list: format!(
                 "select name, claim is not null and until > t, number, label, last, crowd, \

@@ -129,6 +129,14 @@ impl Notes for Quorum {
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (claim, majority) = (&grant.claim, self.seats.majority());
         let Some(round) = self.shared.rounds.won(claim.id) else { return Ok(None) };
+        // Members have revisions of their own. While the claim holds, nobody else writes what this is compared with.
+        if at.seen.is_some() {
+            let note = self.load(&claim.name, at.key).await?;
+            if !at.may_replace(note.map(|note| (note.token.get(), note.revision))) {
+                return Ok(None);
+            }
+        }
+        let at = NoteAt { seen: None, ..at };
         let votes: Vec<_> = round.votes().map(|(seat, vote)| (seat, vote.clone())).collect();
         let seats: Vec<_> = votes.iter().map(|(seat, _)| *seat).collect();
         let store = |seat, backend: Arc<dyn Backend>| {

@@ -32,7 +32,8 @@ impl Notes for Native {
         let (lock, note) = (self.keys.lock(name), self.keys.note(name, at.key));
         let (id, token) = (grant.claim.id.to_string(), format!("{:016}", at.token));
         let sequence = format!("{:016}", at.sequence);
-        let args: [&[u8]; 4] = [id.as_bytes(), token.as_bytes(), sequence.as_bytes(), bytes];
+        let seen = at.seen.map_or(String::new(), |seen| seen.to_string());
+        let args: [&[u8]; 5] = [id.as_bytes(), token.as_bytes(), sequence.as_bytes(), bytes, seen.as_bytes()];
         let answer = self.run(&script::NOTE_STORE, &[&lock, &note], &args).await;
         revision(&answer.map_err(|e| e.with_name(name))?)
     }

@@ -6,6 +6,7 @@
 //! | `mode` | the options `mode`, `table` and `column` |
 //! | `options` | the options that all stores with a database server have |
 //! | `missing` | the error for missing tables |
+//! | `reads` | whether what was written is read back at once |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
 //! | `shedlock` | ShedLock's table |
@@ -19,6 +20,8 @@ mod missing;
 mod mode;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod options;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) mod reads;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod row;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

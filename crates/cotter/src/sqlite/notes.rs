@@ -26,11 +26,11 @@ impl Notes for Sqlite {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (name, id, times) = (grant.claim.name.clone(), grant.claim.id, self.times.clone());
-        let (key, token, sequence) = (at.key.to_owned(), at.token, at.sequence);
+        let (key, token, sequence, seen) = (at.key.to_owned(), at.token, at.sequence, at.seen);
         let bytes = bytes.to_vec();
         self.connection
             .run(move |connection| {
-                let at = NoteAt::new(&key, token, sequence);
+                let at = NoteAt { key: &key, token, sequence, seen };
                 store(connection, &times, &name, id, at, &bytes)
             })
             .await
@@ -73,7 +73,8 @@ fn store(
 ) -> Result<Option<u64>> {
     let insert = "INSERT INTO cotter_notes (name, key, token, sequence, revision, value) \
                   SELECT ?1, ?2, ?3, ?4, 1, ?5 \
-                  FROM cotter_locks WHERE name = ?1 AND last_token = ?6 AND state = ?7 \
+                  FROM cotter_locks WHERE name = ?1 AND last_token = ?6 AND state = ?7 AND (?8 IS NULL OR ?8 = \
+                    coalesce((SELECT iif(token = ?3, ?8, revision) FROM cotter_notes WHERE name = ?1 AND key = ?2), 0)) \
                   ON CONFLICT DO UPDATE SET token = excluded.token, sequence = excluded.sequence, \
                   revision = revision + 1, value = excluded.value \
                   WHERE (excluded.token, excluded.sequence) > (token, sequence) RETURNING revision";
@@ -84,8 +85,9 @@ fn store(
         let Some((last, text)) = row.found().filter(|_| lock.is_good(id)) else { return Ok(None) };
         let mut statement = connection.prepare_cached(insert).map_err(explain)?;
         let (key, token, sequence) = (at.key, at.token as i64, at.sequence as i64);
+        let seen = at.seen.map(|seen| seen as i64);
         let written = statement
-            .query_row(params![name.as_str(), key, token, sequence, bytes, last, text], |row| {
+            .query_row(params![name.as_str(), key, token, sequence, bytes, last, text, seen], |row| {
                 row.get::<_, i64>(0)
             })
             .optional()

@@ -74,6 +74,10 @@ impl Inner {
             if before.as_ref().is_some_and(|data| data.bytes.get(..HEAD) >= value.get(..HEAD)) {
                 return Ok(None);
             }
+            let found = before.as_ref().map(note).transpose()?;
+            if !at.may_replace(found.map(|note| (note.token.get(), note.revision))) {
+                return Ok(None);
+            }
             let mut ops = vec![Op::Check { path: own.to_string(), version }];
             // Among several requests, a new node is answered without what is known of it: so it is written once more.
             ops.extend(before.is_none().then(|| self.new_note(&path, &value)));

@@ -4,6 +4,8 @@ use super::world::{MS, S, World, sleep};
 use cotter::Client;
 use cotter_scheduler::{Ending, EventKind, Job, Jobs, Run, Scheduler, Trigger};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
+use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::late::{Late, Replica};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +16,29 @@ const MANY: usize = 10_000;
 
 fn every(period: Duration) -> Trigger {
     Trigger::fixed_rate(period).unwrap()
+}
+
+/// A replica that reads old notes starts nothing by them, and goes on when it reads the new ones. One of its own notes may be the
+/// newest when the copy stops.
+#[tokio::test(start_paused = true)]
+async fn who_reads_an_old_note_starts_nothing() {
+    let (world, copy) = (World::new(), Replica::default());
+    let client = world.client_of(|store| Late::new(store, &copy)).await;
+    let job = world.log.job("a", every(S * 10), MS);
+    let replica = world.start_on(client, |s| s.job(job), S);
+    sleep(S * 35).await;
+    copy.stand_still(true);
+    let before = world.log.count();
+    sleep(S * 200).await;
+    let slots = world.log.slots();
+    let twice = slots.iter().enumerate().find(|(at, slot)| slots[..*at].contains(slot));
+    demand(twice.is_none(), Kind::SlotTwice, format!("{twice:?} of {slots:?}"));
+    assert!((1..=before + 1).contains(&slots.len()), "{before}, then {slots:?}");
+    assert!(world.log.told().iter().any(|told| told.contains("out of date")), "{:?}", world.log.told());
+    copy.stand_still(false);
+    sleep(S * 100).await;
+    assert!(world.log.count() > before + 5, "{:?}", world.log.told());
+    replica.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ impl<S: Steps> Inner<S> {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::of_server(&self.parts.link).await?;
+        findings.push(doctor::reads(&self.parts.link, &self.shared.servers).await);
         let (now, most) = (
             doctor::variables(&self.parts.link, SESSIONS).await?,
             doctor::variables(&self.parts.link, MOST).await?,

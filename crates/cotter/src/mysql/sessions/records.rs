@@ -11,6 +11,7 @@ use crate::mysql::attempt::attempt;
 use crate::mysql::live::Running;
 use crate::mysql::notes;
 use crate::mysql::rows::{holes, text, value};
+use crate::mysql::schema::on_primary;
 use crate::mysql::session::Session;
 use crate::mysql::state;
 use crate::sql::Table;
@@ -49,7 +50,7 @@ impl<S: Steps> Inner<S> {
         if claims.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = format!("{}({})", self.statements.evicted, holes(claims.len()));
+        let statement = on_primary(&format!("{}({})", self.statements.evicted, holes(claims.len())));
         let names = claims.iter().map(|claim| Value::from(claim.name.as_str())).collect();
         let rows = self.read(&statement, Params::Positional(names)).await?;
         let pairs = rows.iter().map(|row| Ok((text(row, 0)?, text(row, 1)?)));
@@ -111,8 +112,9 @@ impl<S: Steps> Notes for Inner<S> {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (name, id) = (&grant.claim.name, grant.claim.id.to_string());
-        let values: Vec<Value> = vec![
-            self.new_note_name(name)?.into(),
+        let note = self.new_note_name(name)?;
+        let mut values: Vec<Value> = vec![
+            note.as_str().into(),
             at.key.into(),
             at.token.into(),
             at.sequence.into(),
@@ -121,6 +123,7 @@ impl<S: Steps> Notes for Inner<S> {
             id.into(),
             at.token.into(),
         ];
+        values.extend(notes::based_on(at, &note));
         let statement = self.statements.note_store.clone();
         let stored = self.run(move |session| {
             let (statement, values) = (statement.clone(), Params::Positional(values.clone()));

@@ -1,7 +1,7 @@
 //! The statements about the rows of one place.
 
 use crate::mysql::options::Options;
-use crate::mysql::schema::{CLOCK, note_update};
+use crate::mysql::schema::{CLOCK, may_replace, note_update, on_primary, page_on_primary};
 use std::fmt::Write;
 
 /// The statements, with the place and the names of the tables filled in.
@@ -40,9 +40,11 @@ impl Statements {
         Self {
             place: place.to_owned(),
             get_lock: format!("SELECT GET_LOCK({of_one}, ?)"),
-            get_lock_and_look: format!("SELECT GET_LOCK({of_one}, ?), {CLOCK}, {last}"),
+            get_lock_and_look: format!("SELECT GET_LOCK({of_one}, ?), {CLOCK}, {last} FROM DUAL FOR UPDATE"),
             holds: format!("SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID()"),
-            look: format!("SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID(), {CLOCK}, {last}"),
+            look: format!(
+                "SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID(), {CLOCK}, {last} FROM DUAL FOR UPDATE"
+            ),
             insert: format!("INSERT IGNORE INTO {session} (place, name) VALUES ('{place}', ?)"),
             reserve: format!(
                 "UPDATE {session} SET claim = ?, session = ?, marker = ?, number = ?, turns = ?, last_token = ?, since = ?, label = ? \
@@ -55,27 +57,28 @@ impl Statements {
             evicted: format!(
                 "SELECT name, evicted FROM {session} WHERE place = '{place}' AND evicted <> '' AND name IN "
             ),
-            list: format!(
+            list: page_on_primary(&format!(
                 "SELECT name, is_held, number, label, last_token, since FROM ( \
                    SELECT s.name, {is_held} AS is_held, s.number, s.label, s.last_token, s.since FROM {session} AS s \
                    WHERE s.place = '{place}' AND s.name > ? AND s.name >= ? AND LEFT(s.name, LENGTH(?)) = ?) AS found \
-                 WHERE ? OR is_held ORDER BY name LIMIT ?"
-            ),
+                 WHERE ? OR is_held"
+            )),
             evict: format!(
                 "UPDATE {session} AS s SET s.evicted = s.claim, s.number = LAST_INSERT_ID(s.number) \
                  WHERE s.place = '{place}' AND s.name = ? AND {is_held} \
                    AND (? IS NULL OR ? BETWEEN s.number AND s.number + s.turns - 1)"
             ),
-            evicted_session: format!(
+            evicted_session: on_primary(&format!(
                 "SELECT s.session, s.marker FROM {session} AS s \
                  WHERE s.place = '{place}' AND s.name = ? AND s.evicted = s.claim AND {is_held}"
-            ),
+            )),
             note_store: format!(
                 "INSERT INTO `{}_notes` (name, `key`, token, sequence, revision, value) \
                  SELECT ?, ?, ?, ?, LAST_INSERT_ID(1), ? FROM {session} AS s \
                  WHERE s.place = '{place}' AND s.name = ? AND s.claim = ? AND s.number <= ? AND s.evicted <> s.claim \
-                   AND {is_held} LOCK IN SHARE MODE {}",
+                   AND {is_held} AND {} LOCK IN SHARE MODE {}",
                 options.prefix,
+                may_replace(&format!("`{}_notes`", options.prefix)),
                 note_update()
             ),
             digest,

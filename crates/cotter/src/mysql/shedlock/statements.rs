@@ -4,7 +4,7 @@
 //! the time of every other change.
 
 use crate::mysql::options::Options;
-use crate::mysql::schema::CLOCK;
+use crate::mysql::schema::{CLOCK, on_primary, page_on_primary};
 
 /// The statements, with the name of the table filled in.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ impl Statements {
         let later = format!("TIMESTAMPADD(MICROSECOND, ?, {NOW})");
         let left = format!("TIMESTAMPDIFF(MICROSECOND, {NOW}, lock_until)");
         let since = format!("TIMESTAMPDIFF(MICROSECOND, {EPOCH}, locked_at)");
-        let listed = format!("name, locked_by, lock_until > {NOW}, {since}, {left}");
+        let listed =
+            format!("name, locked_by, lock_until > {NOW} AS is_held, {since} AS since, {left} AS remaining");
         // The assignments run from left to right, and see the new values: what says whether the name was free comes last.
         let is_free = format!("lock_until <= {NOW}");
         // The token before may have been given while this statement was already on its way, and the clock may have been set back.
@@ -53,28 +54,30 @@ impl Statements {
                  locked_at = IF({is_free}, {NOW}, locked_at), \
                  lock_until = IF({is_free}, {later}, lock_until)"
             ),
-            look: format!("SELECT locked_by, {left} FROM {t} WHERE name = ? AND lock_until > {NOW}"),
+            look: on_primary(&format!(
+                "SELECT locked_by, {left} AS remaining FROM {t} WHERE name = ? AND lock_until > {NOW}"
+            )),
             release: format!(
                 "UPDATE {t} SET lock_until = IF(?, {LAST_MILLI}, {later}), \
                  locked_by = LEFT(CONCAT('released ', locked_by), 255) \
                  WHERE name = ? AND lock_until > {NOW} AND (locked_by LIKE ? OR locked_by LIKE ?)"
             ),
-            is_evicted: format!("SELECT 1 FROM {t} WHERE name = ? AND locked_by LIKE ?"),
-            named: format!("SELECT {listed} FROM {t} WHERE name = ?"),
-            list: format!(
+            is_evicted: on_primary(&format!("SELECT 1 FROM {t} WHERE name = ? AND locked_by LIKE ?")),
+            named: on_primary(&format!("SELECT {listed} FROM {t} WHERE name = ?")),
+            list: page_on_primary(&format!(
                 "SELECT {listed} FROM {t} \
-                 WHERE name > ? AND (? = '' OR LOCATE(?, name) = 1) AND (? OR lock_until > {NOW}) ORDER BY name LIMIT ?"
-            ),
+                 WHERE name > ? AND (? = '' OR LOCATE(?, name) = 1) AND (? OR lock_until > {NOW})"
+            )),
             evict: format!(
                 "UPDATE {t} SET lock_until = IF(?, {LAST_MILLI}, lock_until), \
                  locked_by = IF(locked_by LIKE 'evicted %', locked_by, LEFT(CONCAT('evicted ', locked_by), 255)) \
                  WHERE name = ? AND locked_by = ? AND lock_until > {NOW}"
             ),
-            diagnose: format!(
-                "SELECT @@session.time_zone, @@global.time_zone, DATA_TYPE FROM information_schema.columns \
+            diagnose: on_primary(&format!(
+                "SELECT @@session.time_zone AS ours, @@global.time_zone AS theirs, DATA_TYPE FROM information_schema.columns \
                  WHERE column_name = 'lock_until' AND CONCAT('`', table_name, '`') = SUBSTRING_INDEX('{t}', '.', -1) \
                  AND table_schema = IF('{t}' LIKE '%.%', TRIM(BOTH '`' FROM SUBSTRING_INDEX('{t}', '.', 1)), DATABASE())"
-            ),
+            )),
             table: t,
         }
     }
@@ -93,8 +96,9 @@ impl Statements {
     /// The holders of this many names, the ends of their leases, and whether these are in the future.
     pub(super) fn holders(&self, count: usize) -> String {
         let (t, holes) = (&self.table, vec!["?"; count].join(", "));
-        format!(
-            "SELECT locked_by, TIMESTAMPDIFF(MICROSECOND, {EPOCH}, lock_until), lock_until > {NOW} FROM {t} WHERE name IN ({holes})"
-        )
+        on_primary(&format!(
+            "SELECT locked_by, TIMESTAMPDIFF(MICROSECOND, {EPOCH}, lock_until) AS ends, lock_until > {NOW} AS is_held \
+             FROM {t} WHERE name IN ({holes})"
+        ))
     }
 }

@@ -18,6 +18,7 @@ impl<S: Steps> Inner<S> {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::of_server(&self.parts.link).await?;
+        findings.push(doctor::reads(&self.parts.link, &self.statements).await);
         let row = one(self.parts.link.live().await?.rows(SESSIONS, &[]).await?)?;
         let (now, most, open): (i64, i64, i64) = (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
         findings.push(session_count(now.unsigned_abs(), most.unsigned_abs()));

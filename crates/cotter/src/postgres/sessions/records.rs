@@ -10,6 +10,7 @@ use crate::postgres::backend::{hex, one, token, value};
 use crate::postgres::live::Bound;
 use crate::postgres::notes;
 use crate::postgres::options::Options;
+use crate::postgres::statements::{ON_PRIMARY, may_replace};
 use crate::sql::Table;
 use crate::{Eviction, Name, Note, Result};
 use async_trait::async_trait;
@@ -32,7 +33,7 @@ impl Statements {
         Self {
             evicted: format!(
                 "select name, replace(evicted::text, '-', '') from {c}_session \
-                 where place = $1 and name = any($2) and evicted is not null"
+                 where place = $1 and name = any($2) and evicted is not null and {ON_PRIMARY}"
             ),
             give_back: format!(
                 "update {c}_session set last = number + $4 - 1 \
@@ -46,7 +47,7 @@ impl Statements {
                      when s.xid::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then false when s.xid is not null \
                      then coalesce(pg_xact_status(s.xid::xid8) = 'in progress', false) else a.key is not null end as held \
                    from {c}_session s left join a on a.pid = s.pid and a.key = s.key \
-                   where place = $1 and name > $2 and starts_with(name, $3)) \
+                   where place = $1 and name > $2 and starts_with(name, $3) and {ON_PRIMARY}) \
                  select name, held, number, label, last, (extract(epoch from since) * 1000000)::bigint \
                  from s where $4 or held order by name limit $5"
             ),
@@ -55,7 +56,10 @@ impl Statements {
                 "select pg_terminate_backend(pid, 1000) from {c}_session \
                  where place = $1 and name = $2 and evicted = claim and {c}_holds_v1(key, pid, xid)"
             ),
-            note_store: format!("select {c}_note_hold_v1($1, $2, $3::uuid, $4, $5, $6, $7, $8)"),
+            note_store: format!(
+                "select {c}_note_hold_v1($1, $2, $3::uuid, $4, $5, $6, $7, $8) where {}",
+                may_replace(&c, ["$4", "$5", "$6", "$9"])
+            ),
         }
     }
 }
@@ -101,9 +105,9 @@ impl<S: Steps> Notes for Inner<S> {
 
     async fn store(&self, grant: &Grant, at: NoteAt<'_>, bytes: &[u8]) -> Result<Option<u64>> {
         let (lock_set, name, id) = (self.steps.lock_set(), &grant.claim.name, hex(grant.claim.id));
-        let (note, by, sequence) =
-            (self.note_name(name), notes::number(at.token), notes::number(at.sequence));
-        let bound: [Bound<'_>; 8] = [
+        let (note, seen) = (self.note_name(name), at.seen.map(notes::number));
+        let (by, sequence) = (notes::number(at.token), notes::number(at.sequence));
+        let bound: [Bound<'_>; 9] = [
             (&lock_set, Type::TEXT),
             (&&**name, Type::TEXT),
             (&id, Type::TEXT),
@@ -112,10 +116,11 @@ impl<S: Steps> Notes for Inner<S> {
             (&by, Type::INT8),
             (&sequence, Type::INT8),
             (&bytes, Type::BYTEA),
+            (&seen, Type::INT8),
         ];
         let live = self.parts.link.live().await?;
-        let row = live.rows(&self.records.note_store, &bound).await.and_then(one);
-        notes::revision(&row.map_err(|e| e.with_name(name))?)
+        let rows = live.rows(&self.records.note_store, &bound).await;
+        notes::stored(&rows.map_err(|e| e.with_name(name))?)
     }
 
     async fn swap(&self, name: &Name, key: &str, seen: u64, bytes: &[u8]) -> Result<Option<u64>> {

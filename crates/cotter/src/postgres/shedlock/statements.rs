@@ -1,6 +1,7 @@
 //! The statements. Each is a transaction of its own.
 
 use crate::postgres::options::Options;
+use crate::postgres::statements::ON_PRIMARY;
 
 /// The statements, with the name of the table filled in.
 #[derive(Debug)]
@@ -63,11 +64,13 @@ impl Statements {
                 ours("('evicted ' || $2)"),
                 ours("('evicted ' || $2)")
             ),
-            look: format!("select s.locked_by from {t} s where s.name = $1 and s.lock_until > {NOW}"),
+            look: format!(
+                "select s.locked_by from {t} s where s.name = $1 and s.lock_until > {NOW} and {ON_PRIMARY}"
+            ),
             list: format!(
                 "select s.name, s.locked_by, s.lock_until > {NOW}, \
                    (extract(epoch from s.locked_at) * 1000000)::bigint, {} from {t} s \
-                 where s.name collate \"C\" > $1 and starts_with(s.name, $2) and ($3 or s.lock_until > {NOW}) \
+                 where s.name collate \"C\" > $1 and starts_with(s.name, $2) and ($3 or s.lock_until > {NOW}) and {ON_PRIMARY} \
                  order by s.name collate \"C\" limit $4",
                 left("s.lock_until")
             ),

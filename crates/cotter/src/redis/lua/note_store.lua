@@ -3,6 +3,7 @@
 --
 -- KEYS  1 the lock   2 the note
 -- ARGV  1 claim id   2 token (16 digits)   3 sequence (16 digits)   4 bytes
+--       5 the revision that was read, 0 if there was no note; '' if the write is not based on one
 -- Returns the new revision, or '' if the writer is stale
 local state = redis.call('GET', KEYS[1])
 local FREE = '--------------------------------'
@@ -22,6 +23,10 @@ end
 local by = ARGV[2] .. ' ' .. ARGV[3]
 local old = redis.call('HGET', KEYS[2], 'by')
 if old and by <= old then return '' end
+if ARGV[5] ~= '' and (redis.call('HGET', KEYS[2], 'revision') or '0') ~= ARGV[5]
+  and string.sub(old or '', 1, 16) ~= ARGV[2] then
+  return ''
+end
 redis.call('HSET', KEYS[2], 'by', by, 'bytes', ARGV[4])
 local revision = tostring(redis.call('HINCRBY', KEYS[2], 'revision', 1))
 redis.pcall('PUBLISH', KEYS[2], revision)

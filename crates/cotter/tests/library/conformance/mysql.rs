@@ -3,7 +3,7 @@
 use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::mysql::Store;
-use cotter_testkit::servers::Mariadb;
+use cotter_testkit::servers::{Mariadb, Splitter};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A store on a server that all cases share, as the user of docs/stores.md.
@@ -40,6 +40,36 @@ cotter::conformance_tests!(
     #[ignore = "needs mariadbd"]
     shedlock,
     shedlock()
+);
+
+/// Behind something that sends reads to a replica that is far behind.
+fn behind_a_splitter(options: &str) -> Fixture {
+    let server = Mariadb::migrated();
+    let splitter = Splitter::before_mariadb(&server);
+    let store = Store::from_url(splitter.url(options)).expect("a good URL");
+    Fixture::keeping(store, (NothingDiverted(splitter), server))
+}
+
+/// At its end, no statement has read a table of the replica.
+struct NothingDiverted(Splitter);
+
+impl Drop for NothingDiverted {
+    fn drop(&mut self) {
+        let diverted = self.0.diverted();
+        assert!(diverted.is_empty() || std::thread::panicking(), "read from a replica: {diverted:#?}");
+    }
+}
+
+cotter::conformance_tests!(
+    #[ignore = "needs mariadbd"]
+    lease_behind_a_splitter,
+    behind_a_splitter("")
+);
+
+cotter::conformance_tests!(
+    #[ignore = "needs mariadbd"]
+    shedlock_behind_a_splitter,
+    behind_a_splitter("mode=shedlock").names_up_to(64)
 );
 
 static NEXT: AtomicU32 = AtomicU32::new(0);

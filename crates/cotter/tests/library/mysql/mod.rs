@@ -36,5 +36,6 @@ mod sessions;
 mod settings;
 mod setup;
 mod shedlock;
+mod splitter;
 mod tls;
 mod waiting;

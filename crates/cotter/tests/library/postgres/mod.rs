@@ -14,5 +14,6 @@ mod settings;
 mod setup;
 mod shedlock;
 mod silence;
+mod splitter;
 mod tls;
 mod waiting;
