@@ -18,6 +18,16 @@ pub trait Alteration: Debug + Send + Sync + 'static {
         Some(time)
     }
 
+    /// How long a grant lasts according to the store, instead of this long.
+    fn lasts(&self, ttl: Duration) -> Duration {
+        ttl
+    }
+
+    /// The answer to an adoption, instead of this one.
+    fn adopted(&self, answer: Result<Option<Grant>>) -> Result<Option<Grant>> {
+        answer
+    }
+
     /// Changes what the store says of itself.
     fn info(&self, _: &mut Info) {}
 
@@ -61,6 +71,20 @@ impl<A: Alteration> Altered<A> {
         alteration.info(&mut info);
         Self { inner, info, alteration }
     }
+
+    fn grant(&self, mut grant: Grant) -> Grant {
+        grant.ttl = grant.ttl.map(|ttl| self.alteration.lasts(ttl));
+        grant
+    }
+
+    fn extension(&self, extension: Extension) -> Extension {
+        match extension {
+            Extension::Extended { as_of, ttl, .. } => {
+                Extension::extended(as_of, ttl.map(|ttl| self.alteration.lasts(ttl)))
+            }
+            other => other,
+        }
+    }
 }
 
 #[async_trait]
@@ -71,11 +95,15 @@ impl<A: Alteration> Backend for Altered<A> {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        self.inner.acquire(claim, until).await
+        Ok(match self.inner.acquire(claim, until).await? {
+            Acquired::Granted(grant) => Acquired::Granted(self.grant(grant)),
+            other => other,
+        })
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {
-        self.inner.extend(grants, ttl).await
+        let answers = self.inner.extend(grants, ttl).await;
+        answers.into_iter().map(|answer| answer.map(|extension| self.extension(extension))).collect()
     }
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
@@ -83,11 +111,12 @@ impl<A: Alteration> Backend for Altered<A> {
     }
 
     async fn downgrade(&self, grant: &Grant) -> Result<Grant> {
-        self.inner.downgrade(grant).await
+        self.inner.downgrade(grant).await.map(|grant| self.grant(grant))
     }
 
     async fn adopt(&self, from: &Claim, to: &Claim) -> Result<Option<Grant>> {
-        self.inner.adopt(from, to).await
+        let adopted = self.inner.adopt(from, to).await.map(|grant| grant.map(|grant| self.grant(grant)));
+        self.alteration.adopted(adopted)
     }
 
     async fn set_limit(&self, name: &Name, of: u32) -> Result<()> {

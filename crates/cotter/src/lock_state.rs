@@ -25,6 +25,11 @@ pub(crate) trait Waiter: Clone {
     /// Lets it look again.
     fn wake(&self);
 
+    /// Ends its place no later than if it had asked just now: an end beyond that is one of a clock that was set back.
+    fn settle(&mut self, now: Moment) {
+        let _ = now;
+    }
+
     /// False for one that is not there any more, or does not ask: it blocks nobody. Asked about the first in line only.
     fn is_listening(&self, now: Moment) -> bool;
 }
@@ -53,6 +58,7 @@ impl<W> Default for Lock<W> {
 /// A grant as the store keeps it.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
+    /// Its ttl is the longest time that was asked for since it was granted.
     pub(crate) claim: Claim,
     pub(crate) number: u64,
     pub(crate) turns: u16,
@@ -80,7 +86,12 @@ impl<W: Waiter> Lock<W> {
     /// Drops the holders whose leases have ended and the first waiters if they are gone, and grants the lock to the waiters that it
     /// admits now, if others do that for them.
     pub(crate) fn advance(&mut self, now: Now) {
+        for held in &mut self.holders {
+            // A lease that lasts longer than was ever asked for is one of a clock that was set back: it counts from now.
+            held.ends = held.ends.min(now.at + held.claim.ttl);
+        }
         self.holders.retain(|h| h.ends > now.at);
+        self.queue.iter_mut().for_each(|q| q.waiter.settle(now.at));
         self.evicted.retain(|(_, ends)| *ends > now.at);
         while self.queue.front().is_some_and(|head| !head.waiter.is_listening(now.at)) {
             self.queue.pop_front();
@@ -227,6 +238,7 @@ impl<W: Waiter> Lock<W> {
             return Err(LossCause::Evicted);
         }
         let held = self.held_mut(id).ok_or(LossCause::Gone)?;
+        held.claim.ttl = held.claim.ttl.max(ttl);
         held.ends = held.ends.max(now.at + ttl);
         Ok(held.ends.since(now.at))
     }
@@ -255,7 +267,7 @@ impl<W: Waiter> Lock<W> {
         if let Some(rest) = leave.keep_for {
             // The new id is unknown to every client, so the rest of the lease cannot be extended or released.
             held.claim.id = ClaimId::random();
-            held.ends = now.at + rest;
+            (held.claim.ttl, held.ends) = (rest, now.at + rest);
             self.holders.push(held);
         }
         self.advance(now);

@@ -74,6 +74,13 @@ impl Ticket {
         self.notes
     }
 
+    /// The number of tokens of the block that were used: those of the guards before the one that became this ticket are among
+    /// them.
+    pub(crate) fn used(&self) -> u16 {
+        let used = self.token.get().saturating_sub(self.number).saturating_add(1);
+        u16::try_from(used).unwrap_or(u16::MAX)
+    }
+
     /// The claim that the store knows.
     pub(crate) fn claim(&self) -> Claim {
         Claim { id: self.id, ..Claim::new(self.name.clone(), self.mode, Duration::ZERO) }

@@ -1,7 +1,7 @@
 //! A database server: its folder, its port and its process.
 
 use super::cluster::{self, Recipe};
-use super::{free_port, logs};
+use super::{free_port, logs, skew};
 use crate::timing::first_within;
 use std::fs;
 use std::io;
@@ -21,18 +21,32 @@ pub(super) struct Instance {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
     dir: TempDir,
+    /// Loaded into it before all other libraries.
+    preload: Option<PathBuf>,
 }
 
 impl Instance {
     /// Makes the folder. The certificate is there as `cert.pem` and `cert.key`.
     pub(super) fn make(recipe: &Recipe, tls: Option<&CertificateFiles>) -> io::Result<Self> {
-        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()? };
+        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()?, preload: None };
         cluster::hand_over(this.dir())?;
         cluster::make(recipe, &this.data())?;
         for (from, to) in tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
             cluster::give_file(from, &this.data().join(to))?;
         }
         Ok(this)
+    }
+
+    /// Gives it a clock that can be stepped.
+    pub(super) fn skew(&mut self) -> io::Result<()> {
+        self.preload = Some(skew::build(self.dir())?);
+        Ok(())
+    }
+
+    /// Sets its clock ahead by this many seconds from now on, or behind.
+    pub(super) fn step_clock(&self, seconds: i64) {
+        assert!(self.preload.is_some(), "this server has the clock of the machine");
+        skew::step(self.dir(), seconds * 1_000_000_000).expect("the file can be written");
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -75,6 +89,9 @@ impl Instance {
     ) -> io::Result<bool> {
         let log = logs::open(&self.dir().join("log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/");
+        if let Some(library) = &self.preload {
+            command.env("LD_PRELOAD", library).env("SKEW_FILE", self.dir().join("skew"));
+        }
         self.child = Some(command.spawn()?);
         let listens = first_within(limit, || {
             if self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_)))) {

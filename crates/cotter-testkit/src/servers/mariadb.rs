@@ -18,6 +18,7 @@ pub struct MariadbBuilder {
     tls: Option<CertificateFiles>,
     /// The file of the authority that has to vouch for clients.
     authority: Option<PathBuf>,
+    skewed: bool,
 }
 
 /// A running MariaDB server that forgets everything when it is dropped.
@@ -94,16 +95,27 @@ impl MariadbBuilder {
         self.with("ssl-ca", "ca.pem")
     }
 
+    /// With a clock that [`step_clock`](Mariadb::step_clock) moves.
+    #[must_use]
+    pub fn skewed(mut self) -> Self {
+        self.skewed = true;
+        self
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn start(self) -> Mariadb {
         let instance = Instance::make(&FOLDER, self.tls.as_ref());
-        let instance = instance.unwrap_or_else(|e| panic!("no MariaDB ({e}); scripts/servers installs it"));
+        let mut instance =
+            instance.unwrap_or_else(|e| panic!("no MariaDB ({e}); scripts/servers installs it"));
         if let Some(authority) = &self.authority {
             cluster::give_file(authority, &instance.data().join("ca.pem"))
                 .expect("its folder can be written");
+        }
+        if self.skewed {
+            instance.skew().expect("a clock shim");
         }
         let mut server = Mariadb { instance, settings: self.settings };
         server.instance.first_start(|instance| spawn(instance, &server.settings));
@@ -193,6 +205,14 @@ impl Mariadb {
     /// Its socket.
     pub fn socket(&self) -> PathBuf {
         socket(&self.instance)
+    }
+
+    /// Sets its clock ahead by this many seconds from now on, or behind; only for a [`skewed`](MariadbBuilder::skewed) server.
+    ///
+    /// # Panics
+    /// When the file that the server reads cannot be written.
+    pub fn step_clock(&self, seconds: i64) {
+        self.instance.step_clock(seconds);
     }
 
     /// The server's log.

@@ -18,6 +18,7 @@ pub struct PostgresBuilder {
     tls: Option<CertificateFiles>,
     /// The file of the authority that has to vouch for clients.
     authority: Option<PathBuf>,
+    skewed: bool,
 }
 
 /// A running PostgreSQL server that forgets everything when it is dropped.
@@ -96,13 +97,20 @@ impl PostgresBuilder {
         self.with("ssl_ca_file", "ca.pem")
     }
 
+    /// With a clock that [`step_clock`](Postgres::step_clock) moves.
+    #[must_use]
+    pub fn skewed(mut self) -> Self {
+        self.skewed = true;
+        self
+    }
+
     /// Starts it and waits until it answers.
     ///
     /// # Panics
     /// When it does not start, or is not in `PATH`.
     pub fn start(self) -> Postgres {
         let instance = Instance::make(&FOLDER, self.tls.as_ref());
-        let instance =
+        let mut instance =
             instance.unwrap_or_else(|e| panic!("no PostgreSQL ({e}); scripts/servers installs it"));
         let mut rules = HBA.to_owned();
         if let Some(authority) = &self.authority {
@@ -111,6 +119,9 @@ impl PostgresBuilder {
             rules.insert_str(0, "hostssl all app 127.0.0.1/32 cert\n");
         }
         fs::write(instance.data().join("pg_hba.conf"), rules).expect("its folder can be written");
+        if self.skewed {
+            instance.skew().expect("a clock shim");
+        }
         let mut server = Postgres { instance, settings: self.settings };
         server.instance.first_start(|instance| spawn(instance, &server.settings));
         server.sql_in("postgres", USERS);
@@ -166,6 +177,14 @@ impl Postgres {
         if !options.contains("mode=shedlock") {
             self.sql(grants());
         }
+    }
+
+    /// Sets its clock ahead by this many seconds from now on, or behind; only for a [`skewed`](PostgresBuilder::skewed) server.
+    ///
+    /// # Panics
+    /// When the file that the server reads cannot be written.
+    pub fn step_clock(&self, seconds: i64) {
+        self.instance.step_clock(seconds);
     }
 
     /// The server's log.

@@ -51,7 +51,7 @@ pub(super) async fn ask_to_extend(hold: &Arc<Hold>, ttl: Duration) -> Result<()>
     let extend = async move { Ok(asked.core.backend.extend(&[&asked.grant], ttl).await) };
     match hold.core.on_engine(extend).await?.pop() {
         Some(Ok(Extension::Extended { as_of, ttl: given })) => {
-            hold.extended(as_of, given);
+            hold.extended(as_of, given, ttl);
             match given.filter(|given| *given < ttl) {
                 Some(given) => {
                     let why = format!("the store extended the lease to {given:?} only, not to {ttl:?}");

@@ -199,7 +199,10 @@ impl Connect for Store {
         let pool = Pool::open(&Connector::new(servers, host.clock()), host.clock()).await;
         let pool = pool.map_err(|e| e.with_server(&options.instance))?;
         match options.mode {
-            Mode::ShedLock => Ok(Arc::new(ShedLock::new(pool, self.0.clone()))),
+            Mode::ShedLock => {
+                let opened = ShedLock::open(pool, self.0.clone()).await;
+                Ok(Arc::new(opened.map_err(|e| e.with_server(&options.instance))?))
+            }
             Mode::Lease => Ok(Arc::new(backend::Lease::new(pool, self.0.clone()))),
             Mode::Row | Mode::Advisory => {
                 sessions::open(pool, &self.0, host).await.map_err(|e| e.with_server(&options.instance))

@@ -25,6 +25,10 @@ impl Waiter for Asking {
 
     fn wake(&self) {}
 
+    fn settle(&mut self, now: Moment) {
+        self.until = self.until.min(keeps_place(now));
+    }
+
     fn is_listening(&self, now: Moment) -> bool {
         self.until > now
     }

@@ -6,6 +6,7 @@ use super::errors::{explain, missing, unreachable};
 use super::listening::Listening;
 use super::live::{Bound, Driving, Live};
 use super::options::Options;
+use super::shedlock;
 use super::socket;
 use crate::net::{self, Load, Open, Password, Pooled, Stream, timed_out};
 use crate::sql::Mode;
@@ -160,6 +161,7 @@ impl Connector {
                 Err(missing(&format!("there is no schema {schema}")))
             }
             (true, false, _) => Err(missing(&nothing)),
+            _ if has_tables && mode == Mode::ShedLock => shedlock::check(live, &table).await,
             _ => Ok(()),
         }
     }

@@ -27,6 +27,10 @@ impl Waiter for Asking {
 
     fn wake(&self) {}
 
+    fn settle(&mut self, now: Moment) {
+        self.until = self.until.min(keeps_place(now));
+    }
+
     fn is_listening(&self, now: Moment) -> bool {
         self.until > now && !self.process.is_gone() && !self.process.is_stopped()
     }

@@ -7,6 +7,8 @@
 //! | `latch`, `election` | parties that count down at once; leaders and those who follow |
 //! | `tickets` | locks that pass from one process to another |
 //! | `multi` | several locks at once |
+//! | `generous` | a store that answers more time than it was asked for |
+//! | `stepped` | a database server whose clock is stepped |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
 //! | `owners` | one owner in several tasks |
@@ -56,6 +58,7 @@ mod etcd;
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
+mod generous;
 mod handles;
 mod interrupted;
 mod kept;
@@ -89,6 +92,8 @@ mod silent;
 mod slow_subscriber;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod stepped;
 mod steps;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod stopped;

@@ -3,6 +3,7 @@
 use cotter::{
     Client, Error, ErrorKind, Fence, Guard, Lease, LossCause, ManualClock, Owner, Released, Ticket, memory,
 };
+use cotter_testkit::generous::Unheard;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
@@ -73,6 +74,42 @@ fn the_token_never_falls() {
     assert!(fence.admit(&resumed).is_ok(), "violation[token-order]: {resumed:?}");
     drop(resumed);
     fence.admit(&next()).unwrap();
+}
+
+/// Three tasks take turns under one block of tokens; the last of them becomes a ticket, and the clock stands still.
+#[test]
+fn a_released_ticket_gives_back_no_token_that_was_used() {
+    let (clock, one, other) = world();
+    let (tell, told) = std::sync::mpsc::channel();
+    let held = other.mutex("a").lock().wait().unwrap();
+    for _ in 0..4 {
+        let (mutex, tell) = (one.mutex("a"), tell.clone());
+        std::thread::spawn(move || tell.send(mutex.lock().wait().unwrap()));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let next = || told.recv_timeout(S * 20).expect("violation[stuck-waiter]: it is passed on");
+    held.finish().wait().unwrap();
+    let first = next();
+    clock.advance(S);
+    first.finish().wait().unwrap();
+    next().finish().wait().unwrap();
+    let ticket = next().into_ticket(S * 60).wait().unwrap();
+    assert_eq!(other.release_ticket(&ticket).wait().unwrap(), Released::Yes);
+    let token = next().token();
+    assert!(token > ticket.token(), "violation[repeated-token]: {token:?} after {:?}", ticket.token());
+}
+
+/// The answer to the adoption is lost, so it is undone: the token of the guard before stays used.
+#[test]
+fn an_adoption_that_is_undone_gives_back_no_token() {
+    let (clock, store) = (ManualClock::new(), memory::Store::new());
+    let builder = || Client::builder().clock(clock.clone());
+    let one = builder().backend(store.clone()).connect().wait().unwrap();
+    let deaf = builder().backend(Unheard::new(store)).connect().wait().unwrap();
+    let ticket = one.mutex("a").lock().wait().unwrap().into_ticket(S * 60).wait().unwrap();
+    deaf.resume(&ticket).wait().unwrap_err();
+    let next = one.mutex("a").try_lock_for(S * 20).wait().unwrap().expect("violation[left-behind]");
+    assert!(next.token() > ticket.token(), "violation[repeated-token]: {:?} twice", next.token());
 }
 
 #[test]

@@ -38,10 +38,12 @@ async fn change(guard: Guard) -> Result<Guard> {
     let mut grant = downgraded.map_err(|e| hold.core.at_the_server(e).with_name(hold.name()))?;
     // The reader carries the writer's token.
     (grant.number, grant.turns) = (guard.token().get(), 1);
+    grant.claim.ttl = hold.grant.claim.ttl;
+    let answered = grant.ttl;
     let reader = Hold::new(&hold.core, &hold.line, grant, hold.lease);
     let (serial, token) = reader.next_turn(None).expect("a grant has at least one turn");
     // It is still the same hold: neither `max_hold` nor a fixed lease starts again.
-    reader.ends_like(&hold);
+    reader.goes_on_from(&hold, answered);
     reader.activate();
     // The claim belongs to the reader now. If the writer was lost meanwhile, so was the reader.
     let ended = forget(guard);

@@ -34,8 +34,9 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, lease: Lease) -> Arc<Self> {
+    pub(crate) fn new(core: &Arc<Core>, line: &Arc<Line>, mut grant: Grant, lease: Lease) -> Arc<Self> {
         let now = core.now();
+        grant.ttl = believed(grant.ttl, grant.claim.ttl);
         let deadline = deadline(core, grant.as_of, grant.ttl);
         let mut ends = lease.max_hold.map_or(Moment::NEVER, |d| now + d);
         if !lease.renewed && grant.ttl.is_none() {
@@ -168,12 +169,13 @@ impl Hold {
         }
     }
 
-    /// Applies the answer to an extension. Never shortens; ignored once the last guard is gone.
-    pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>) {
+    /// Applies the answer to an extension by `asked`. Never shortens; ignored once the last guard is gone.
+    pub(crate) fn extended(&self, as_of: Moment, ttl: Option<Duration>, asked: Duration) {
         let guards = self.lock();
         if guards.count == 0 || guards.lost.is_some() {
             return;
         }
+        let ttl = believed(ttl, asked);
         self.deadline.fetch_max(deadline(&self.core, as_of, ttl).as_nanos(), Ordering::AcqRel);
         let next = renew_at(as_of, &self.lease, ttl);
         self.renew_at.fetch_max(next.as_nanos(), Ordering::AcqRel);
@@ -193,9 +195,13 @@ impl Hold {
         self.ends.store(Moment::NEVER.as_nanos(), Ordering::Release);
     }
 
-    /// Ends when the hold does that it continues.
-    pub(crate) fn ends_like(&self, before: &Self) {
+    /// Ends when the hold does that it continues. Its lease goes on, which may have been extended by more than was asked for at
+    /// first: that much of what the store has answered now is believed.
+    pub(crate) fn goes_on_from(&self, before: &Self, answered: Option<Duration>) {
         self.ends.store(before.ends.load(Ordering::Acquire), Ordering::Release);
+        let answered = deadline(&self.core, self.grant.as_of, answered);
+        let known = before.deadline.load(Ordering::Acquire).min(answered.as_nanos());
+        self.deadline.fetch_max(known, Ordering::AcqRel);
     }
 
     /// Returns true if at least half of the lease is left, so that a local successor gets a useful share. A session is
@@ -212,6 +218,12 @@ impl OnLoss for Hold {
     fn session_lost(self: Arc<Self>, cause: LossCause) {
         self.lose(cause);
     }
+}
+
+/// What is believed of a time that the store has answered: no more than it was asked for. A server whose clock was set back
+/// answers the size of that step as well, and takes it back with the next one.
+pub(crate) fn believed(answered: Option<Duration>, asked: Duration) -> Option<Duration> {
+    answered.map(|ttl| ttl.min(asked))
 }
 
 fn deadline(core: &Core, as_of: Moment, ttl: Option<Duration>) -> Moment {

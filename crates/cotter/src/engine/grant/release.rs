@@ -144,7 +144,7 @@ impl ReleaseWork {
     /// undone in the background: none of them holds anything now.
     fn conclude(&self, release: Release) -> Released {
         if let Release::Unsettled { until, .. } = release {
-            undo_until(self.core(), self.claim().clone(), until);
+            undo_until(self.core(), self.claim().clone(), self.leave.used, until);
         }
         match release.found() {
             Found::Held => Released::Yes,

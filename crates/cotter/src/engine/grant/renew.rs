@@ -195,15 +195,15 @@ async fn renew(agenda: Weak<Agenda>, holds: Vec<Arc<Hold>>) {
     let answers = core.backend.extend(&grants, ttl).await;
     let Some(agenda) = agenda.upgrade() else { return };
     for (hold, answer) in holds.iter().zip(answers) {
-        take_in(&agenda, hold, answer);
+        take_in(&agenda, hold, answer, ttl);
     }
 }
 
-fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>) {
+fn take_in(agenda: &Agenda, hold: &Arc<Hold>, answer: Result<Extension, Error>, asked: Duration) {
     match answer {
         Ok(Extension::Extended { as_of, ttl }) => {
             hold.core.hear();
-            hold.extended(as_of, ttl);
+            hold.extended(as_of, ttl, asked);
             agenda.moved(hold);
         }
         Ok(Extension::Lost(cause)) => hold.lose(cause),

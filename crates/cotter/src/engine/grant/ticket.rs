@@ -4,10 +4,9 @@ use crate::backend::{Claim, Extension, Feature, Found, Grant, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
-use crate::engine::grant::undo::{undo, undo_until};
+use crate::engine::grant::undo::{undo_adopted, undo_until};
 use crate::engine::queue::ask_store::{enter_hold, freshen, is_stale};
 use crate::engine::queue::line::Line;
-use crate::engine::route::Carrier;
 use crate::engine::timing::acquire_backoff;
 use crate::lease::check_ttl;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
@@ -34,7 +33,8 @@ async fn take_over(core: &Arc<Core>, ticket: &Ticket, owner: Option<Owner>) -> R
     let claim = Claim { label, ..Claim::new(ticket.name().clone(), ticket.mode(), lease.ttl) };
     let mut grant = adopt(core, ticket, &claim).await?;
     if is_stale(core, &grant, lease) {
-        grant = freshen(core, &*core.backend, grant).await.inspect_err(|_| leave(core, &claim))?;
+        grant =
+            freshen(core, &*core.backend, grant).await.inspect_err(|_| undo_adopted(core, claim.clone()))?;
     }
     // A line of its own: the tasks that wait here have asked the store already.
     let line = Arc::new(Line::new(claim.name));
@@ -53,7 +53,8 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
     let mut may_hold = false;
     loop {
         match core.backend.adopt(&ticket.claim(), claim).await {
-            Ok(Some(grant)) => return Ok(grant),
+            // The lease goes on as that of this client: what was asked for on behalf of the ticket is over.
+            Ok(Some(grant)) => return Ok(Grant { claim: claim.clone(), ..grant }),
             Ok(None) => {
                 return Err(Lost::new(claim.name.clone(), ticket.token(), LossCause::Gone).into());
             }
@@ -62,7 +63,7 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
                 let at = core.now() + pauses.pause();
                 if !e.is_retryable() || at >= last || core.is_closed() {
                     if may_hold {
-                        leave(core, claim);
+                        undo_adopted(core, claim.clone());
                     }
                     return Err(core.at_the_server(e).with_name(&claim.name));
                 }
@@ -91,10 +92,11 @@ pub(crate) async fn extend_ticket(core: Arc<Core>, ticket: Ticket, ttl: Duration
 pub(crate) async fn release_ticket(core: Arc<Core>, ticket: Ticket) -> Result<Released> {
     admit(&core, &ticket)?;
     let (asked, claim) = (core.clone(), ticket.claim());
-    let release = async move { asked.backend.release(&claim, Leave::used(1)).await };
+    let used = ticket.used();
+    let release = async move { asked.backend.release(&claim, Leave::used(used)).await };
     let release = core.on_engine(release).await.map_err(|e| e.with_name(ticket.name()))?;
     if let Release::Unsettled { until, .. } = release {
-        undo_until(&core, ticket.claim(), until);
+        undo_until(&core, ticket.claim(), used, until);
     }
     Ok(if release.found() == Found::Held { Released::Yes } else { Released::AlreadyLost })
 }
@@ -102,8 +104,4 @@ pub(crate) async fn release_ticket(core: Arc<Core>, ticket: Ticket) -> Result<Re
 fn admit(core: &Core, ticket: &Ticket) -> Result<()> {
     core.usable()?;
     core.backend.info().require(Feature::Tickets).map_err(|e| e.with_name(ticket.name()))
-}
-
-fn leave(core: &Arc<Core>, claim: &Claim) {
-    undo(core, claim.clone(), &Carrier::default(), true);
 }

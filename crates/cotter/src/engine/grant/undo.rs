@@ -39,9 +39,16 @@ pub(crate) fn undo(core: &Arc<Core>, claim: Claim, carrier: &Carrier, unknown: b
     in_background(core, settle(core.clone(), carrier.clone(), open));
 }
 
-/// Undoes a claim of which a request may arrive until that moment.
-pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, until: Moment) {
-    in_background(core, repeat(core.clone(), Open { until, ..Open::new(core, claim) }));
+/// The same for a claim that may have taken over what another one held, whose tokens were used.
+pub(crate) fn undo_adopted(core: &Arc<Core>, claim: Claim) {
+    let open = Open { unknown: true, leave: Leave::used(u16::MAX), ..Open::new(core, claim) };
+    in_background(core, settle(core.clone(), Carrier::default(), open));
+}
+
+/// Undoes a claim of which a request may arrive until that moment. `used`: so many turns of its block may have been used.
+pub(crate) fn undo_until(core: &Arc<Core>, claim: Claim, used: u16, until: Moment) {
+    let open = Open { until, leave: Leave::used(used), ..Open::new(core, claim) };
+    in_background(core, repeat(core.clone(), open));
 }
 
 /// Continues a release that its caller has given up, because the store does not answer, or denies it for now.

@@ -3,7 +3,7 @@
 use crate::backend::{Acquired, Backend, Backoff, Claim, Extension, Grant, Until};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
-use crate::engine::grant::hold::Hold;
+use crate::engine::grant::hold::{Hold, believed};
 use crate::engine::grant::undo::undo;
 use crate::engine::queue::first_try::{PendingAnswer, SharedTry, ask_on};
 use crate::engine::queue::joined::keep_or_undo;
@@ -77,6 +77,7 @@ pub(crate) async fn freshen(core: &Core, on: &dyn Backend, mut grant: Grant) -> 
     let unknown = |why| Error::new(ErrorKind::Unavailable, why).with_outcome_unknown();
     match on.extend(&[&grant], wanted).await.pop() {
         Some(Ok(Extension::Extended { as_of, ttl })) => {
+            let ttl = believed(ttl, wanted);
             (grant.as_of, grant.ttl) = (as_of, ttl);
             // The caller may have looked at this answer late, too.
             let is_over = ttl.is_some_and(|ttl| as_of + ttl <= core.now());

@@ -48,7 +48,7 @@ pub(crate) fn keep_or_undo(
     match answer {
         Ok(Acquired::Granted(_) | Acquired::Busy) => {}
         Ok(Acquired::Queued) => line.state().joined = Some(Box::new(Joined::new(core, claim.clone()))),
-        Ok(Acquired::Unsettled { until }) => undo_until(core, claim.clone(), *until),
+        Ok(Acquired::Unsettled { until }) => undo_until(core, claim.clone(), 0, *until),
         Err(e) if e.outcome_unknown() => undo(core, claim.clone(), carrier, true),
         Err(_) => {}
     }

@@ -13,7 +13,8 @@ pub(super) struct Statements {
     pub(super) get_lock: String,
     /// The same, with what is needed for a token: name, seconds, name.
     pub(super) get_lock_and_look: String,
-    /// Whether this session has the lock of a name.
+    /// Whether this session has the lock of a name, on a server that takes writes: one that was made a replica serves none of
+    /// the clients that have moved to another, which grants the lock as well.
     pub(super) holds: String,
     /// The same, with what is needed for a token: name, name.
     pub(super) look: String,
@@ -29,6 +30,10 @@ pub(super) struct Statements {
     pub(super) note_store: String,
 }
 
+/// These are numbers on some servers and words on others.
+const TAKES_WRITES: &str =
+    "CAST(@@read_only AS CHAR) IN ('0', 'OFF') AND CAST(@@innodb_read_only AS CHAR) IN ('0', 'OFF')";
+
 impl Statements {
     pub(super) fn new(options: &Options, place: &str) -> Self {
         let session = format!("`{}_session`", options.prefix);
@@ -41,7 +46,7 @@ impl Statements {
             place: place.to_owned(),
             get_lock: format!("SELECT GET_LOCK({of_one}, ?)"),
             get_lock_and_look: format!("SELECT GET_LOCK({of_one}, ?), {CLOCK}, {last} FROM DUAL FOR UPDATE"),
-            holds: format!("SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID()"),
+            holds: format!("SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID() AND {TAKES_WRITES}"),
             look: format!(
                 "SELECT IS_USED_LOCK({of_one}) <=> CONNECTION_ID(), {CLOCK}, {last} FROM DUAL FOR UPDATE"
             ),

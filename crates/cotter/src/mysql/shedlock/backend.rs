@@ -1,6 +1,6 @@
 //! The contract.
 
-use super::statements::Statements;
+use super::statements::{self, Statements};
 use super::steps;
 use crate::backend::pace::Rests;
 use crate::backend::retry::{Contend, Tried};
@@ -8,6 +8,7 @@ use crate::backend::{Acquired, Admin, Backend, Claim, Extension, Grant, Info, Le
 use crate::mysql::attempt::{attempt, for_claim};
 use crate::mysql::connector::{Link, Pool};
 use crate::mysql::live::Running;
+use crate::mysql::rows::value;
 use crate::mysql::session::Session;
 use crate::mysql::{SCHEME, Shared, doctor, state};
 use crate::sql::shedlock;
@@ -23,15 +24,22 @@ pub(in crate::mysql) struct ShedLock {
     /// The connection that is always there.
     pub(super) link: Arc<Link>,
     shared: Arc<Shared>,
-    statements: Arc<Statements>,
+    pub(super) statements: Arc<Statements>,
     info: Info,
 }
 
 impl ShedLock {
-    pub(in crate::mysql) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
-        let info = shedlock::info(SCHEME, "mysql in mode=shedlock", &shared.options.instance);
-        let (link, statements) = (pool.first().clone(), Arc::new(Statements::new(&shared.options)));
-        Self { pool, link, shared, statements, info }
+    pub(in crate::mysql) async fn open(pool: Pool, shared: Arc<Shared>) -> Result<Self> {
+        let link = pool.first().clone();
+        let asked = attempt(&link, |live| {
+            let ask = statements::precision(&shared.options);
+            async move { live.run(move |session| Box::pin(async move { session.read(&ask, ()).await })).await }
+        });
+        let digits = asked.await?.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
+        let statements = Arc::new(Statements::new(&shared.options, digits));
+        let mut info = shedlock::info(SCHEME, "mysql in mode=shedlock", &shared.options.instance);
+        info.capabilities.ttl_step = statements.step * 2;
+        Ok(Self { pool, link, shared, statements, info })
     }
 
     /// Runs a job after which no claim holds more than before.

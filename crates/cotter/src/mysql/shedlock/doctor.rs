@@ -5,7 +5,9 @@ use crate::backend::{Finding, Severity};
 use crate::mysql::doctor;
 use crate::mysql::errors::unexpected;
 use crate::mysql::rows::text;
+use crate::sql::shedlock::STEP;
 use crate::{Level, Result};
+use std::time::Duration;
 
 impl ShedLock {
     /// Everything that voids or limits a guarantee.
@@ -20,8 +22,23 @@ impl ShedLock {
         });
         let (ours, theirs, column) = asked.await?;
         findings.push(time_zone(&ours, &theirs, &column));
+        findings.push(precision(self.statements.step));
         Ok(findings)
     }
+}
+
+fn precision(step: Duration) -> Finding {
+    let (severity, message) = match step {
+        STEP => (Severity::Ok, "lock_until keeps milliseconds".to_owned()),
+        _ => {
+            let why = format!(
+                "lock_until cuts off fractions of {step:?}: leases end up to that much later; give it and locked_at three digits, \
+                 as in DATETIME(3) NOT NULL, while nothing is locked"
+            );
+            (Severity::Warning, why)
+        }
+    };
+    Finding::new(severity, "precision", message)
 }
 
 fn time_zone(ours: &str, theirs: &str, column: &str) -> Finding {

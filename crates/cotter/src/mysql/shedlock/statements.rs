@@ -5,6 +5,8 @@
 
 use crate::mysql::options::Options;
 use crate::mysql::schema::{CLOCK, on_primary, page_on_primary};
+use crate::sql::shedlock::STEP;
+use std::time::Duration;
 
 /// The statements, with the name of the table filled in.
 #[derive(Debug)]
@@ -20,22 +22,40 @@ pub(super) struct Statements {
     pub(super) list: String,
     pub(super) evict: String,
     pub(super) diagnose: String,
+    /// What the column may cut off the end of a lease, which is added to it.
+    pub(super) step: Duration,
 }
 
 /// The clock of the server, as ShedLock stores it: a reading of UTC. It stands still while a statement runs, so one that has waited
 /// for a row takes no lock that has not ended yet.
 const NOW: &str = "UTC_TIMESTAMP(6)";
-/// The last millisecond: the column of some servers would round up, and the name would look taken.
-const LAST_MILLI: &str = "UTC_TIMESTAMP(3)";
 /// The token of the holder before, if it was one of cotter's.
 const LAST_TOKEN: &str = "IF(locked_by LIKE '%cotter:%' AND locked_by REGEXP ' [0-9]{1,16}$', \
     CAST(SUBSTRING_INDEX(locked_by, ' ', -1) AS SIGNED), 0)";
 /// Moments as numbers: microseconds since 1970.
 const EPOCH: &str = "TIMESTAMP'1970-01-01 00:00:00.000000'";
 
+/// The condition on a column that it is the one of that table with the ends of leases.
+fn lock_until(t: &str) -> String {
+    format!(
+        "column_name = 'lock_until' AND CONCAT('`', table_name, '`') = SUBSTRING_INDEX('{t}', '.', -1) \
+         AND table_schema = IF('{t}' LIKE '%.%', TRIM(BOTH '`' FROM SUBSTRING_INDEX('{t}', '.', 1)), DATABASE())"
+    )
+}
+
+/// Asks how many digits of a second the column keeps.
+pub(super) fn precision(options: &Options) -> String {
+    let of = lock_until(&options.shedlock('`'));
+    format!("SELECT COALESCE(MAX(DATETIME_PRECISION), 0) FROM information_schema.columns WHERE {of}")
+}
+
 impl Statements {
-    pub(super) fn new(options: &Options) -> Self {
+    /// `digits`: so many digits of a second are kept by the column.
+    pub(super) fn new(options: &Options, digits: u32) -> Self {
         let t = options.shedlock('`');
+        // Now, without what the column does not keep: that of some servers would round up, and the name would look taken.
+        let at_once = format!("UTC_TIMESTAMP({})", digits.min(3));
+        let step = STEP.max(Duration::from_secs(1) / 10_u32.pow(digits.min(6)));
         let later = format!("TIMESTAMPADD(MICROSECOND, ?, {NOW})");
         let left = format!("TIMESTAMPDIFF(MICROSECOND, {NOW}, lock_until)");
         let since = format!("TIMESTAMPDIFF(MICROSECOND, {EPOCH}, locked_at)");
@@ -58,7 +78,7 @@ impl Statements {
                 "SELECT locked_by, {left} AS remaining FROM {t} WHERE name = ? AND lock_until > {NOW}"
             )),
             release: format!(
-                "UPDATE {t} SET lock_until = IF(?, {LAST_MILLI}, {later}), \
+                "UPDATE {t} SET lock_until = IF(?, {at_once}, {later}), \
                  locked_by = LEFT(CONCAT('released ', locked_by), 255) \
                  WHERE name = ? AND lock_until > {NOW} AND (locked_by LIKE ? OR locked_by LIKE ?)"
             ),
@@ -69,15 +89,16 @@ impl Statements {
                  WHERE name > ? AND (? = '' OR LOCATE(?, name) = 1) AND (? OR lock_until > {NOW})"
             )),
             evict: format!(
-                "UPDATE {t} SET lock_until = IF(?, {LAST_MILLI}, lock_until), \
+                "UPDATE {t} SET lock_until = IF(?, {at_once}, lock_until), \
                  locked_by = IF(locked_by LIKE 'evicted %', locked_by, LEFT(CONCAT('evicted ', locked_by), 255)) \
                  WHERE name = ? AND locked_by = ? AND lock_until > {NOW}"
             ),
             diagnose: on_primary(&format!(
-                "SELECT @@session.time_zone AS ours, @@global.time_zone AS theirs, DATA_TYPE FROM information_schema.columns \
-                 WHERE column_name = 'lock_until' AND CONCAT('`', table_name, '`') = SUBSTRING_INDEX('{t}', '.', -1) \
-                 AND table_schema = IF('{t}' LIKE '%.%', TRIM(BOTH '`' FROM SUBSTRING_INDEX('{t}', '.', 1)), DATABASE())"
+                "SELECT @@session.time_zone AS ours, @@global.time_zone AS theirs, DATA_TYPE \
+                 FROM information_schema.columns WHERE {}",
+                lock_until(&t)
             )),
+            step,
             table: t,
         }
     }

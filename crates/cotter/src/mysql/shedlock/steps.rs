@@ -7,7 +7,7 @@ use crate::mysql::errors::{DEADLOCK, code, unexpected};
 use crate::mysql::rows::{text, value};
 use crate::mysql::session::{Session, Written};
 use crate::sql::contended;
-use crate::sql::shedlock::{STEP, digest, is_evicted, mark, parse, text as holder};
+use crate::sql::shedlock::{digest, is_evicted, mark, parse, text as holder};
 use crate::{LossCause, Moment, Name, Result};
 use mysql_async::{Params, Value};
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ pub(super) async fn write(
 }
 
 pub(super) async fn acquire(session: &mut Session, statements: &Statements, claim: &Claim) -> Result<Tried> {
-    let (name, ttl, text) = (claim.name.as_str(), micros(claim.ttl + STEP), holder(claim));
+    let (name, ttl, text) = (claim.name.as_str(), micros(claim.ttl + statements.step), holder(claim));
     let as_of = session.now();
     let values = vec![name.into(), ttl.into(), text.clone().into(), text.into(), ttl.into()];
     let written = write(session, &statements.acquire, &claim.name, values).await?;
@@ -93,7 +93,7 @@ pub(super) async fn extend(
 ) -> Result<Vec<Extension>> {
     let (Some(first), count) = (claims.first(), claims.len()) else { return Ok(Vec::new()) };
     let names: Vec<Value> = claims.iter().map(|claim| claim.name.as_str().into()).collect();
-    let mut values = vec![micros(ttl + STEP).into()];
+    let mut values = vec![micros(ttl + statements.step).into()];
     values.extend(names.iter().cloned());
     values.extend(claims.iter().map(|claim| Value::from(mark(claim))));
     let as_of = session.now();
@@ -142,7 +142,7 @@ pub(super) async fn release(
     claim: &Claim,
     leave: Leave,
 ) -> Result<Release> {
-    let (name, keep) = (claim.name.as_str(), leave.keep_for.map(micros));
+    let (name, keep) = (claim.name.as_str(), leave.keep_for.map(|rest| micros(rest + statements.step)));
     let ours = beginning(&mark(claim));
     let evicted = format!("evicted {ours}");
     let values = vec![

@@ -25,7 +25,7 @@ begin
     update {cotter}_lock as k set claim = p_id, number = greatest(k.last + 1, us),
         turns = least(p_turns, greatest(1, us - k.last)),
         last = greatest(k.last + 1, us) + least(p_turns, greatest(1, us - k.last)) - 1,
-        since = t, until = t + p_ttl * interval '1 microsecond', label = p_label, permits = null
+        since = t, until = t + p_ttl * interval '1 microsecond', lasts = p_ttl, label = p_label, permits = null
       where name = p_name and not crowd and (claim is null or until <= t)
       returning number, k.turns into out_number, out_turns;
     if found then
@@ -47,6 +47,11 @@ begin
   t := clock_timestamp();
   us := (extract(epoch from t) * 1000000)::bigint;
   v_held := l.claim is not null and l.until > t;
+  if v_held and l.until > t + l.lasts * interval '1 microsecond' then
+    -- Longer than was ever asked for: the clock was set back. The lease counts from now.
+    l.until := t + l.lasts * interval '1 microsecond';
+    update {cotter}_lock set until = l.until where name = p_name;
+  end if;
   if v_held and l.claim = p_id then
     out_answer := 'g'; out_number := l.number; out_turns := l.turns;
     out_left := (extract(epoch from l.until - t) * 1000000)::bigint;
@@ -56,6 +61,8 @@ begin
   if l.crowd then
     delete from {cotter}_claim where name = p_name and ends <= t;
     get diagnostics v_gone = row_count;
+    update {cotter}_claim set ends = t + lasts * interval '1 microsecond'
+      where name = p_name and ends > t + lasts * interval '1 microsecond';
     select * into c from {cotter}_claim where id = p_id and name = p_name;
     if found and c.state = 'g' then
       out_answer := 'g'; out_number := c.number; out_turns := 1;
@@ -93,14 +100,14 @@ begin
     if p_mode = 'x' then
       if v_mine then delete from {cotter}_claim where id = p_id; end if;
       update {cotter}_lock set claim = p_id, number = out_number, turns = out_turns, last = out_number + out_turns - 1,
-          since = t, until = t + p_ttl * interval '1 microsecond', label = p_label, permits = null,
+          since = t, until = t + p_ttl * interval '1 microsecond', lasts = p_ttl, label = p_label, permits = null,
           crowd = l.crowd and exists (select from {cotter}_claim where name = p_name)
         where name = p_name;
     else
-      insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel)
-        values (p_id, p_name, 'g', p_mode, p_take, out_number, t + p_ttl * interval '1 microsecond', out_number, t,
+      insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, lasts, number, since, label, channel)
+        values (p_id, p_name, 'g', p_mode, p_take, out_number, t + p_ttl * interval '1 microsecond', p_ttl, out_number, t,
           p_label, '')
-        on conflict (id) do update set state = 'g', ends = excluded.ends, number = excluded.number,
+        on conflict (id) do update set state = 'g', ends = excluded.ends, lasts = excluded.lasts, number = excluded.number,
           since = excluded.since, label = excluded.label, channel = '', marked = false;
       update {cotter}_lock set claim = null, last = greatest(last, out_number), permits = l.permits, crowd = true where name = p_name;
     end if;
@@ -108,10 +115,10 @@ begin
   end if;
   out_answer := case when p_silence is null then 'b' else 'q' end;
   if p_silence is not null then
-    insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel)
-      values (p_id, p_name, 'w', p_mode, p_take, greatest(v_ticket + 1, us), t + p_silence * interval '1 microsecond', 0, t,
-        p_label, p_channel)
-      on conflict (id) do update set ends = excluded.ends, channel = excluded.channel, marked = false;
+    insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, lasts, number, since, label, channel)
+      values (p_id, p_name, 'w', p_mode, p_take, greatest(v_ticket + 1, us), t + p_silence * interval '1 microsecond', p_silence,
+        0, t, p_label, p_channel)
+      on conflict (id) do update set ends = excluded.ends, lasts = excluded.lasts, channel = excluded.channel, marked = false;
   end if;
   if v_held then v_first := least(v_first, l.until); end if;
   out_left := (extract(epoch from coalesce(v_first, t) - t) * 1000000)::bigint;

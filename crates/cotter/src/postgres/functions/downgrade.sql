@@ -7,8 +7,8 @@ begin
   select * into l from {cotter}_lock where name = p_name for update;
   t := clock_timestamp();
   if l.claim = p_id and l.until > t then
-    insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel, marked)
-      values (p_id, p_name, 'g', 'r', 0, 0, l.until, l.number + l.turns - 1, l.since, l.label, '',
+    insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, lasts, number, since, label, channel, marked)
+      values (p_id, p_name, 'g', 'r', 0, 0, l.until, l.lasts, l.number + l.turns - 1, l.since, l.label, '',
         l.evicted is not distinct from p_id)
       returning * into c;
     update {cotter}_lock set claim = null, until = 'epoch', crowd = true where name = p_name;

@@ -19,7 +19,7 @@ begin
   if l.claim = p_id and l.until > t then
     -- A kept lock has a holder that nobody is.
     update {cotter}_lock set claim = case when p_keep is not null then gen_random_uuid() end,
-        until = case when p_keep is null then 'epoch' else t + p_keep * interval '1 microsecond' end,
+        until = case when p_keep is null then 'epoch' else t + p_keep * interval '1 microsecond' end, lasts = coalesce(p_keep, 0),
         last = case when last = number + turns - 1 then number + least(p_used, turns) - 1 else last end
       where name = p_name;
     if l.crowd then
@@ -33,8 +33,8 @@ begin
     delete from {cotter}_claim where id = p_id and name = p_name and state in ('g', 'w') returning * into c;
     if found then
       if c.state = 'g' and p_keep is not null then
-        insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, number, since, label, channel)
-          values (gen_random_uuid(), p_name, 'g', c.mode, c.take, c.ticket, t + p_keep * interval '1 microsecond', c.number,
+        insert into {cotter}_claim (id, name, state, mode, take, ticket, ends, lasts, number, since, label, channel)
+          values (gen_random_uuid(), p_name, 'g', c.mode, c.take, c.ticket, t + p_keep * interval '1 microsecond', p_keep, c.number,
             c.since, c.label, '');
       end if;
       v_held := l.claim is not null and l.until > t;

@@ -5,6 +5,7 @@ create table if not exists {cotter}_lock (
   number bigint not null default 0,                  -- the first token of its block
   turns integer not null default 1,                  -- the length of the block
   until timestamptz not null default 'epoch',    -- the end of its lease
+  lasts bigint not null default 31622400000000,      -- the longest time in µs that was asked for since it was granted
   since timestamptz not null default 'epoch',
   label text not null default '',
   last bigint not null default 0,                    -- the largest token ever reserved
@@ -22,6 +23,7 @@ create table if not exists {cotter}_claim (
   take integer not null,                             -- the number of permits
   ticket bigint not null,                            -- the order of arrival
   ends timestamptz not null,                         -- the end of the lease; of a waiter, of its place
+  lasts bigint not null default 31622400000000,      -- the longest time in µs that was asked for
   number bigint not null,
   since timestamptz not null,
   label text not null,

@@ -141,7 +141,7 @@ impl Steps for Advisory {
     }
 
     async fn beat(&self, session: &Connection, _: &Held) -> Result<bool> {
-        session.live.rows("select 1", &[]).await.map(|_| true)
+        session.is_good("true", &[]).await
     }
 
     async fn unlock(&self, session: &Connection, claim: &Claim, _: &Held) -> Result<bool> {

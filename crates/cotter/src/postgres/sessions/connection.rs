@@ -26,15 +26,19 @@ pub(crate) struct SessionId {
     began: i64,
 }
 
-/// Set once in each session. The server looks whether the client of a session that waits is still there, and asks its host.
-/// Nothing that a session commits has to survive a crash: after one, the server's clock replaces lost counters.
+/// Set once in each session. The server looks whether the client of a session that waits is still there, and asks its host
+/// ([`TcpLimits`]). Nothing that a session commits has to survive a crash: after one, the server's clock replaces lost counters.
 const SETTINGS: &str = "select pg_backend_pid(), current_setting('server_version_num')::integer, \
     (select (extract(epoch from backend_start) * 1000000)::bigint from pg_stat_activity where pid = pg_backend_pid()), \
     set_config('idle_session_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $1, false), \
     set_config('client_connection_check_interval', '1s', false), set_config('statement_timeout', '0', false), \
     set_config('lock_timeout', '0', false), set_config('synchronous_commit', 'off', false), \
-    set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), \
-    set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false)";
+    set_config('tcp_keepalives_idle', $2, false), set_config('tcp_keepalives_interval', $3, false), \
+    set_config('tcp_keepalives_count', $4, false), set_config('tcp_user_timeout', $5, false)";
+/// A server that was made a replica, or read-only, serves none of the clients that have moved to another one, which grants the
+/// lock as well. In a transaction that was begun before, only the default says so.
+const TAKES_WRITES: &str = "not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' \
+    and current_setting('default_transaction_read_only') = 'off'";
 /// Since this version the length of a transaction can be limited.
 const HAS_TRANSACTION_TIMEOUT: i32 = 170_000;
 /// Ends a session, if it is still there.
@@ -49,8 +53,11 @@ impl SessionConnector for Connector {
         if !live.is_direct() {
             return Err(pooled(SCHEME, "a pooler"));
         }
-        let silence = format!("{}ms", silence.as_millis());
-        let settings = live.rows(SETTINGS, &[(&silence, Type::TEXT)]).await.and_then(one)?;
+        let TcpLimits { idle, interval, count, unanswered } = TcpLimits::of(silence);
+        let [idle, interval, count] = [idle, interval, count].map(|limit| limit.to_string());
+        let [silence, unanswered] = [silence, unanswered].map(|limit| format!("{}ms", limit.as_millis()));
+        let bound = [&silence, &idle, &interval, &count, &unanswered].map(|value| (value as _, Type::TEXT));
+        let settings = live.rows(SETTINGS, &bound).await.and_then(one)?;
         let id = SessionId { pid: value(&settings, 0)?, began: value(&settings, 2)? };
         if value::<i32>(&settings, 1)? >= HAS_TRANSACTION_TIMEOUT {
             live.run("set transaction_timeout = 0").await?;
@@ -64,7 +71,35 @@ impl SessionConnector for Connector {
     }
 }
 
+/// When the server gives up a client whose host is silent: seconds before it is asked for the first time and from then on, how
+/// often, and how long anything sent may stay unconfirmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TcpLimits {
+    idle: u64,
+    interval: u64,
+    count: u64,
+    unanswered: Duration,
+}
+
+impl TcpLimits {
+    /// No earlier than the session ends of a client that is silent for as long as `silence`: until then its holder counts on
+    /// the lock.
+    fn of(silence: Duration) -> Self {
+        let (interval, count) = (2, 3);
+        let seconds = silence.as_millis().div_ceil(1000) as u64 + 1;
+        let idle = seconds.saturating_sub(interval * count).max(5);
+        Self { idle, interval, count, unanswered: silence.max(Duration::from_secs(10)) }
+    }
+}
+
 impl Connection {
+    /// Whether the session is on a server that takes writes, and `holds`, a condition on the session, is true. There is no time
+    /// limit: a holder waits for the answer until its deadline.
+    pub(super) async fn is_good(&self, holds: &str, bound: &[Bound<'_>]) -> Result<bool> {
+        let rows = self.live.ask(&format!("select {holds} and {TAKES_WRITES}"), bound).await;
+        rows.map_err(|e| explain(e, true)).and_then(one).and_then(|row| value(&row, 0))
+    }
+
     /// Asks the server to cancel the statement that runs. True if the server has carried it out: then no later statement of this
     /// session is cancelled in its place.
     pub(super) async fn cancel(&self, connector: &Connector) -> bool {
@@ -142,5 +177,21 @@ pub(super) fn block(row: &tokio_postgres::Row, column: usize) -> Result<Option<(
     match (u64::try_from(number), u16::try_from(turns)) {
         (Ok(number), Ok(turns)) => Ok(Some((number, turns))),
         _ => Err(unexpected("a negative token")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_gives_up_no_client_before_its_guard_ends() {
+        for silence in [1000, 1001, 8000, 9999, 10_001, 11_000, 60_000, 3_600_000].map(Duration::from_millis) {
+            let TcpLimits { idle, interval, count, unanswered } = TcpLimits::of(silence);
+            assert!(unanswered >= silence, "{silence:?}: {unanswered:?}");
+            assert!(Duration::from_secs(idle + interval * count) >= silence, "{silence:?}: {idle} s");
+        }
+        let usual = TcpLimits { idle: 5, interval: 2, count: 3, unanswered: Duration::from_secs(10) };
+        assert_eq!(TcpLimits::of(Duration::from_secs(8)), usual, "a dead client is found out soon");
     }
 }

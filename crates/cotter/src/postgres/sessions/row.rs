@@ -32,7 +32,7 @@ const CHECK: &str = "select to_regclass($1) is not null, \
     exists (select from pg_attribute where attrelid = to_regclass($1) and attname = $2 and attnum > 0 and not attisdropped), \
     coalesce(has_table_privilege(to_regclass($1), 'SELECT') and has_any_column_privilege(to_regclass($1), 'UPDATE'), false)";
 /// Whether a transaction is still open.
-const IN_PROGRESS: &str = "select coalesce(pg_current_xact_id_if_assigned()::text = $1, false)";
+const IN_PROGRESS: &str = "coalesce(pg_current_xact_id_if_assigned()::text = $1, false)";
 
 /// The table and the column as arguments of a function.
 fn arguments(table: Option<&Table>) -> String {
@@ -84,8 +84,7 @@ impl Row {
     }
 
     async fn is_open(&self, session: &Connection, held: &Held) -> Result<bool> {
-        let rows = session.live.rows(IN_PROGRESS, &[(&held.xid, Type::TEXT)]).await;
-        rows.and_then(one).and_then(|row| value(&row, 0))
+        session.is_good(IN_PROGRESS, &[(&held.xid, Type::TEXT)]).await
     }
 }
 
@@ -196,7 +195,7 @@ impl Steps for Row {
     async fn unlock(&self, session: &Connection, _: &Claim, held: &Held) -> Result<bool> {
         let ours = held.xid.as_deref().filter(|xid| xid.bytes().all(|digit| digit.is_ascii_digit()));
         let ours = ours.ok_or_else(|| unexpected("an invalid transaction id"))?;
-        let asked = format!("{}; rollback", IN_PROGRESS.replace("$1", &format!("'{ours}'")));
+        let asked = format!("select {}; rollback", IN_PROGRESS.replace("$1", &format!("'{ours}'")));
         session.text(&asked).await.map(|open| open == "t").map_err(Error::with_outcome_unknown)
     }
 

@@ -9,9 +9,12 @@
 //! | `backend` | the contract |
 //! | `statements` | the statements |
 //! | `admin` | listing and evicting |
+//! | `columns` | the types of the columns |
 
 mod admin;
 mod backend;
+mod columns;
 mod statements;
 
 pub(super) use backend::ShedLock;
+pub(super) use columns::check;

@@ -1,0 +1,103 @@
+//! A database server whose clock is stepped while locks are held: it costs one renewal or one wait, not the step.
+
+use cotter::{Client, Lease};
+use cotter_testkit::history::{Kind, demand};
+use std::time::{Duration, Instant};
+
+const TTL: Duration = Duration::from_secs(3);
+/// The size of a step, in seconds.
+const STEP: i64 = 600;
+/// A wait for a lease or a place that has just begun again, on a busy machine.
+const ONE_WAIT: Duration = Duration::from_secs(15);
+
+async fn connect(url: &str) -> Client {
+    Client::builder().url(url).lease(Lease::renewed(TTL)).connect().await.unwrap()
+}
+
+/// Set back and right again, under a holder that is renewed.
+async fn back_and_forth(url: &str, step: impl Fn(i64)) {
+    let (one, other) = (connect(url).await, connect(url).await);
+    let guard = one.mutex("renewed").lock().await.unwrap();
+    step(-STEP);
+    tokio::time::sleep(TTL / 2).await;
+    let left = guard.remaining().unwrap();
+    demand(left <= TTL, Kind::Overlap, format!("{left:?} are believed after a step back"));
+    step(0);
+    let next = other.mutex("renewed").try_lock_for(ONE_WAIT).await.unwrap();
+    let told = guard.lost().wait_for(TTL);
+    demand(told.is_some() || next.is_none(), Kind::Overlap, "the first holder is not told");
+    if let Some(next) = next {
+        next.finish().await.unwrap();
+    }
+}
+
+/// Set back while the leases run of holders that are gone.
+async fn the_dead_hold_for_one_lease(url: &str, step: impl Fn(i64)) {
+    let (dead, other) = (connect(url).await, connect(url).await);
+    std::mem::forget(dead.mutex("dead").lease(Lease::fixed(TTL)).lock().await.unwrap());
+    std::mem::forget(dead.rwlock("dead readers").lease(Lease::fixed(TTL)).read().await.unwrap());
+    let kept = dead.mutex("kept").lock().await.unwrap();
+    let _ = kept.keep_for(TTL).await.unwrap();
+    step(-STEP);
+    for name in ["dead", "dead readers", "kept"] {
+        let (start, waited) = (Instant::now(), other.mutex(name).try_lock_for(ONE_WAIT).await.unwrap());
+        let why = format!("{name}: not free {:?} after a step back", start.elapsed());
+        demand(waited.is_some(), Kind::StuckWaiter, why);
+    }
+    step(0);
+}
+
+/// Set back while a waiter has a place, which is gone by then.
+#[cfg(feature = "mysql")]
+async fn a_dead_waiter_blocks_for_one_place(
+    connect: impl AsyncFn() -> std::sync::Arc<dyn cotter::backend::Backend>,
+    step: impl Fn(i64),
+) {
+    use cotter::backend::{Leave, Until};
+    use cotter_testkit::bare::{claim, take};
+    let (one, other) = (connect().await, connect().await);
+    let held = claim("waited for", TTL * 20);
+    take(&one, &held).await;
+    let waiting = {
+        let (other, dead) = (other.clone(), claim("waited for", TTL));
+        tokio::spawn(async move { other.acquire(&dead, Until::Forever).await })
+    };
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    waiting.abort();
+    let _ = waiting.await;
+    step(-STEP);
+    one.release(&held, Leave::used(1)).await.unwrap();
+    let (start, next) = (Instant::now(), claim("waited for", TTL));
+    let asked = tokio::time::timeout(ONE_WAIT, one.acquire(&next, Until::Forever)).await;
+    demand(
+        asked.is_ok(),
+        Kind::StuckWaiter,
+        format!("nobody has it {:?} after a step back", start.elapsed()),
+    );
+    one.release(&next, Leave::used(1)).await.unwrap();
+    step(0);
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn postgres_pays_for_no_step() {
+    let server = cotter_testkit::servers::Postgres::builder().skewed().start();
+    server.migrate("");
+    let (url, step) = (server.url(""), |seconds| server.step_clock(seconds));
+    back_and_forth(&url, step).await;
+    the_dead_hold_for_one_lease(&url, step).await;
+}
+
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadb"]
+async fn mysql_pays_for_no_step() {
+    let server = cotter_testkit::servers::Mariadb::builder().skewed().start();
+    server.migrate("");
+    let (url, step) = (server.url(""), |seconds| server.step_clock(seconds));
+    back_and_forth(&url, step).await;
+    the_dead_hold_for_one_lease(&url, step).await;
+    let connect = async || crate::mysql::setup::backend(&url).await;
+    a_dead_waiter_blocks_for_one_place(connect, step).await;
+}
