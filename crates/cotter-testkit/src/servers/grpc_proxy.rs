@@ -2,7 +2,8 @@
 
 use super::etcd::{BINARY, Etcd, START_TIMEOUT};
 use super::free_port;
-use super::process::{Process, wait_for};
+use super::process::Process;
+use crate::timing::first_within;
 use std::process::{Command, Stdio};
 
 /// A running proxy before the first member of a cluster; ends when it is dropped.
@@ -30,7 +31,7 @@ impl GrpcProxy {
         process.start(&mut command);
         let healthy =
             || Etcd::ctl_of(port, &["endpoint", "health"]).output().ok()?.status.success().then_some(());
-        assert!(wait_for(START_TIMEOUT, healthy).is_some(), "the proxy does not answer");
+        assert!(first_within(START_TIMEOUT, healthy).is_some(), "the proxy does not answer");
         Self { port, _process: process }
     }
 

@@ -46,7 +46,9 @@ fn lock_until(t: &str) -> String {
 /// Asks how many digits of a second the column keeps.
 pub(super) fn precision(options: &Options) -> String {
     let of = lock_until(&options.shedlock('`'));
-    format!("SELECT COALESCE(MAX(DATETIME_PRECISION), 0) FROM information_schema.columns WHERE {of}")
+    on_primary(&format!(
+        "SELECT COALESCE(MAX(DATETIME_PRECISION), 0) AS digits FROM information_schema.columns WHERE {of}"
+    ))
 }
 
 impl Statements {

@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn the_server_gives_up_no_client_before_its_guard_ends() {
-        for silence in [1000, 1001, 8000, 9999, 10_001, 11_000, 60_000, 3_600_000].map(Duration::from_millis) {
+        for silence in [1000, 1001, 8000, 9999, 10_001, 11_000, 60_000, 3_600_000].map(Duration::from_millis)
+        {
             let TcpLimits { idle, interval, count, unanswered } = TcpLimits::of(silence);
             assert!(unanswered >= silence, "{silence:?}: {unanswered:?}");
             assert!(Duration::from_secs(idle + interval * count) >= silence, "{silence:?}: {idle} s");

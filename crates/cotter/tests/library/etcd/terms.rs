@@ -3,9 +3,10 @@
 
 use super::leases;
 use cotter::backend::{Backend, Extension, Grant, Leave, Until};
-use cotter_testkit::bare::{backend, claim, client, eventually, take};
+use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Proxy};
+use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

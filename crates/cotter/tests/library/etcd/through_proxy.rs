@@ -2,9 +2,10 @@
 
 use super::keys;
 use cotter::{Client, Guard, LatchEnd, LossCause};
-use cotter_testkit::bare::{client, eventually};
+use cotter_testkit::bare::client;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, GrpcProxy};
+use cotter_testkit::timing::eventually;
 use std::time::{Duration, Instant};
 
 /// A third of it, or a quarter, is the time after which a missing word is made up for.
