@@ -33,6 +33,8 @@ struct Rules {
     /// Both directions of all connections carry nothing; what arrives is kept from going on.
     frozen: AtomicBool,
     refusing: AtomicBool,
+    /// Servers do not learn that their clients have hung up.
+    deserted: AtomicBool,
     stopped: AtomicBool,
     messages_dropped: AtomicU64,
     round_trips: AtomicU64,
@@ -66,6 +68,7 @@ impl Proxy {
             state: Mutex::default(),
             frozen: AtomicBool::new(false),
             refusing: AtomicBool::new(false),
+            deserted: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             messages_dropped: AtomicU64::new(0),
             round_trips: AtomicU64::new(0),
@@ -165,6 +168,14 @@ impl Proxy {
         self.rules.frozen.store(yes, Ordering::SeqCst);
     }
 
+    /// Resets all connections towards their clients, and refuses new ones. Those to the server stay and carry nothing, so that
+    /// it does not learn that it is alone.
+    pub fn desert(&self) {
+        self.rules.deserted.store(true, Ordering::SeqCst);
+        self.refuse(true);
+        self.rules.state().open.values().for_each(|(client, _)| _ = client.shutdown(Shutdown::Both));
+    }
+
     /// New connections are closed at once.
     pub fn refuse(&self, yes: bool) {
         self.rules.refusing.store(yes, Ordering::SeqCst);
@@ -214,7 +225,7 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
         let asking = Arc::new(AtomicBool::new(false));
         let answered = asking.clone();
         thread::spawn(move || {
-            pump(from_client, server, |packet| {
+            pump(&up, from_client, server, |packet| {
                 if !asking.swap(true, Ordering::SeqCst) {
                     up.round_trips.fetch_add(1, Ordering::SeqCst);
                 }
@@ -223,7 +234,7 @@ fn accept(rules: &Arc<Rules>, listener: &TcpListener) {
             up.state().open.remove(&number);
         });
         thread::spawn(move || {
-            pump(from_server, client, |packet| {
+            pump(&down, from_server, client, |packet| {
                 let fate = replies(&down, packet);
                 answered.store(false, Ordering::SeqCst);
                 fate
@@ -304,7 +315,8 @@ pub(super) fn contains(packet: &[u8], bytes: &[u8]) -> bool {
     bytes.is_empty() || packet.windows(bytes.len()).any(|w| w == bytes)
 }
 
-fn pump(mut from: TcpStream, mut to: TcpStream, mut judge: impl FnMut(&[u8]) -> Fate) {
+fn pump(rules: &Rules, mut from: TcpStream, mut to: TcpStream, mut judge: impl FnMut(&[u8]) -> Fate) {
+    let is_deserted = || rules.deserted.load(Ordering::SeqCst);
     let mut buffer = [0; 64 * 1024];
     let mut silent = false;
     while let Ok(n @ 1..) = from.read(&mut buffer) {
@@ -312,11 +324,16 @@ fn pump(mut from: TcpStream, mut to: TcpStream, mut judge: impl FnMut(&[u8]) -> 
             continue;
         }
         match judge(&buffer[..n]) {
-            Fate::Pass if to.write_all(&buffer[..n]).is_err() => break,
+            Fate::Pass if to.write_all(&buffer[..n]).is_err() => match is_deserted() {
+                true => silent = true,
+                false => break,
+            },
             Fate::End(Loss::Cut) => break,
             Fate::End(Loss::Silence) => silent = true,
             Fate::Pass | Fate::Drop => {}
         }
     }
-    close(&from, &to);
+    if !is_deserted() {
+        close(&from, &to);
+    }
 }

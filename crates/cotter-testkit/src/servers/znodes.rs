@@ -86,6 +86,13 @@ impl Znodes {
         Some(Znode { data: data.to_vec(), owner })
     }
 
+    /// Asks the leader, which answers on its own. Returns false without an answer.
+    pub fn sync(&mut self) -> bool {
+        self.last += 1;
+        let message = [&self.last.to_be_bytes()[..], &9_i32.to_be_bytes(), &bytes(b"/")].concat();
+        self.write(&message).and_then(|()| self.read()).is_ok()
+    }
+
     /// Creates a node, which ends with this connection if it is ephemeral. Returns false if it cannot.
     ///
     /// # Panics

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct ZooKeeper {
     members: Vec<Member>,
-    /// Between the first member and each of the others, as far as they are asked for.
+    /// In front of each member, for those others of [`Links`].
     links: Vec<Proxy>,
     settings: Settings,
     dir: TempDir,
@@ -27,11 +27,19 @@ pub struct ZooKeeper {
 #[derive(Debug, Clone)]
 struct Settings {
     tick: Duration,
-    has_links: bool,
+    links: Links,
     /// More lines of the configuration.
     lines: String,
     /// More arguments of the program.
     flags: Vec<String>,
+}
+
+/// Who reaches the other members through a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Nobody,
+    First,
+    Everybody,
 }
 
 #[derive(Debug)]
@@ -65,7 +73,7 @@ impl Default for Settings {
     /// Sessions may be as short as two ticks.
     fn default() -> Self {
         let tick = Duration::from_millis(100);
-        Self { tick, has_links: false, lines: String::new(), flags: Vec::new() }
+        Self { tick, links: Links::Nobody, lines: String::new(), flags: Vec::new() }
     }
 }
 
@@ -100,10 +108,20 @@ impl ZooKeeper {
     /// # Panics
     /// When it does not start, or `java` or ZooKeeper is missing.
     pub fn with_cuttable_follower(tick: Duration) -> (Self, usize) {
-        let ensemble = Self::begin(3, Settings { tick, has_links: true, ..Settings::default() });
+        let ensemble = Self::begin(3, Settings { tick, links: Links::First, ..Settings::default() });
         // Of two members that agree, the one with the larger number leads.
         assert_ne!(ensemble.leader(), 0);
         (ensemble, 0)
+    }
+
+    /// Three members, whose leader can be [deposed](Self::depose).
+    ///
+    /// # Panics
+    /// When it does not start, or `java` or ZooKeeper is missing.
+    pub fn with_deposable_leader(tick: Duration) -> Self {
+        // A member that is chosen by one that has changed its mind gives up soon, while the old leader still waits.
+        let lines = "initLimit=5\nsyncLimit=20\n".to_owned();
+        Self::begin(3, Settings { tick, links: Links::Everybody, lines, ..Settings::default() })
     }
 
     fn begin(members: usize, settings: Settings) -> Self {
@@ -116,7 +134,7 @@ impl ZooKeeper {
             };
             let dir = tempfile::tempdir().expect("a temporary folder");
             let members: Vec<_> = (0..members).map(member).collect();
-            let linked = members.iter().filter(|_| settings.has_links);
+            let linked = members.iter().filter(|_| settings.links != Links::Nobody);
             let links = linked.map(|Member { peer_ports: [peer, _], .. }| Proxy::start(*peer)).collect();
             let mut ensemble = Self { members, links, settings: settings.clone(), dir };
             let members = ensemble.members.len();
@@ -159,7 +177,8 @@ impl ZooKeeper {
         config.push_str(&self.settings.lines);
         if self.members.len() > 1 {
             for (n, Member { peer_ports: [peer, election], .. }) in self.members.iter().enumerate() {
-                let link = self.links.get(n).filter(|_| number == 0 && n != 0);
+                let is_linked = n != number && (number == 0 || self.settings.links == Links::Everybody);
+                let link = self.links.get(n).filter(|_| is_linked);
                 let peer = link.map_or(*peer, Proxy::port);
                 let _ = writeln!(config, "server.{}=127.0.0.1:{peer}:{election}", n + 1);
             }
@@ -206,8 +225,22 @@ impl ZooKeeper {
     /// # Panics
     /// When none does.
     pub fn leader(&self) -> usize {
-        let leads = |&number: &usize| self.mode(number).as_deref() == Some("leader");
+        self.leader_but(None)
+    }
+
+    fn leader_but(&self, not: Option<usize>) -> usize {
+        let leads = |&number: &usize| Some(number) != not && self.mode(number).as_deref() == Some("leader");
         first_within(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
+    }
+
+    /// The followers lose their leader and choose another one, which is returned. The old one does not learn of it for
+    /// twenty ticks.
+    ///
+    /// # Panics
+    /// When they choose none.
+    pub fn depose(&self, leader: usize) -> usize {
+        self.links[leader].desert();
+        self.leader_but(Some(leader))
     }
 
     /// `leader`, `follower` or `standalone`; `None` for a member that serves nobody.
@@ -232,6 +265,11 @@ impl ZooKeeper {
     /// When it does not answer.
     pub fn nodes(&self, member: usize) -> Znodes {
         Znodes::open(self.port(member)).expect("the member answers")
+    }
+
+    /// Members that are started from now on have these lines in their configuration.
+    pub fn set(&mut self, lines: &str) {
+        lines.clone_into(&mut self.settings.lines);
     }
 
     /// Kills a member, without any chance to write.

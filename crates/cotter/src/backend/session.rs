@@ -69,6 +69,14 @@ impl Session {
         self.0.is_proved.store(true, Ordering::Release);
     }
 
+    /// Records that the server may end the session after `end`, although it was proved for longer: it has told of a smaller
+    /// limit, for instance. Guards end no later. The engine may learn of it later than that, so lose the session at its end.
+    pub fn shorten(&self, end: Moment) {
+        if let Some((as_of, lasts)) = &mut self.lock().proof {
+            *lasts = (*lasts).min(end.since(*as_of));
+        }
+    }
+
     /// Returns the last proof as `(as_of, lasts)`; `None` for a session that ends only with the process.
     pub fn proof(&self) -> Option<(Moment, Duration)> {
         if !self.0.is_proved.load(Ordering::Acquire) {

@@ -7,10 +7,12 @@ use super::errors::unreachable;
 use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
-use crate::net::{self, Load, Open, Password, Pooled, timed_out};
+use crate::net::{self, Load, Open, Password, Pooled, addresses, timed_out};
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -102,19 +104,24 @@ impl Servers {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
 
-    /// The settings for a server, with the password as it is now.
-    async fn login(&self, server: &Opts) -> Opts {
-        match &self.params.password {
-            Some(password) => {
-                OptsBuilder::from_opts(server.clone()).pass(Some(password.current().await)).into()
-            }
-            None => server.clone(),
+    /// The settings for a server, with its addresses and the password as they are now.
+    async fn login(&self, server: &Opts) -> io::Result<Opts> {
+        let mut login = OptsBuilder::from_opts(server.clone());
+        if server.socket().is_none() && server.resolved_ips().is_none() {
+            // The driver would panic where there is no thread to look for them.
+            let found = addresses(server.ip_or_hostname(), server.tcp_port()).await?;
+            login = login.resolved_ips(Some(found.iter().map(SocketAddr::ip).collect::<Vec<_>>()));
         }
+        if let Some(password) = &self.params.password {
+            login = login.pass(Some(password.current().await));
+        }
+        Ok(login.into())
     }
 
     async fn try_one(&self, server: &Opts, has_tables: bool) -> Result<Conn> {
         let limit = self.options.connect_timeout;
-        let opened = timeout(limit, Conn::new(self.login(server).await)).await;
+        let opening = async { Conn::new(self.login(server).await?).await };
+        let opened = timeout(limit, opening).await;
         let opened = opened.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
         let mut conn = Password::judge(self.params.password.as_ref(), opened.map_err(unreachable))?;
         checks::prepare(&mut conn).await?;

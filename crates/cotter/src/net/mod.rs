@@ -5,6 +5,7 @@
 //! | `url` | the parts of a URL before its query |
 //! | `decode` | percent-decoding |
 //! | `options` | the query of a URL: its pairs, and values that several stores have |
+//! | `blocking` | what happens in a thread of its own: looking up hosts, reading files |
 //! | `password` | the password, and the file that contains it |
 //! | `connect_attempt` | one attempt to connect, and why it has failed |
 //! | `idle` | connections that nobody has driven for a while |
@@ -16,6 +17,8 @@
 //! | `tcp` | connecting to a host |
 //! | `tls` | TLS configuration |
 
+#[cfg(feature = "server")]
+mod blocking;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod connect_attempt;
 mod decode;
@@ -41,6 +44,8 @@ mod tls;
 #[cfg(feature = "server")]
 mod url;
 
+#[cfg(feature = "mysql")]
+pub(crate) use blocking::addresses;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 pub(crate) use connect_attempt::ConnectAttempt;
 pub(crate) use decode::decode;

@@ -1,5 +1,6 @@
 //! The password of a store, and the file that contains it.
 
+use super::blocking::in_thread;
 use super::options::read_password;
 use crate::sync::lock;
 use crate::{ErrorKind, Result};
@@ -35,10 +36,11 @@ impl Password {
         Self(Arc::new(State { last: Mutex::new(password), file, was_accepted: AtomicBool::default() }))
     }
 
-    /// The password as it is now: the last one while the file is missing or empty, because it is being written.
+    /// The password as it is now: the last one while the file is missing or empty, because it is being written, and while there
+    /// is no thread to read it.
     pub(crate) async fn current(&self) -> String {
         if let Some(path) = self.0.file.clone() {
-            let read = tokio::task::spawn_blocking(move || read_password(&path)).await;
+            let read = in_thread(move || read_password(&path)).await;
             if let Ok(Ok(password)) = read
                 && !password.is_empty()
             {

@@ -1,10 +1,11 @@
 //! Connecting to a host.
 
+use super::blocking::addresses;
 use crate::sys;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 /// A byte stream in both directions.
@@ -19,7 +20,9 @@ const USER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connects to all addresses of a host at once; the first connection that succeeds is used.
 pub(crate) async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut tries = JoinSet::new();
-    lookup_host((host, port)).await?.for_each(|address| _ = tries.spawn(TcpStream::connect(address)));
+    for address in addresses(host, port).await? {
+        tries.spawn(TcpStream::connect(address));
+    }
     let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     while let Some(done) = tries.join_next().await {
         match done.map_err(io::Error::other).and_then(|tried| tried) {

@@ -5,7 +5,7 @@ use super::errors::{Failure, NO_AUTH, NO_NODE, NODE_EXISTS, place_is_gone, unexp
 use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
-use super::permits::standing_for_permits;
+use super::permits::{Line, standing_for_permits};
 use super::places::{Node, OwnNode};
 use super::replies::{Children, Created, Data};
 use super::session::ServerSession;
@@ -86,10 +86,9 @@ impl Inner {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let mut entries = self.keys.entries(nodes);
+        let Line { mut entries, limit: set } = self.limited(nodes, &line, live).await?;
         entries.retain(Entry::is_before_newcomers);
         let Some(first) = entries.first() else { return Ok(true) };
-        let set = self.limit_of(first, &line, live).await?;
         queue::admit(claim.mode, first.mode, set)?;
         let mut modes: Vec<_> = entries.iter().map(|entry| entry.mode).collect();
         modes.push(claim.mode);
@@ -122,11 +121,11 @@ impl Inner {
             };
             self.places.found(claim.id, &node);
             let nodes = listed.await.map_err(|failure| Error::from(failure).with_outcome_unknown())?;
-            let entries = self.keys.entries(nodes);
-            if let Some(first) = entries.first() {
-                queue::admit(claim.mode, first.mode, self.limit_of(first, &line, live).await?)?;
+            let seen = self.limited(nodes, &line, live).await?;
+            if let Some(first) = seen.entries.first() {
+                queue::admit(claim.mode, first.mode, seen.limit)?;
             }
-            return self.standing(claim, node, entries, asked, live).await;
+            return self.standing(claim, node, &seen, asked);
         }
         let why = "the node of the lock keeps being deleted; try again";
         Err(Error::new(ErrorKind::Unavailable, why))
@@ -158,11 +157,12 @@ impl Inner {
     }
 
     /// Finds the node of a claim whose request has no answer. Requests of a session are carried out in order, also over
-    /// several connections, so a node that is not there by now will not be.
+    /// several connections, so a node that is not there by now will not be. A majority is asked: the request may have gone to
+    /// another leader than the one that answers.
     pub(super) async fn find(&self, claim: &Claim, session: &ServerSession) -> Result<Option<Node>> {
         let live = session.live().await?;
         let line = self.keys.line(&claim.name);
-        let caught_up = live.ask::<()>(&Op::sync(&line));
+        let caught_up = live.agree();
         let listed = live.ask::<Children>(&Op::children(&line));
         caught_up.await?;
         let nodes = match listed.await {
@@ -188,29 +188,24 @@ impl Inner {
     pub(super) async fn look(&self, claim: &Claim, node: &Node, session: &ServerSession) -> Result<Standing> {
         let live = session.live().await?;
         let asked = self.link.now();
-        let nodes = match live.ask::<Children>(&Op::children(&self.keys.line(&claim.name))).await {
+        let line = self.keys.line(&claim.name);
+        let nodes = match live.ask::<Children>(&Op::children(&line)).await {
             Err(failure) if failure.is(NO_NODE) => return Ok(Standing::Gone),
             nodes => nodes.inspect_err(|failure| session.note(failure))?,
         };
-        self.standing(claim, node.clone(), self.keys.entries(nodes), asked, &live).await
+        let seen = self.limited(nodes, &line, &live).await?;
+        self.standing(claim, node.clone(), &seen, asked)
     }
 
     /// The standing of a node in the queue.
-    async fn standing(
-        &self,
-        claim: &Claim,
-        own: Node,
-        entries: Vec<Entry>,
-        asked: Moment,
-        live: &Live,
-    ) -> Result<Standing> {
+    fn standing(&self, claim: &Claim, own: Node, seen: &Line, asked: Moment) -> Result<Standing> {
+        let entries = &seen.entries;
         let Some(at) = entries.iter().position(|entry| entry.node == own.name()) else {
             return Ok(Standing::Gone);
         };
         let line = self.keys.line(&claim.name);
         if claim.mode.is_permits() {
-            let limit = self.limit_of(&entries[0], &line, live).await?;
-            return standing_for_permits(claim, own, &entries, at, limit, asked, line);
+            return standing_for_permits(claim, own, seen, at, asked, line);
         }
         Ok(match blocker(claim.mode, &entries[..at]) {
             None => Standing::Holds(own, asked),
@@ -232,8 +227,7 @@ impl Inner {
         if is_new {
             session.look_soon(claim.id);
         }
-        let (as_of, lasts) = session.proof();
-        seat.prove(as_of, lasts);
+        let (as_of, lasts) = session.prove_seat(&seat);
         if self.link.now() >= as_of + lasts || session.is_lost() {
             return Err(place_is_gone().with_outcome_unknown());
         }

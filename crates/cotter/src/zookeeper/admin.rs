@@ -7,7 +7,8 @@ use super::errors::{BAD_VERSION, Failure, NO_NODE};
 use super::layout::Entry;
 use super::live::Live;
 use super::messages::Op;
-use super::names::{Mark, label};
+use super::names::{Marks, label};
+use super::permits::Line;
 use super::replies::{Children, Data, Outcome};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Holder, Mode, Page, Record};
 use crate::{Error, ErrorKind, Eviction, Name, Result, queue};
@@ -91,16 +92,6 @@ impl Inner {
         Ok((names, next))
     }
 
-    /// How many places of a line hold, counted from its first one, and the number of permits that was set.
-    async fn holding(&self, name: &Name, line: &[Entry], live: &Live) -> Result<(usize, Option<u32>)> {
-        let modes: Vec<_> = line.iter().map(|entry| entry.mode).collect();
-        let set = match line.first() {
-            Some(first) => self.limit_of(first, &self.keys.line(name), live).await?,
-            None => None,
-        };
-        Ok((queue::holders(&modes, set), set))
-    }
-
     /// `None` for a name that nobody uses.
     async fn record(
         &self,
@@ -108,15 +99,16 @@ impl Inner {
         nodes: std::result::Result<Children, Failure>,
         live: &Live,
     ) -> Result<Option<Record>> {
-        let line = match nodes {
+        let nodes = match nodes {
             Err(failure) if failure.is(NO_NODE) => return Ok(None),
-            nodes => self.keys.entries(nodes?),
+            nodes => nodes?,
         };
+        let Line { entries: line, limit: set } = self.limited(nodes, &self.keys.line(name), live).await?;
         // In the layouts of others, any node may have children that count.
         if !line.iter().any(Entry::is_place) {
             return Ok(None);
         }
-        let (holding, set) = self.holding(name, &line, live).await?;
+        let holding = holders(&line, set);
         let mut record = Record::free(name.clone());
         record.waiters = Some(u32::try_from(line.len() - holding).unwrap_or(u32::MAX));
         let seated = self.seated(name, &line[..holding], live).await?;
@@ -148,8 +140,8 @@ impl Inner {
             Err(failure) if failure.is(NO_NODE) => return Ok(Eviction::NotHeld),
             nodes => nodes?,
         };
-        let line = self.keys.entries(nodes);
-        let holding = self.holding(name, &line, &live).await?.0;
+        let Line { entries: line, limit } = self.limited(nodes, &self.keys.line(name), &live).await?;
+        let holding = holders(&line, limit);
         let mut evicted = Eviction::NotHeld;
         if holding == 0 {
             return Ok(Eviction::NotHeld);
@@ -169,7 +161,8 @@ impl Inner {
     async fn mark_evicted(&self, seated: Seated, now: bool, live: &Live) -> Result<bool> {
         let Seated { path, mut data, .. } = seated;
         for _ in 0..TRIES {
-            let (marked, version) = (Mark::Evicted.on(&data.bytes), data.stat.version);
+            let marks = Marks { is_evicted: true, ..Marks::of(&data.bytes) };
+            let (marked, version) = (marks.on(&data.bytes), data.stat.version);
             let mut ops = vec![Op::Set { path: path.clone(), data: marked, version }];
             // Another client reads no marks.
             ops.extend((now || !self.keys.is_ours(&data.bytes)).then(|| Op::delete(&path)));
@@ -190,6 +183,12 @@ impl Inner {
         }
         Err(Error::new(ErrorKind::Unavailable, "the holder kept changing during the request; try again"))
     }
+}
+
+/// How many places of a line hold, counted from its first one.
+fn holders(line: &[Entry], limit: Option<u32>) -> usize {
+    let modes: Vec<_> = line.iter().map(|entry| entry.mode).collect();
+    queue::holders(&modes, limit)
 }
 
 fn holder(seated: &Seated, set: Option<u32>) -> Holder {

@@ -5,8 +5,9 @@ use super::errors::unreachable;
 use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
+use crate::backend::Host;
 use crate::net::{ConnectAttempt, Stream, any_member};
-use crate::{Error, ErrorKind, Result};
+use crate::{Clock, Error, ErrorKind, Moment, Result};
 use rustls::ClientConfig;
 use std::io;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub(super) struct Ensemble {
 /// Opens connections to the members of one ensemble.
 pub(super) struct Connector {
     ensemble: Ensemble,
+    clock: Arc<dyn Clock>,
     connect_timeout: Duration,
     /// The length that is asked for.
     session: Duration,
@@ -35,6 +37,8 @@ pub(super) struct Connector {
 pub(super) struct Opened {
     pub(super) stream: Box<dyn Stream>,
     pub(super) welcome: Welcome,
+    /// When the session was asked for.
+    pub(super) asked: Moment,
     /// Which of the hosts it leads to.
     pub(super) host: usize,
 }
@@ -53,8 +57,9 @@ pub(super) const LONGEST_MESSAGE: usize = 64 << 20;
 const AUTH_FAILED: i32 = -115;
 
 impl Connector {
-    pub(super) fn new(ensemble: Ensemble, options: &Options) -> Self {
-        Self { ensemble, connect_timeout: options.connect_timeout, session: options.session }
+    pub(super) fn new(ensemble: Ensemble, options: &Options, host: &Host) -> Self {
+        let Options { connect_timeout, session, .. } = *options;
+        Self { ensemble, clock: host.clock().clone(), connect_timeout, session }
     }
 
     pub(super) fn hosts(&self) -> usize {
@@ -85,6 +90,7 @@ impl Connector {
                 timeout: self.session,
                 session: ticket.map_or((0, &[0; 16]), |t| (t.id, t.password)),
             };
+            let asked = self.clock.now();
             stream.write_all(&hello.message()).await.map_err(unreachable)?;
             // A server that is behind the session, or alone, closes the connection instead.
             let answer = read_message(&mut stream).await.map_err(unreachable)?;
@@ -92,7 +98,7 @@ impl Connector {
             if !welcome.timeout.is_zero() {
                 self.log_in(&mut stream).await?;
             }
-            Ok(Opened { stream, welcome, host })
+            Ok(Opened { stream, welcome, asked, host })
         };
         match timeout(self.connect_timeout, opening).await {
             Ok(opened) => opened.map_err(|e| attempt.explain().map_or(e, of_member)),

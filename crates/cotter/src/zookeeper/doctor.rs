@@ -12,7 +12,7 @@ pub(super) async fn diagnose(link: &Link) -> Result<Vec<Finding>> {
     let session = link.session().await?;
     let hosts = link.connector.hosts();
     let mut findings =
-        vec![Finding::without_clock(), members(hosts), length(link.connector.session(), session.lasts)];
+        vec![Finding::without_clock(), members(hosts), length(link.connector.session(), session.lasts())];
     for host in 0..hosts {
         let name = link.connector.name(host);
         findings.push(match link.told(host, "srvr").await {

@@ -31,7 +31,7 @@ struct State {
 
 impl Link {
     pub(super) fn new(ensemble: Ensemble, options: &Options, host: &Host) -> Self {
-        let connector = Arc::new(Connector::new(ensemble, options));
+        let connector = Arc::new(Connector::new(ensemble, options, host));
         Self { connector, host: host.clone(), state: Mutex::default(), closed: watch::Sender::new(false) }
     }
 
@@ -77,11 +77,10 @@ impl Link {
         let (connector, host, closed) = (self.connector.clone(), self.host.clone(), self.until_closed());
         self.host.spawn(async move {
             let keeping = async {
-                let asked = host.clock().now();
                 let first = crate::random::bits() as usize % connector.hosts();
                 match connector.open(first, None).await {
                     Ok(opened) => {
-                        let (session, live) = ServerSession::begin(connector, &host, asked, opened);
+                        let (session, live) = ServerSession::begin(connector, &host, opened);
                         let _ = tell.send(Ok(session.clone()));
                         session.keep(live).await;
                     }

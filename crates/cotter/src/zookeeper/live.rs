@@ -1,10 +1,10 @@
 //! One connection: requests go out in the order in which they are made, and are answered in that order.
 
 use super::connector::{Opened, read_message};
-use super::errors::Failure;
+use super::errors::{Failure, NO_AUTH};
 use super::messages::{EVENT_XID, Event, Head, Op};
 use super::records::Reader;
-use super::replies::{Data, Reply};
+use super::replies::{Data, Outcome, Reply};
 use crate::backend::{ClaimId, Host};
 use crate::net::Stream;
 use crate::sync::lock;
@@ -84,6 +84,18 @@ impl Live {
         async move {
             let (message, body) = told.await.unwrap_or(Err(Failure::Ended))?;
             R::read(&mut Reader(&message[body..])).ok_or(Failure::Garbled)
+        }
+    }
+
+    /// Asks a majority to agree to nothing. Whatever was agreed to before is known to this server when it answers.
+    pub(super) fn agree(&self) -> impl Future<Output = Result<(), Failure>> + Send + use<> {
+        let answer = self.ask::<Outcome>(&Op::nothing());
+        async move {
+            match answer.await? {
+                // Who may not read the root gets a refusal, which is a transaction as well.
+                Outcome::Done(_) | Outcome::Failed(_, NO_AUTH) => Ok(()),
+                Outcome::Failed(_, code) => Err(Failure::Code(code)),
+            }
         }
     }
 

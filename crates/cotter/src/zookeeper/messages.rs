@@ -33,7 +33,7 @@ pub(super) enum Op {
         path: String,
         watch: bool,
     },
-    /// Answered when this server has caught up with the leader.
+    /// Answered when this server has caught up with the leader, or with one that does not know yet that it was replaced.
     Sync {
         path: String,
     },

@@ -6,7 +6,7 @@
 //! | `PREFIX/note/NAME/KEY` | a note |
 //!
 //! In the layouts of other clients the places are in `/NAME`. The data of a place are the label of its holder, and a line for
-//! what an operator has done to it.
+//! each thing that an operator has done to it.
 
 use super::layout::{Entry, Layout};
 use super::messages::Kind;
@@ -63,12 +63,13 @@ impl Keys {
     /// The data of a new place. Beside those of others, it says that it is of cotter.
     pub(super) fn data(&self, claim: &Claim) -> Vec<u8> {
         let label = claim.label.as_bytes();
-        if self.layout == Layout::Own { label.to_vec() } else { Mark::Held.on(label) }
+        let marks = Marks { is_ours: self.layout != Layout::Own, ..Marks::default() };
+        marks.on(label)
     }
 
     /// Whether the holder with these data reads marks.
     pub(super) fn is_ours(&self, data: &[u8]) -> bool {
-        self.layout == Layout::Own || Mark::of(data).is_some()
+        self.layout == Layout::Own || Marks::of(data) != Marks::default()
     }
 
     /// The places among the nodes of a folder, in order.
@@ -90,43 +91,64 @@ impl Keys {
     }
 }
 
-/// An operator's mark on a node: the last line of its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// Nothing.
-    Held,
-    Evicted,
-    /// The number of permits was set while it was there.
-    Limit(u32),
+/// The marks on a node: the last lines of its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Marks {
+    /// It is of cotter, beside those of others.
+    pub(super) is_ours: bool,
+    /// The number of permits that was set while it was there.
+    pub(super) limit: Option<u32>,
+    /// An operator wants its holder to lose the lock. The last mark: earlier versions read only that.
+    pub(super) is_evicted: bool,
 }
 
 const MARK: &str = "\ncotter: ";
+const OURS: &str = "held";
+const LIMIT: &str = "limit ";
+const EVICTED: &str = "evicted";
 
-impl Mark {
-    pub(super) fn of(data: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(data);
-        match text.rsplit_once(MARK)?.1 {
-            "held" => Some(Self::Held),
-            "evicted" => Some(Self::Evicted),
-            limit => limit.strip_prefix("limit ")?.parse().ok().map(Self::Limit),
-        }
+impl Marks {
+    pub(super) fn of(data: &[u8]) -> Self {
+        split(data).1
     }
 
-    /// The same data with this mark.
+    /// The same data with these marks instead of others.
     pub(super) fn on(self, data: &[u8]) -> Vec<u8> {
-        let mark = match self {
-            Self::Held => "held".to_owned(),
-            Self::Evicted => "evicted".to_owned(),
-            Self::Limit(of) => format!("limit {of}"),
-        };
-        format!("{}{MARK}{mark}", label(data)).into_bytes()
+        let limit = self.limit.map(|of| format!("{LIMIT}{of}"));
+        let is_ours = self.is_ours.then(|| OURS.to_owned());
+        let is_evicted = self.is_evicted.then(|| EVICTED.to_owned());
+        let marks = [is_ours, limit, is_evicted].into_iter().flatten();
+        marks.fold(label(data), |marked, mark| marked + MARK + &mark).into_bytes()
+    }
+
+    /// Adds the mark that a line says. Returns false for one that says none.
+    fn add(&mut self, line: &str) -> bool {
+        match line {
+            OURS => self.is_ours = true,
+            EVICTED => self.is_evicted = true,
+            line => match line.strip_prefix(LIMIT).and_then(|of| of.parse().ok()) {
+                Some(of) => self.limit = Some(of),
+                None => return false,
+            },
+        }
+        true
     }
 }
 
-/// The label of a holder, without a mark.
+/// The label of a holder, without marks.
 pub(super) fn label(data: &[u8]) -> String {
+    split(data).0
+}
+
+fn split(data: &[u8]) -> (String, Marks) {
     let text = String::from_utf8_lossy(data);
-    text.rsplit_once(MARK).map_or(&*text, |(label, _)| label).to_owned()
+    let (mut label, mut marks) = (&*text, Marks::default());
+    while let Some((before, line)) = label.rsplit_once(MARK)
+        && marks.add(line)
+    {
+        label = before;
+    }
+    (label.to_owned(), marks)
 }
 
 /// Percent-encodes what would be another node or none: the slash, whole names of dots, and what the server refuses; and the
@@ -175,13 +197,20 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_apart_from_labels() {
+    fn marks_are_apart_from_labels_and_from_each_other() {
         for label_ in ["", "host/1 (two\nlines)"] {
-            assert_eq!((label(label_.as_bytes()), Mark::of(label_.as_bytes())), (label_.to_owned(), None));
-            for mark in [Mark::Held, Mark::Evicted, Mark::Limit(7)] {
-                let data = mark.on(label_.as_bytes());
-                assert_eq!((label(&data), Mark::of(&data)), (label_.to_owned(), Some(mark)));
-                assert_eq!(Mark::Limit(8).on(&data), Mark::Limit(8).on(label_.as_bytes()));
+            let unmarked = (label_.to_owned(), Marks::default());
+            assert_eq!(split(label_.as_bytes()), unmarked);
+            for (is_ours, limit, is_evicted) in
+                [(true, None, false), (false, Some(7), false), (false, Some(7), true), (true, None, true)]
+            {
+                let marks = Marks { is_ours, limit, is_evicted };
+                let data = marks.on(label_.as_bytes());
+                assert_eq!(split(&data), (label_.to_owned(), marks));
+                let other = Marks { limit: Some(8), ..marks };
+                assert_eq!(other.on(&data), other.on(label_.as_bytes()));
+                assert_eq!(data.ends_with(b"\ncotter: evicted"), is_evicted);
+                assert_eq!(Marks::default().on(&data), label_.as_bytes());
             }
         }
     }

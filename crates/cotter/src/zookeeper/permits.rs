@@ -9,38 +9,48 @@ use super::errors::{BAD_VERSION, Failure, NO_NODE, NODE_EXISTS, unexpected};
 use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
-use super::names::Mark;
+use super::names::Marks;
 use super::places::Node;
 use super::replies::{Children, Data, Outcome};
 use crate::backend::{Claim, Mode};
 use crate::{Error, ErrorKind, Moment, Name, Result, queue};
 
-/// How often the marks are set anew, because the line has changed.
+/// How often the marks are set anew, or a line is read again, because it has changed.
 const TRIES: usize = 50;
 
-/// The standing of a claim for permits in the queue. `limit` is the number of permits, where it was set.
+/// A line, and the number of permits that applies to it, where that was set.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) entries: Vec<Entry>,
+    pub(super) limit: Option<u32>,
+}
+
+/// The standing of a claim for permits in a line, whose folder is `path`.
 pub(super) fn standing_for_permits(
     claim: &Claim,
     own: Node,
-    entries: &[Entry],
+    Line { entries, limit }: &Line,
     at: usize,
-    limit: Option<u32>,
     asked: Moment,
-    line: String,
+    path: String,
 ) -> Result<Standing> {
     let modes: Vec<_> = entries.iter().map(|entry| entry.mode).collect();
-    let ahead = match queue::status(&modes, at, limit) {
+    let ahead = match queue::status(&modes, at, *limit) {
         queue::Status::Holds => return Ok(Standing::Holds(own, asked)),
-        queue::Status::Next => Ahead::Anybody(line),
-        queue::Status::Behind => Ahead::Node(format!("{line}/{}", entries[at - 1].node)),
+        queue::Status::Next => Ahead::Anybody(path),
+        queue::Status::Behind => Ahead::Node(format!("{path}/{}", entries[at - 1].node)),
     };
-    if let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], limit))
+    if let (Mode::Permits { take, .. }, Some(limit)) = (claim.mode, queue::limit(modes[0], *limit))
         && take > limit
     {
         let why = format!("{take} permits can never be granted: the limit is {limit}");
         return Err(Error::new(ErrorKind::LimitMismatch, why));
     }
     Ok(Standing::Behind(own, ahead))
+}
+
+fn keeps_changing() -> Error {
+    Error::new(ErrorKind::Unavailable, "the queue kept changing during the request; try again")
 }
 
 impl Inner {
@@ -56,20 +66,26 @@ impl Inner {
         }
     }
 
-    /// The number of permits that was set while the first one of a line was in it.
-    pub(super) async fn limit_of(&self, first: &Entry, line: &str, live: &Live) -> Result<Option<u32>> {
-        if !first.mode.is_permits() {
-            return Ok(None);
+    /// The line with these nodes, and the number of permits that was set while the first one of it was in it. If that one has left
+    /// since, nobody knows, and the line is read again.
+    pub(super) async fn limited(&self, nodes: Children, line: &str, live: &Live) -> Result<Line> {
+        let mut entries = self.keys.entries(nodes);
+        for _ in 0..TRIES {
+            let Some(first) = entries.first().filter(|first| first.mode.is_permits()) else {
+                return Ok(Line { entries, limit: None });
+            };
+            match live.ask::<Data>(&Op::get(&format!("{line}/{}", first.node))).await {
+                Ok(data) => return Ok(Line { entries, limit: Marks::of(&data.bytes).limit }),
+                Err(failure) if failure.is(NO_NODE) => {}
+                Err(failure) => return Err(Error::from(failure).with_outcome_unknown()),
+            }
+            entries = match live.ask::<Children>(&Op::children(line)).await {
+                Ok(nodes) => self.keys.entries(nodes),
+                Err(failure) if failure.is(NO_NODE) => Vec::new(),
+                Err(failure) => return Err(Error::from(failure).with_outcome_unknown()),
+            };
         }
-        match live.ask::<Data>(&Op::get(&format!("{line}/{}", first.node))).await {
-            Ok(data) => Ok(Mark::of(&data.bytes).and_then(|mark| match mark {
-                Mark::Limit(of) => Some(of),
-                Mark::Held | Mark::Evicted => None,
-            })),
-            // It has just left. Whoever is the first one now is looked at next time, which the watch of the line ensures.
-            Err(failure) if failure.is(NO_NODE) => Ok(None),
-            Err(failure) => Err(Error::from(failure).with_outcome_unknown()),
-        }
+        Err(keeps_changing().with_outcome_unknown())
     }
 
     /// Sets the number of permits of a line that is not empty.
@@ -91,7 +107,7 @@ impl Inner {
                 Err(failure) => return Err(failure.into()),
             }
         }
-        Err(Error::new(ErrorKind::Unavailable, "the queue kept changing during the request; try again"))
+        Err(keeps_changing())
     }
 
     /// The requests that mark all of a line that are not marked with this number and do not name it.
@@ -114,14 +130,10 @@ impl Inner {
                 Err(failure) if failure.is(NO_NODE) => continue,
                 data => data?,
             };
-            let is_right = match Mark::of(&bytes) {
-                Some(Mark::Limit(limit)) => limit == of,
-                // It is about to leave.
-                Some(Mark::Evicted) => true,
-                Some(Mark::Held) | None => matches!(mode, Mode::Permits { of: named, .. } if named == of),
-            };
-            if !is_right {
-                marks.push(Op::Set { path, data: Mark::Limit(of).on(&bytes), version: stat.version });
+            let before = Marks::of(&bytes);
+            if queue::limit(mode, before.limit) != Some(of) {
+                let data = Marks { limit: Some(of), ..before }.on(&bytes);
+                marks.push(Op::Set { path, data, version: stat.version });
             }
         }
         Ok(marks)

@@ -125,6 +125,11 @@ impl Op {
         Self::Delete { path: path.to_owned() }
     }
 
+    /// Changes nothing, but is a transaction: it is answered when a majority has agreed to it. The root is always there.
+    pub(super) fn nothing() -> Self {
+        Self::Multi(vec![Self::Check { path: "/".to_owned(), version: -1 }])
+    }
+
     pub(super) fn sync(path: &str) -> Self {
         Self::Sync { path: path.to_owned() }
     }

@@ -1,6 +1,6 @@
 //! The nodes of this process that hold a lock.
 
-use super::names::Mark;
+use super::names::Marks;
 use super::replies::{Data, Stat};
 use crate::LossCause;
 use crate::Moment;
@@ -94,10 +94,10 @@ impl Seats {
 
     /// Takes note of what is in the node. Returns the cause if the seat is lost by that.
     pub(super) fn read(&self, id: ClaimId, node: &Data) -> Option<LossCause> {
-        let (mark, Stat { version, .. }) = (Mark::of(&node.bytes), node.stat);
+        let (marks, Stat { version, .. }) = (Marks::of(&node.bytes), node.stat);
         self.lose(id, |seat| {
             seat.version = version;
-            seat.is_evicted |= mark == Some(Mark::Evicted);
+            seat.is_evicted |= marks.is_evicted;
             seat.has_changed = false;
             seat.is_evicted.then_some(LossCause::Evicted)
         })
@@ -121,6 +121,11 @@ impl Seats {
     /// Moves the end of all seats.
     pub(super) fn prove(&self, as_of: Moment, lasts: Duration) {
         lock(&self.0).seats.values().for_each(|seat| seat.session.prove(as_of, lasts));
+    }
+
+    /// Moves the end of all seats back, if it is later.
+    pub(super) fn shorten(&self, end: Moment) {
+        lock(&self.0).seats.values().for_each(|seat| seat.session.shorten(end));
     }
 
     pub(super) fn leave(&self, id: ClaimId) {

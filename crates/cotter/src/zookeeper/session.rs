@@ -8,11 +8,11 @@ use super::connector::{Connector, Opened, Ticket};
 use super::errors::{Failure, place_is_gone};
 use super::live::{Listener, Live};
 use super::messages::{Event, Op, What};
-use super::proofs::{Proofs, SYNCS};
+use super::proofs::{Proofs, SIGNS, WRITES};
 use super::replies::Data;
 use super::seats::Seats;
 use super::watches::Watches;
-use crate::backend::{Backoff, ClaimId, Host};
+use crate::backend::{Backoff, ClaimId, Host, Session};
 use crate::sync::lock;
 use crate::{LossCause, Moment, Result};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -26,7 +26,6 @@ pub(super) struct ServerSession {
     host: Host,
     id: i64,
     password: Vec<u8>,
-    pub(super) lasts: Duration,
     /// The newest state of the store that it has seen.
     seen: AtomicI64,
     proofs: Mutex<Proofs>,
@@ -51,30 +50,24 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_
 /// seen it hold for [`HEADSTART`] before.
 const SETTLING: Duration = Duration::from_millis(25);
 pub(super) const HEADSTART: Duration = Duration::from_millis(100);
-/// A connection on which a `sync` has no answer after this part of a session is given up.
+/// A connection on which a sign of life has no answer after this part of a session is given up.
 const SILENCE: u32 = 4;
-/// So is a new one whose first `sync` has no answer after this time: a server drops the requests of a session that ended while
+/// So is a new one whose first one has no answer after this time: a server drops the requests of a session that ended while
 /// it was connecting, and says so only to the next connection. Twice as long for each of them in a row, because members that
 /// stand still do not answer either.
 const FIRST_SILENCE: Duration = Duration::from_secs(1);
 
 impl ServerSession {
-    /// Goes on with a session that was asked for at `asked` and begun by this answer.
-    pub(super) fn begin(
-        connector: Arc<Connector>,
-        host: &Host,
-        asked: Moment,
-        opened: Opened,
-    ) -> (Arc<Self>, Arc<Live>) {
+    /// Goes on with a session that was begun by this answer.
+    pub(super) fn begin(connector: Arc<Connector>, host: &Host, opened: Opened) -> (Arc<Self>, Arc<Live>) {
         let (phase, _) = watch::channel(Phase::Suspect);
         let session = Arc::new(Self {
             connector,
             host: host.clone(),
             id: opened.welcome.id,
             password: opened.welcome.password.clone(),
-            lasts: opened.welcome.timeout,
             seen: AtomicI64::new(0),
-            proofs: Mutex::new(Proofs::new(opened.welcome.timeout, asked)),
+            proofs: Mutex::new(Proofs::new(opened.welcome.timeout, opened.asked)),
             phase,
             has_ended: AtomicBool::new(false),
             watches: Arc::default(),
@@ -118,13 +111,36 @@ impl ServerSession {
         }
     }
 
-    /// The last sign of life, and how long after it the session exists for certain.
+    /// The last sign of life to which a majority has agreed, and how long after it the session exists for certain.
     pub(super) fn proof(&self) -> (Moment, Duration) {
         lock(&self.proofs).last()
     }
 
+    /// The same, which is recorded for a new seat: nobody makes the session shorter meanwhile.
+    pub(super) fn prove_seat(&self, seat: &Session) -> (Moment, Duration) {
+        let proofs = lock(&self.proofs);
+        let (as_of, lasts) = proofs.last();
+        seat.prove(as_of, lasts);
+        (as_of, lasts)
+    }
+
+    /// The length of the session.
+    pub(super) fn lasts(&self) -> Duration {
+        lock(&self.proofs).session()
+    }
+
     /// Keeps it alive until it is lost, and then ends it, so that nothing of it stays longer than it must.
-    pub(super) async fn keep(self: Arc<Self>, mut live: Arc<Live>) {
+    pub(super) async fn keep(self: Arc<Self>, live: Arc<Live>) {
+        let next = live.host + 1;
+        // If this task fails, nobody else would tell those who wait for a connection.
+        let alive = Alive(self.clone());
+        self.stay_alive(live).await;
+        drop(alive);
+        self.bury(next).await;
+    }
+
+    /// Completes when it is over.
+    async fn stay_alive(self: &Arc<Self>, mut live: Arc<Live>) {
         let mut patience = FIRST_SILENCE;
         loop {
             patience = if self.attend(&live, patience).await { FIRST_SILENCE } else { patience * 2 };
@@ -141,21 +157,19 @@ impl ServerSession {
                 None => break,
             }
         }
-        self.lose();
-        self.bury(live.host + 1).await;
     }
 
-    /// Sends one `sync` after the other. Completes when the connection is of no use any more, or the session is over. Returns
-    /// whether any of them was answered. `patience`: the time for the first answer.
+    /// Sends one sign of life after the other, the first one as a write. Completes when the connection is of no use any more, or
+    /// the session is over. Returns whether any of them was answered. `patience`: the time for the first answer.
     async fn attend(&self, live: &Live, patience: Duration) -> bool {
-        let (clock, silence) = (self.host.clock(), self.lasts / SILENCE);
+        let (clock, lasts) = (self.host.clock(), self.lasts());
+        let silence = lasts / SILENCE;
         let (mut limit, mut is_answered) = (patience.min(silence), false);
-        loop {
-            let sent = clock.now();
-            let answer = live.ask::<()>(&Op::sync("/"));
+        for number in (0..WRITES).cycle() {
+            let (sent, is_write) = (clock.now(), number == 0);
             tokio::select! {
-                answer = answer => match answer {
-                    Ok(()) if self.prove(sent) => (limit, is_answered) = (silence, true),
+                answer = sign(live, is_write) => match answer {
+                    Ok(()) if self.prove(sent, is_write) => (limit, is_answered) = (silence, true),
                     Ok(()) => return is_answered,
                     Err(failure) => {
                         self.note(&failure);
@@ -165,20 +179,25 @@ impl ServerSession {
                 () = clock.sleep_until(sent + limit) => return is_answered,
             }
             tokio::select! {
-                () = clock.sleep_until(sent + self.lasts / SYNCS) => {}
+                () = clock.sleep_until(sent + lasts / SIGNS) => {}
                 () = live.until_ended() => return is_answered,
             }
         }
+        is_answered
     }
 
     /// Records a sign of life. Returns false if it comes too late: others may have been served in between.
-    fn prove(&self, sent: Moment) -> bool {
+    fn prove(&self, sent: Moment, is_write: bool) -> bool {
         let (as_of, lasts) = {
             let mut proofs = lock(&self.proofs);
             if self.host.clock().now() >= proofs.end() {
                 return false;
             }
-            proofs.record(sent);
+            if !is_write {
+                proofs.sign(sent);
+                return true;
+            }
+            proofs.write(sent);
             proofs.last()
         };
         self.seats.prove(as_of, lasts);
@@ -223,6 +242,11 @@ impl ServerSession {
             self.has_ended.store(true, Ordering::Release);
             return Ok(None);
         }
+        let mut proofs = lock(&self.proofs);
+        if proofs.attached(opened.asked, opened.welcome.timeout) {
+            self.seats.shorten(proofs.end());
+        }
+        drop(proofs);
         Ok(Some(opened))
     }
 
@@ -243,7 +267,7 @@ impl ServerSession {
             if let Ok(Some(opened)) = self.attach(first).await {
                 let live = Live::start(opened, Arc::new(Deaf), &self.host);
                 let closing = live.ask::<()>(&Op::Close);
-                let answer = tokio::time::timeout(self.lasts, closing).await;
+                let answer = tokio::time::timeout(self.lasts(), closing).await;
                 live.end();
                 if matches!(answer, Ok(Ok(()))) {
                     self.has_ended.store(true, Ordering::Release);
@@ -283,7 +307,7 @@ impl ServerSession {
             Phase::Suspect | Phase::Lost => None,
         };
         if let Some(live) = connected {
-            let _ = tokio::time::timeout(self.lasts / SILENCE, live.ask::<()>(&Op::Close)).await;
+            let _ = tokio::time::timeout(self.lasts() / SILENCE, live.ask::<()>(&Op::Close)).await;
         }
         self.lose();
     }
@@ -292,6 +316,27 @@ impl ServerSession {
     pub(super) fn note(&self, failure: &Failure) {
         if failure.is_session_expired() {
             self.has_ended.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// A sign of life, and its answer.
+async fn sign(live: &Live, is_write: bool) -> Result<(), Failure> {
+    match is_write {
+        true => live.agree().await,
+        false => live.ask(&Op::sync("/")).await,
+    }
+}
+
+/// Loses the session when it is dropped. In a panic, it also has it ended at the servers.
+struct Alive(Arc<ServerSession>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.lose();
+        if std::thread::panicking() {
+            let session = self.0.clone();
+            self.0.host.spawn(async move { session.bury(0).await });
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Waiting<'a> {
     watched: Option<Watched>,
     /// The folder, if that is watched since before the last look.
     folder: Option<Watched>,
+    /// Its own node is gone, and nobody will ever serve it.
+    is_out: bool,
     period: Duration,
 }
 
@@ -59,6 +61,7 @@ impl<'a> Waiting<'a> {
             woken: Arc::default(),
             watched: None,
             folder: None,
+            is_out: false,
             period: CALM_PERIOD,
         }
     }
@@ -80,7 +83,10 @@ impl<'a> Waiting<'a> {
                     return self.inner.grant(self.claim, &own, asked, &self.session).map(Some);
                 }
                 Standing::Behind(_, ahead) => ahead,
-                Standing::Gone | Standing::Refused => return Err(place_is_gone()),
+                Standing::Gone | Standing::Refused => {
+                    self.is_out = true;
+                    return Err(place_is_gone());
+                }
             };
             if self.watch(&ahead).await? {
                 return Ok(None);
@@ -121,9 +127,9 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// A request that fails does not cost the place, as long as the session lives.
+    /// A request that fails does not cost the place, as long as that is there and the session lives.
     fn failed(&mut self, e: Error) -> Result<Option<Grant>> {
-        if e.is_retryable() && !self.session.is_lost() {
+        if e.is_retryable() && !self.is_out && !self.session.is_lost() {
             self.period = RETRY_PAUSE;
             return Ok(None);
         }

@@ -14,6 +14,7 @@
 //! | `owners` | one owner in several tasks |
 //! | `closing` | the end of a client that is in use |
 //! | `placement` | runtimes, sleepers, threads |
+//! | `threads` | a process that can start no more threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
@@ -99,6 +100,15 @@ mod steps;
 mod stopped;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod suspect;
+#[cfg(all(
+    target_os = "linux",
+    feature = "etcd",
+    feature = "mysql",
+    feature = "postgres",
+    feature = "redis",
+    feature = "zookeeper"
+))]
+mod threads;
 mod tickets;
 mod values;
 mod which_store;

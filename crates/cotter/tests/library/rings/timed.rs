@@ -17,8 +17,8 @@ const TIMED: &[&str] = &[
     "clock/",
     "net/link.rs",
     "net/tcp.rs",
-    // A file, which may be on a file system that does not answer.
-    "net/password.rs",
+    // A file, which may be on a file system that does not answer, and the addresses of a host.
+    "net/blocking.rs",
     // The thread that owns the connection to a database.
     "sqlite/connection.rs",
     "sys/",

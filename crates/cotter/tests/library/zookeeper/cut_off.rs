@@ -1,4 +1,4 @@
-//! A follower that is cut off from its leader, and members that are killed.
+//! A follower that is cut off from its leader, a leader without its followers, and members that are killed.
 
 use cotter_testkit::bare::client;
 use cotter_testkit::history::{Kind, demand};
@@ -92,4 +92,40 @@ async fn a_follower_that_is_behind_lets_nobody_in() {
     );
     server.cut_off(false);
     mutex.lock().await.unwrap().finish().await.unwrap();
+}
+
+/// The leader answers `sync` for eight seconds more, because it does not know that its followers have chosen another one, which ends
+/// the session of its client and serves the next one. The client must not believe the old leader.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn who_is_behind_a_deposed_leader_knows_in_time() {
+    let server = ZooKeeper::with_deposable_leader(Duration::from_millis(400));
+    let leader = server.leader();
+    let url = |member: usize| format!("zookeeper://127.0.0.1:{}?session=2s", server.port(member));
+    let one = client(&url(leader), TTL).await;
+    let guard = one.mutex("a").lock().await.unwrap();
+    let mut own = server.nodes(leader);
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let next = server.depose(leader);
+    let deposed = Instant::now();
+    let waiting = tokio::spawn({
+        let url = url(next);
+        async move {
+            let other = client(&url, TTL).await;
+            let guard = other.mutex("a").lock().await.unwrap();
+            (Instant::now(), guard, other)
+        }
+    });
+    guard.lost().await;
+    let lost = Instant::now();
+    let still_answers = own.sync();
+    let (served, next, _other) =
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("served").unwrap();
+    demand(
+        lost < served,
+        Kind::Overlap,
+        format!("lost after {:?}, the next was served after {:?}", lost - deposed, served - deposed),
+    );
+    assert!(still_answers, "the leader had noticed already, so nothing was shown");
+    next.finish().await.unwrap();
 }

@@ -84,12 +84,12 @@ async fn a_session_that_ends_is_a_loss_of_all_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn a_new_connection_without_an_answer_is_replaced() {
-    const SYNC: [u8; 9] = [0, 0, 0, 9, 0, 0, 0, 1, b'/'];
+    const CHECK: [u8; 14] = [0, 0, 0, 13, 0, 255, 255, 255, 255, 0, 0, 0, 1, b'/'];
     let server = shared();
     let proxy = Proxy::start(server.port(0));
     let client = client(&format!("zookeeper://127.0.0.1:{}?session=60s", proxy.port()), TTL).await;
     let guard = client.mutex("unanswered").lock().await.unwrap();
-    let kept = proxy.keep_request(&SYNC);
+    let kept = proxy.keep_request(&CHECK);
     proxy.cut();
     eventually("it is not answered", || kept.is_caught()).await;
     let since = Stopwatch::of(Kind::LateLoss);
@@ -124,6 +124,24 @@ async fn a_session_that_ends_in_the_queue_is_an_error_and_never_a_grant() {
     eventually("nothing is left", || places(&server, "queued").is_empty()).await;
     // A client starts over, in another session.
     take(&other, &claim("queued", TTL)).await;
+}
+
+/// By hand, or by a job that cleans up. Its process lives, and queues again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs zookeeper"]
+async fn a_waiter_whose_node_is_deleted_is_served_all_the_same() {
+    let server = shared();
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let guard = one.mutex("cleaned up").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { (other.mutex("cleaned up").lock().await, other) });
+    eventually("it is in the queue", || places(&server, "cleaned up").len() == 2).await;
+    let last =
+        places(&server, "cleaned up").into_iter().max_by_key(|path| path[path.len() - 10..].to_owned());
+    assert!(server.nodes(0).delete(&last.unwrap()));
+    guard.finish().await.unwrap();
+    let served = tokio::time::timeout(AT_ONCE * 4, waiting).await;
+    demand(served.is_ok(), Kind::StuckWaiter, "the lock is free, and somebody waits for it");
+    served.expect("demanded").unwrap().0.unwrap().finish().await.unwrap();
 }
 
 /// No answer comes through any more: the guard ends by its own clock, while the servers still keep its place.

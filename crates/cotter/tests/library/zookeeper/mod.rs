@@ -3,14 +3,17 @@
 //! | file | concept |
 //! |---|---|
 //! | `lost` | sessions that end, nodes that are deleted, servers and processes that stand still |
+//! | `alive` | how long a session lives |
 //! | `late` | answers that are lost, and requests that arrive after their release |
 //! | `crowd` | many who wait |
+//! | `resized` | semaphores whose size is changed |
 //! | `folders` | the folders of names, which the servers delete |
-//! | `cut_off` | a follower without its leader, and members that are killed |
+//! | `cut_off` | a follower without its leader, a leader without its followers, and members that are killed |
 //! | `others` | Curator and kazoo in the same folders |
 //! | `refusals` | URLs and set-ups that cannot work |
 //! | `tls` | TLS, with certificates on both sides |
 
+mod alive;
 mod crowd;
 mod cut_off;
 mod folders;
@@ -18,6 +21,7 @@ mod late;
 mod lost;
 mod others;
 mod refusals;
+mod resized;
 mod tls;
 
 use cotter_testkit::servers::ZooKeeper;
