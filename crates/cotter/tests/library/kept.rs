@@ -82,10 +82,11 @@ fn a_client_that_is_closed_keeps_no_name_and_says_nothing_about_it() {
 /// The time that an inner guard of the same owner has asked for counts, however the outer one ends.
 #[test]
 fn a_name_is_kept_for_an_inner_guard() {
-    let plain = memory::Store::new();
-    let with_rest: Box<dyn Fn() -> Builder> = Box::new(move || Client::builder().backend(plain.clone()));
-    for builder in stores().into_iter().chain([with_rest]) {
-        for is_dropped in [false, true] {
+    for is_dropped in [false, true] {
+        // A store has the clock of its first client.
+        let plain = memory::Store::new();
+        let with_rest: Box<dyn Fn() -> Builder> = Box::new(move || Client::builder().backend(plain.clone()));
+        for builder in stores().into_iter().chain([with_rest]) {
             let clock = ManualClock::new();
             let [one, other] = clients(&*builder, &clock);
             let owner = cotter::Owner::new();
