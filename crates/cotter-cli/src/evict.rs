@@ -69,7 +69,7 @@ const AT_ONCE: &str = " immediately: its holder may continue for up to its ttl";
 /// one of another client.
 async fn after(client: &Client, name: &Name, token: FencingToken) -> &'static str {
     let left = client.list(Filter::exactly(name).with_free()).next().await;
-    let is_gone = |record: &Record| record.holders.iter().all(|holder| holder.token != token);
+    let is_gone = |record: &Record| record.holders.iter().all(|holder| !holder.owns(token));
     match left {
         Ok(None) => ": it no longer holds the lock",
         Ok(Some(record)) if is_gone(&record) && record.unlisted == 0 => ": it no longer holds the lock",

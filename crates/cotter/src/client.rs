@@ -154,7 +154,8 @@ impl Client {
         self.evict_with(name, EvictOrder::default())
     }
 
-    /// Like [`evict`](Self::evict), but optionally only for the holder with a certain token, or at once. The latter
+    /// Like [`evict`](Self::evict), but optionally only for the holder that [owns](crate::backend::Holder::owns) a certain token,
+    /// or at once. The latter
     /// voids the exclusion: the holder may continue to work for up to its ttl.
     ///
     /// ```
@@ -163,7 +164,7 @@ impl Client {
     /// # let client = Client::connect("memory:").wait()?;
     /// # let guard = client.mutex("backup").lock().wait()?;
     /// if let Some(record) = client.holder("backup").wait()? {
-    ///     // Not a later holder, should the lock have passed on since.
+    ///     // Not a later holder, should another process have the lock by now.
     ///     let order = EvictOrder::new().only(record.holders[0].token);
     ///     match client.evict_with("backup", order).wait()? {
     ///         Eviction::Evicted { token } => println!("evicted {token}"),

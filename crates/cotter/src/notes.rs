@@ -9,8 +9,8 @@ use std::time::Duration;
 impl Client {
     /// Returns the note of a name, written by a holder with [`Guard::put_note`](crate::Guard::put_note).
     ///
-    /// It outlives the lock. To tell whether its writer still holds the lock, compare [`Note::token`] with the token of
-    /// the [`holder`](Client::holder):
+    /// It outlives the lock. To tell whether its writer still holds the lock, ask whether the [`holder`](Client::holder)
+    /// [owns](crate::backend::Holder::owns) [`Note::token`]:
     ///
     /// ```
     /// # use cotter::Client;
@@ -21,7 +21,7 @@ impl Client {
     ///
     /// let note = client.note("leader").wait()?.expect("written above");
     /// let holder = client.holder("leader").wait()?.expect("held");
-    /// assert_eq!(note.token, holder.holders[0].token);
+    /// assert!(holder.holders[0].owns(note.token));
     /// # Ok(()) }
     /// ```
     ///

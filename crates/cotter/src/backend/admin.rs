@@ -56,7 +56,7 @@ pub trait Admin: Send + Sync {
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EvictOrder {
-    /// Evicts only the holder with this token. Without it, all holders are evicted.
+    /// Evicts only the holder that [owns](Holder::owns) this token. Without it, all holders are evicted.
     pub token: Option<FencingToken>,
     /// Evicts immediately instead of when the lease ends. This voids the exclusion.
     pub now: bool,
@@ -68,7 +68,8 @@ impl EvictOrder {
         Self { token: None, now: false }
     }
 
-    /// Evicts only the holder with this token.
+    /// Evicts only the holder that [owns](Holder::owns) this token. Of the tasks of a process between which the lock passes under
+    /// one block of tokens, the one that holds it now is evicted.
     #[must_use]
     pub const fn only(mut self, token: FencingToken) -> Self {
         self.token = Some(token);
@@ -164,6 +165,10 @@ pub struct Holder {
     pub mode: Mode,
     /// Its fencing token; the first of its block if its process takes several turns. Zero where the store knows none.
     pub token: FencingToken,
+    /// The number of tokens in its block: its guards have this one or one of those that follow
+    /// ([`owns`](Self::owns)).
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub turns: u16,
     /// The process id on this host, where the store knows it.
     pub pid: Option<u32>,
     /// The time of the grant, by the store's clock.
@@ -175,8 +180,22 @@ pub struct Holder {
 impl Holder {
     /// Creates a holder about which nothing more is known.
     pub fn new(label: impl Into<String>, mode: Mode, token: u64) -> Self {
-        Self { label: label.into(), mode, token: token.into(), pid: None, since: None, remaining: None }
+        let (label, token) = (label.into(), token.into());
+        Self { label, mode, token, turns: 1, pid: None, since: None, remaining: None }
     }
+
+    /// Returns true if the token is one of its block. While the lock passes from task to task within a process
+    /// ([`local_turns`](crate::Builder::local_turns)), each guard has the next token of the block, and the store knows only
+    /// the block.
+    pub fn owns(&self, token: FencingToken) -> bool {
+        let (first, token) = (self.token.get(), token.get());
+        first > 0 && token >= first && token - first < u64::from(self.turns)
+    }
+}
+
+#[cfg(feature = "serde")]
+const fn one() -> u16 {
+    1
 }
 
 /// The start of the next page of a listing. Its contents are opaque to the caller.

@@ -18,7 +18,8 @@ fn records(backend: &Arc<dyn Backend>) -> Option<&dyn Admin> {
 pub(super) async fn the_holder_is_shown(f: &Fixture) {
     let (one, other) = (f.connect().await, f.connect().await);
     let Some(admin) = records(&other) else { return };
-    let claim = f.claim("a");
+    let mut claim = f.claim("a");
+    claim.turns = 4;
     let grant = take(&one, &claim).await;
     let _waiting = wait_in_task(&one, &f.claim("a"), f.soon());
     f.queued(&other, 1).await;
@@ -27,6 +28,9 @@ pub(super) async fn the_holder_is_shown(f: &Fixture) {
     let [holder] = record.holders.as_slice() else { panic!("one holder, not {:?}", record.holders) };
     assert_eq!((record.name.as_str(), holder.label.as_str()), (claim.name.as_str(), &*claim.label));
     assert_eq!((holder.token.get(), holder.mode), (grant.number, claim.mode));
+    let mut block = grant.number..grant.number + u64::from(grant.turns);
+    assert!(block.all(|token| holder.owns(token.into())), "the tokens of {grant:?} are those of {holder:?}");
+    assert!(!holder.owns((grant.number - 1).into()), "{holder:?}");
     assert!(record.waiters.is_none_or(|n| n == 1), "{:?}", record.waiters);
     give(&one, &claim).await;
 }

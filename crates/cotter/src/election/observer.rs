@@ -45,7 +45,7 @@ pub(super) async fn look(core: &Core, name: &Name) -> Result<View> {
 }
 
 fn leader(name: &Name, holder: Holder, note: Option<&Note>) -> Result<Option<Leader>> {
-    let said = match note.filter(|note| note.token == holder.token) {
+    let said = match note.filter(|note| holder.owns(note.token)) {
         Some(note) => Announcement::read(name, note)?,
         None => Announcement::Elected,
     };

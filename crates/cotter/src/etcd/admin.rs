@@ -181,6 +181,7 @@ impl Inner {
             other => other,
         };
         let mut holder = Holder::new(label, mode, entry.tokens().start);
+        holder.turns = TURNS;
         holder.remaining = lasting.get(&entry.kv.lease).copied();
         holder
     }

@@ -143,6 +143,7 @@ impl Found {
 
 fn holder(state: &State) -> Holder {
     let mut holder = Holder::new(&*state.label, state.mode(), state.first);
+    holder.turns = state.turns();
     holder.pid = Some(state.pid);
     holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(state.since));
     holder

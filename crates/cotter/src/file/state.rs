@@ -70,9 +70,14 @@ impl State {
 
     /// Whether the holder has this token.
     pub(super) fn has(&self, token: u64) -> bool {
+        (self.first..self.first + u64::from(self.turns())).contains(&token)
+    }
+
+    /// The number of tokens of the holder.
+    pub(super) fn turns(&self) -> u16 {
         // Tokens after the first belong to others.
         let last = if self.shared || self.limit != 0 { self.first } else { self.last };
-        (self.first..=last).contains(&token)
+        u16::try_from((last + 1).saturating_sub(self.first)).unwrap_or(u16::MAX)
     }
 
     /// The way in which the name is or was used.

@@ -257,6 +257,9 @@ pub(crate) async fn until_lost<F: Future>(
 impl Drop for Guard {
     fn drop(&mut self) {
         let Some(hold) = self.hold.take() else { return };
+        if let Some(rest) = Self::has_to_linger(&hold) {
+            return Self::new(hold, self.serial, self.token).linger_unheard(rest);
+        }
         if let Returned::Send(parting) | Returned::Evicted(parting) = give_back(&hold, self.serial, None) {
             parting.detach();
         }

@@ -66,7 +66,8 @@ impl Guard {
     ///
     /// Where the store [cannot do that](crate::backend::Capabilities::keep_for), because grants live with the process or a
     /// session, the process keeps the name locked for that time, as long as it lives. [`Client::close`](crate::Client::close)
-    /// waits for it as for a guard, and ends it with its grace. The end of the lease ([`fixed`](crate::Lease::fixed),
+    /// waits for it as for a guard, and ends it with its grace. Where the same owner still holds the lock through other guards,
+    /// the time runs already, and what is left of it counts when the last of them is released. The end of the lease ([`fixed`](crate::Lease::fixed),
     /// [`max_hold`](crate::Lease::max_hold)) does not shorten it.
     ///
     /// Cancel safety: the release is carried out in any case, but without the rest if the call is dropped before it was
@@ -98,6 +99,10 @@ impl Guard {
     }
 
     pub(super) async fn part(self, keep_for: Option<Duration>) -> Result<Released> {
+        if let Some(rest) = Self::has_to_linger(self.hold()) {
+            // Boxed, because it may end here again.
+            return Box::pin(self.linger(rest)).await;
+        }
         let (hold, token) = (self.hold().clone(), self.token);
         match give_back(&hold, self.into_serial(), keep_for) {
             Returned::StillHeld(n) => still_held(&hold, token, n).await,

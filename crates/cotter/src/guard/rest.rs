@@ -2,8 +2,8 @@
 
 use super::Guard;
 use super::extend::ask_to_extend;
-use crate::engine::in_background;
 use crate::engine::timing::RENEWAL_SHARE;
+use crate::engine::{Hold, in_background};
 use crate::{Lease, Moment, Released, Result};
 use std::time::Duration;
 
@@ -23,9 +23,25 @@ impl Guard {
             ask_to_extend(&hold, time.min(Lease::MAX)).await?;
         }
         match rest.guard.take_if(|_| !hold.end_re_entry() || hold.lost().is_some()) {
-            Some(guard) => guard.part(None).await,
+            Some(guard) => {
+                if hold.count() > 1 {
+                    hold.keep_until(hold.core.now() + time);
+                }
+                guard.part(None).await
+            }
             None => Ok(Released::Yes),
         }
+    }
+
+    /// Whether the last guard of a hold has to keep the name locked for others that were released before it.
+    pub(super) fn has_to_linger(hold: &Hold) -> Option<Duration> {
+        let is_last = !hold.core.backend.info().capabilities.keep_for && hold.count() == 1;
+        is_last.then(|| hold.left_to_keep()).flatten().filter(|_| hold.loss().is_none())
+    }
+
+    /// The same as [`linger`](Self::linger) for a guard that is dropped.
+    pub(super) fn linger_unheard(self, time: Duration) {
+        drop(Rest { guard: Some(self), time });
     }
 
     /// Keeps the lock until then, unless it is lost.

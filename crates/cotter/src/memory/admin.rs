@@ -47,6 +47,7 @@ impl Memory {
 
     fn holder(&self, held: &Held, now: Now) -> Holder {
         let mut holder = Holder::new(&*held.claim.label, held.claim.mode, held.number);
+        holder.turns = held.turns;
         holder.pid = Some(std::process::id());
         holder.since = Some(self.shared.time().wall_at(held.since));
         holder.remaining = Some(held.ends.since(now.at));

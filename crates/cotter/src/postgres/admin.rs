@@ -115,6 +115,7 @@ fn record(row: &Row) -> Result<Record> {
     record.waiters = Some(0);
     if value(row, 1)? {
         let mut holder = Holder::new(value::<String>(row, 3)?, Mode::Exclusive, token(row, 2)?);
+        holder.turns = turns(row, 8)?;
         holder.since = Some(time(value(row, 6)?));
         holder.remaining = Some(duration(value(row, 7)?));
         record.holders.push(holder);
@@ -135,6 +136,11 @@ fn sharer(row: &Row) -> Result<Holder> {
     holder.since = Some(time(value(row, 6)?));
     holder.remaining = Some(duration(value(row, 7)?));
     Ok(holder)
+}
+
+/// The length of a block of tokens.
+pub(super) fn turns(row: &Row, column: usize) -> Result<u16> {
+    u16::try_from(value::<i32>(row, column)?).map_err(|_| unexpected("too many turns"))
 }
 
 /// A time of the database's clock, in µs since 1970.

@@ -58,7 +58,7 @@ impl Statements {
             note_swap: format!("select {c}_note_swap_v1($1, $2, $3, $4)"),
             list: format!(
                 "select name, claim is not null and until > t, number, label, last, crowd, \
-                   (extract(epoch from since) * 1000000)::bigint, (extract(epoch from until - t) * 1000000)::bigint \
+                   (extract(epoch from since) * 1000000)::bigint, (extract(epoch from until - t) * 1000000)::bigint, turns \
                  from {c}_lock cross join (select clock_timestamp() as t offset 0) as clock \
                  where name > $1 and starts_with(name, $2) and ($3 or crowd or claim is not null and until > t) \
                  order by name limit $4"

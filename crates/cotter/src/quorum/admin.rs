@@ -70,6 +70,7 @@ fn agreed(votes: &[&Holder], majority: usize) -> Holder {
     // Without that token, a member of that majority did not answer.
     let token = tokens.windows(majority).find(|some| some.first() == some.last());
     holder.token = token.map_or(tokens[0], |some| some[0]);
+    holder.turns = votes.iter().map(|vote| vote.turns).min().unwrap_or(1);
     holder.remaining = votes.iter().map(|vote| vote.remaining).min().flatten();
     holder
 }

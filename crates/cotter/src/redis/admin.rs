@@ -151,6 +151,7 @@ impl Native {
         record.last_token = Some(stored.last().into());
         if let Some(left) = stored.left(now).filter(|_| !stored.shared) {
             let mut holder = Holder::new(&*stored.label, Mode::Exclusive, stored.number);
+            holder.turns = stored.turns;
             holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(stored.since));
             holder.remaining = Some(left);
             record.holders.push(holder);

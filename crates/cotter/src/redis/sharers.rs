@@ -50,6 +50,7 @@ fn holder(record: &[u8], limit: u64, left: u64) -> Option<Holder> {
         of => Mode::Permits { take: u32::try_from(digits(43, 10)?).ok()?, of: u32::try_from(of).ok()? },
     };
     let mut holder = Holder::new(text.get(54..)?, mode, digits(3, 16)?);
+    holder.turns = u16::try_from(digits(20, 5)?).ok()?;
     holder.since = Some(SystemTime::UNIX_EPOCH + Duration::from_micros(digits(26, 16)?));
     holder.remaining = Some(Duration::from_micros(left));
     Some(holder)

@@ -83,6 +83,7 @@ pub(crate) fn record<W: Asks>(
     let mut record = Record::free(name.clone());
     let holders = lock.holders.iter().map(|held| {
         let mut holder = Holder::new(&*held.claim.label, held.claim.mode, held.number);
+        holder.turns = held.turns;
         holder.since = wall.checked_sub(now.at.since(held.since));
         holder.remaining = Some(held.ends.since(now.at));
         holder

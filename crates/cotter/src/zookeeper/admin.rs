@@ -197,6 +197,7 @@ fn holder(seated: &Seated, set: Option<u32>) -> Holder {
         other => other,
     };
     let mut holder = Holder::new(label(&seated.data.bytes), mode, seated.tokens().start);
+    holder.turns = TURNS;
     let since = u64::try_from(seated.data.stat.created_at).ok().map(Duration::from_millis);
     holder.since = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
     holder

@@ -32,7 +32,7 @@ fn is_free(client: &Client) -> bool {
 fn is_kept_for_a_minute(clock: &ManualClock, other: &Client, what: &str) {
     for second in 1..60 {
         clock.advance(S);
-        assert!(!is_free(other), "{what}: free after {second} s");
+        assert!(!is_free(other), "violation[overlap]: {what}: free after {second} s");
     }
     clock.advance(S);
     assert!(is_free(other), "{what}: not for longer");
@@ -76,5 +76,32 @@ fn a_client_that_is_closed_keeps_no_name_and_says_nothing_about_it() {
         // It is waited for, as any guard is, but not for longer than that.
         one.close(S / 10).wait().expect("every release was answered");
         assert!(is_free(&other));
+    }
+}
+
+/// The time that an inner guard of the same owner has asked for counts, however the outer one ends.
+#[test]
+fn a_name_is_kept_for_an_inner_guard() {
+    for is_dropped in [false, true] {
+        // A store has the clock of its first client.
+        let plain = memory::Store::new();
+        let with_rest: Box<dyn Fn() -> Builder> = Box::new(move || Client::builder().backend(plain.clone()));
+        for builder in stores().into_iter().chain([with_rest]) {
+            let clock = ManualClock::new();
+            let [one, other] = clients(&*builder, &clock);
+            let owner = cotter::Owner::new();
+            let mutex = one.mutex("a").owner(&owner).lease(Lease::renewed(S * 9));
+            let (outer, inner) = (mutex.lock().wait().unwrap(), mutex.lock().wait().unwrap());
+            assert_eq!(inner.keep_for(S * 70).wait().unwrap(), Released::StillHeld(1));
+            for _ in 0..10 {
+                clock.advance(S);
+                assert!(outer.is_valid(), "it is renewed");
+            }
+            match is_dropped {
+                true => drop(outer),
+                false => assert_eq!(outer.release().wait().unwrap(), Released::Yes),
+            }
+            is_kept_for_a_minute(&clock, &other, &format!("dropped: {is_dropped}"));
+        }
     }
 }

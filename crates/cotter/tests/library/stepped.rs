@@ -79,25 +79,59 @@ async fn a_dead_waiter_blocks_for_one_place(
 }
 
 #[cfg(feature = "postgres")]
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs postgres"]
-async fn postgres_pays_for_no_step() {
-    let server = cotter_testkit::servers::Postgres::builder().skewed().start();
-    server.migrate("");
-    let (url, step) = (server.url(""), |seconds| server.step_clock(seconds));
-    back_and_forth(&url, step).await;
-    the_dead_hold_for_one_lease(&url, step).await;
+mod postgres {
+    use cotter_testkit::servers::Postgres;
+
+    fn server() -> Postgres {
+        let server = Postgres::builder().skewed().start();
+        server.migrate("");
+        server
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs postgres"]
+    async fn a_step_back_and_forth_costs_a_renewal() {
+        let server = server();
+        super::back_and_forth(&server.url(""), |seconds| server.step_clock(seconds)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs postgres"]
+    async fn a_step_back_costs_one_lease_of_the_dead() {
+        let server = server();
+        super::the_dead_hold_for_one_lease(&server.url(""), |seconds| server.step_clock(seconds)).await;
+    }
 }
 
 #[cfg(feature = "mysql")]
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs mariadb"]
-async fn mysql_pays_for_no_step() {
-    let server = cotter_testkit::servers::Mariadb::builder().skewed().start();
-    server.migrate("");
-    let (url, step) = (server.url(""), |seconds| server.step_clock(seconds));
-    back_and_forth(&url, step).await;
-    the_dead_hold_for_one_lease(&url, step).await;
-    let connect = async || crate::mysql::setup::backend(&url).await;
-    a_dead_waiter_blocks_for_one_place(connect, step).await;
+mod mysql {
+    use cotter_testkit::servers::Mariadb;
+
+    fn server() -> Mariadb {
+        let server = Mariadb::builder().skewed().start();
+        server.migrate("");
+        server
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs mariadbd"]
+    async fn a_step_back_and_forth_costs_a_renewal() {
+        let server = server();
+        super::back_and_forth(&server.url(""), |seconds| server.step_clock(seconds)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs mariadbd"]
+    async fn a_step_back_costs_one_lease_of_the_dead() {
+        let server = server();
+        super::the_dead_hold_for_one_lease(&server.url(""), |seconds| server.step_clock(seconds)).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs mariadbd"]
+    async fn a_step_back_costs_one_place_of_the_dead() {
+        let server = server();
+        let connect = async || crate::mysql::setup::backend(&server.url("")).await;
+        super::a_dead_waiter_blocks_for_one_place(connect, |seconds| server.step_clock(seconds)).await;
+    }
 }

@@ -112,6 +112,35 @@ fn an_adoption_that_is_undone_gives_back_no_token() {
     assert!(next.token() > ticket.token(), "violation[repeated-token]: {:?} twice", next.token());
 }
 
+/// The third task has the second token of the block, and the store knows the first.
+#[test]
+fn a_record_owns_all_tokens_of_its_block() {
+    let (clock, one, other) = world();
+    let (tell, told) = std::sync::mpsc::channel();
+    let held = other.mutex("a").lock().wait().unwrap();
+    for _ in 0..3 {
+        let (mutex, tell) = (one.mutex("a"), tell.clone());
+        std::thread::spawn(move || tell.send(mutex.lock().wait().unwrap()));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let next = || told.recv_timeout(S * 20).expect("violation[stuck-waiter]: it is passed on");
+    held.finish().wait().unwrap();
+    let first = next();
+    clock.advance(S);
+    let before = first.token();
+    first.finish().wait().unwrap();
+    next().finish().wait().unwrap();
+    let guard = next();
+    guard.put_note("here").wait().unwrap();
+    let (note, record) =
+        (other.note("a").wait().unwrap().unwrap(), other.holder("a").wait().unwrap().unwrap());
+    let holder = &record.holders[0];
+    assert!(holder.token < guard.token(), "it is not the first of its block");
+    assert!(holder.owns(note.token) && holder.owns(guard.token()), "{holder:?} wrote {note:?}");
+    assert!(!holder.owns(before), "{holder:?}");
+    guard.finish().wait().unwrap();
+}
+
 #[test]
 fn a_ticket_ends_with_its_time() {
     let (clock, one, other) = world();

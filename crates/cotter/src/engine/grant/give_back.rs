@@ -49,8 +49,12 @@ enum Step {
 fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
     let mut state = hold.line.state();
     if lost.is_none() && hold.count() > 1 {
+        if let Some(rest) = keep_for {
+            hold.keep_until(hold.core.now() + rest);
+        }
         return Step::Done(Returned::StillHeld(hold.leave(serial).0));
     }
+    let keep_for = keep_for.max(hold.left_to_keep());
     if let Some(pass) = (lost.is_none() && keep_for.is_none()).then(|| pass(hold, &mut state)).flatten() {
         hold.leave(serial);
         return pass;

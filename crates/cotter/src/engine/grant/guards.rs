@@ -2,16 +2,17 @@
 
 use crate::engine::grant::hold::Hold;
 use crate::sync::lock;
-use crate::{FencingToken, LossCause, Owner};
+use crate::{FencingToken, LossCause, Moment, Owner};
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(super) struct Guards {
     /// Guards that were not released before a loss; frozen by the loss, so that their signals keep reporting it.
     live: Serials,
     /// The number of existing guards.
-    pub(super) count: usize,
+    pub(super) count: u32,
     next_serial: u32,
     wakers: Vec<Listener>,
     pub(super) lost: Option<LossCause>,
@@ -21,7 +22,13 @@ pub(super) struct Guards {
     used: u16,
     owner: Option<Owner>,
     notes_written: u64,
+    /// Until when the name stays locked after its release, at the wish of guards that were released before the last one: in
+    /// steps since the grant, rounded up.
+    kept: u32,
 }
+
+/// The length of such a step. More than a year of them can be counted.
+const KEPT_STEP: Duration = Duration::from_millis(10);
 
 /// The serials of guards. Nearly always there is one, which takes no memory of its own.
 #[derive(Debug, Default)]
@@ -83,7 +90,21 @@ impl Hold {
 
     /// Returns the number of guards that live on this hold.
     pub(crate) fn count(&self) -> usize {
-        self.lock().count
+        self.lock().count as usize
+    }
+
+    /// Keeps the name locked until then, whenever the last guard is released.
+    pub(crate) fn keep_until(&self, end: Moment) {
+        let steps = end.since(self.grant.as_of).as_nanos().div_ceil(KEPT_STEP.as_nanos());
+        let mut guards = self.lock();
+        guards.kept = guards.kept.max(u32::try_from(steps).unwrap_or(u32::MAX));
+    }
+
+    /// Returns for how much longer the name has to stay locked, if it has to.
+    pub(crate) fn left_to_keep(&self) -> Option<Duration> {
+        let kept = self.lock().kept;
+        let end = (kept > 0).then(|| self.grant.as_of + KEPT_STEP * kept)?;
+        Some(end.since(self.core.now())).filter(|left| !left.is_zero())
     }
 
     /// Ends re-entry, because the only guard is about to pass the hold on or to keep it for the rest of a time. Returns
@@ -103,11 +124,11 @@ impl Hold {
         let mut guards = self.lock();
         guards.count -= 1;
         if guards.lost.is_some() {
-            return (guards.count, guards.lost);
+            return (guards.count as usize, guards.lost);
         }
         guards.live.remove(serial);
         let told: Vec<_> = guards.wakers.extract_if(.., |l| l.serial == serial).collect();
-        let left = guards.count;
+        let left = guards.count as usize;
         drop(guards);
         told.into_iter().for_each(|l| l.waker.wake());
         (left, None)
@@ -119,7 +140,7 @@ impl Hold {
         let mut guards = self.lock();
         guards.count -= 1;
         guards.releasing = guards.lost.is_none();
-        (guards.count, guards.lost)
+        (guards.count as usize, guards.lost)
     }
 
     /// Ends the release once the store has reported the fate of the hold, or never will. Returns true for the first

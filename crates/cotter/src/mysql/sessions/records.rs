@@ -188,6 +188,7 @@ fn record(row: &Row) -> Result<Record> {
     record.last_token = Some(value::<u64>(row, 4)?.into());
     if value(row, 1)? {
         let mut holder = Holder::new(text(row, 3)?, Mode::Exclusive, value(row, 2)?);
+        holder.turns = value(row, 6)?;
         holder.since = Some(state::wall(state::now(value(row, 5)?)));
         record.holders.push(holder);
     }

@@ -63,8 +63,8 @@ impl Statements {
                 "SELECT name, evicted FROM {session} WHERE place = '{place}' AND evicted <> '' AND name IN "
             ),
             list: page_on_primary(&format!(
-                "SELECT name, is_held, number, label, last_token, since FROM ( \
-                   SELECT s.name, {is_held} AS is_held, s.number, s.label, s.last_token, s.since FROM {session} AS s \
+                "SELECT name, is_held, number, label, last_token, since, turns FROM ( \
+                   SELECT s.name, {is_held} AS is_held, s.number, s.label, s.last_token, s.since, s.turns FROM {session} AS s \
                    WHERE s.place = '{place}' AND s.name > ? AND s.name >= ? AND LEFT(s.name, LENGTH(?)) = ?) AS found \
                  WHERE ? OR is_held"
             )),

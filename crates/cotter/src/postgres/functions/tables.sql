@@ -30,6 +30,13 @@ create table if not exists {cotter}_claim (
   channel text not null,                             -- where a waiter listens; empty if it only polls
   marked boolean not null default false              -- evicted from the end of its lease on; of a waiter, probably dead
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+-- Tables of earlier versions lack a column. They are not locked without need: whoever waits for a table holds up everybody.
+do $$ begin
+  if not exists (select from pg_attribute where attrelid = '{cotter}_lock'::regclass and attname = 'lasts') then
+    alter table {cotter}_lock add column lasts bigint not null default 31622400000000;
+    alter table {cotter}_claim add column lasts bigint not null default 31622400000000;
+  end if;
+end $$;
 create index if not exists {prefix}_claim_name on {cotter}_claim (name, ticket);
 
 -- Small values beside a name.

@@ -41,6 +41,8 @@ const TAKES_WRITES: &str = "not pg_is_in_recovery() and current_setting('transac
     and current_setting('default_transaction_read_only') = 'off'";
 /// Since this version the length of a transaction can be limited.
 const HAS_TRANSACTION_TIMEOUT: i32 = 170_000;
+/// The kernel's limit. Where it is shorter than a session, `unanswered` decides.
+const MAX_IDLE: u64 = 32_767;
 /// Ends a session, if it is still there.
 const TERMINATE: &str = "select pg_terminate_backend(pid, 1000) from pg_stat_activity \
     where pid = $1 and (extract(epoch from backend_start) * 1000000)::bigint = $2";
@@ -87,7 +89,7 @@ impl TcpLimits {
     fn of(silence: Duration) -> Self {
         let (interval, count) = (2, 3);
         let seconds = silence.as_millis().div_ceil(1000) as u64 + 1;
-        let idle = seconds.saturating_sub(interval * count).max(5);
+        let idle = seconds.saturating_sub(interval * count).clamp(5, MAX_IDLE);
         Self { idle, interval, count, unanswered: silence.max(Duration::from_secs(10)) }
     }
 }
@@ -128,7 +130,8 @@ impl Connection {
         first.map(str::to_owned).ok_or_else(|| unexpected("no row"))
     }
 
-    async fn limited<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    /// Waits for an answer for as long as any request may take.
+    pub(super) async fn limited<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = self.live.timeout();
         timeout(limit, answer).await.unwrap_or_else(|_| {
             Err(timed_out("an answer", limit).with_backend(SCHEME).with_outcome_unknown())

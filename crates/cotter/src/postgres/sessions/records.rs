@@ -5,7 +5,7 @@ use crate::backend::{
     Admin, Claim, Cursor, EvictOrder, Filter, Finding, Grant, Holder, Mode, NoteAt, Notes, Page, Record,
     Until,
 };
-use crate::postgres::admin::{page, time};
+use crate::postgres::admin::{page, time, turns};
 use crate::postgres::backend::{hex, one, token, value};
 use crate::postgres::live::Bound;
 use crate::postgres::notes;
@@ -48,7 +48,7 @@ impl Statements {
                      then coalesce(pg_xact_status(s.xid::xid8) = 'in progress', false) else a.key is not null end as held \
                    from {c}_session s left join a on a.pid = s.pid and a.key = s.key \
                    where place = $1 and name > $2 and starts_with(name, $3) and {ON_PRIMARY}) \
-                 select name, held, number, label, last, (extract(epoch from since) * 1000000)::bigint \
+                 select name, held, number, label, last, (extract(epoch from since) * 1000000)::bigint, turns \
                  from s where $4 or held order by name limit $5"
             ),
             evict: format!("select {c}_evict_hold_v1($1, $2, $3)"),
@@ -169,6 +169,7 @@ fn record(row: &tokio_postgres::Row) -> Result<Record> {
     record.last_token = Some(token(row, 4)?.into());
     if value(row, 1)? {
         let mut holder = Holder::new(value::<String>(row, 3)?, Mode::Exclusive, token(row, 2)?);
+        holder.turns = turns(row, 6)?;
         holder.since = Some(time(value(row, 5)?));
         record.holders.push(holder);
     }

@@ -184,7 +184,7 @@ impl Steps for Row {
         }
         // The lock may have been granted long ago, to a process that stood still.
         let as_of = inner.parts.now();
-        let (block, open) = tokio::join!(reserving, self.is_open(session, held));
+        let (block, open) = tokio::join!(reserving, session.limited(self.is_open(session, held)));
         Ok(Tokens { block: block?.filter(|_| open.is_ok_and(|open| open)), as_of })
     }
 

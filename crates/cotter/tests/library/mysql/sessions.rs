@@ -309,3 +309,22 @@ async fn a_fixed_lease_ends() {
         start.at_most(Duration::from_secs(3), format!("{mode}: the fixed lease ends"));
     }
 }
+
+/// A server that takes no writes any more keeps its session locks. Its holders are told all the same: the server that has taken its
+/// place grants them as well.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_holder_on_a_server_that_takes_no_writes_is_told() {
+    let server = Mariadb::start();
+    server.migrate_all();
+    for mode in ["row", "advisory"] {
+        let one =
+            client(&server.url(&format!("mode={mode}&session_timeout=4s")), Duration::from_secs(30)).await;
+        let guard = one.mutex("demoted").lock().await.unwrap();
+        server.sql("SET GLOBAL read_only = 1");
+        let told = tokio::time::timeout(Duration::from_secs(6), guard.lost()).await;
+        server.sql("SET GLOBAL read_only = 0");
+        demand(told.is_ok(), Kind::LateLoss, format!("{mode}: not told by a server that takes no writes"));
+        assert_eq!(told.unwrap().cause, LossCause::SessionLost, "{mode}");
+    }
+}

@@ -173,3 +173,32 @@ async fn a_column_that_sets_itself_changes_no_lease() {
     assert_eq!(guard.extend(TTL).await.unwrap_err().lost().map(|lost| lost.cause), Some(LossCause::Evicted));
     drop(guard);
 }
+
+/// What the column cuts off is not believed, and does not end a lease that is renewed.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn columns_without_fractions_give_nobody_more_than_they_keep() {
+    let server = Mariadb::migrated();
+    server.sql(
+        "CREATE TABLE coarse (name VARCHAR(64) PRIMARY KEY, lock_until DATETIME NOT NULL, locked_at DATETIME NOT NULL, \
+         locked_by VARCHAR(255) NOT NULL); GRANT SELECT, INSERT, UPDATE ON coarse TO app",
+    );
+    let (url, ttl) = (server.url("mode=shedlock&table=coarse"), Duration::from_millis(1500));
+    let (one, other) = (client(&url, ttl).await, client(&url, ttl).await);
+    let renewed = one.mutex("renewed").lock().await.unwrap();
+    for round in 0..4 {
+        let name = format!("fixed {round}");
+        let first = one.mutex(&name).lease(cotter::Lease::fixed(ttl)).lock().await.unwrap();
+        let next = other.mutex(&name).try_lock_for(TTL).await.unwrap().expect("its lease ends");
+        let text = format!("round {round}: {:?} before the end of the first", first.remaining());
+        demand(!first.is_valid(), Kind::Overlap, text);
+        next.finish().await.unwrap();
+    }
+    assert!(renewed.is_valid(), "{:?}", renewed.check());
+    renewed.finish().await.unwrap();
+    let findings = other.diagnose().await.unwrap();
+    assert!(
+        findings.iter().any(|f| f.subject == "precision" && f.message.contains("DATETIME(3)")),
+        "{findings:?}"
+    );
+}

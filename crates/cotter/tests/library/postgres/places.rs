@@ -124,3 +124,17 @@ async fn a_password_is_read_from_a_file() {
     };
     logins::a_password_is_read_from_a_file(url).await;
 }
+
+/// Tables that an earlier version has created are completed.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn tables_of_an_earlier_version_are_completed() {
+    let server = server();
+    for table in ["cotter_lock", "cotter_claim"] {
+        server.sql(&format!("alter table {table} drop column lasts"));
+    }
+    server.migrate("");
+    let client = Client::builder().url(server.url("")).lease(Lease::renewed(TTL)).connect().await.unwrap();
+    client.rwlock("a").read().await.unwrap().finish().await.unwrap();
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
+}

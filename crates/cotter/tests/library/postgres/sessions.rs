@@ -336,3 +336,44 @@ async fn a_fixed_lease_ends() {
         start.at_most(Duration::from_secs(3), format!("{mode}: the fixed lease ends"));
     }
 }
+
+/// A server that takes no writes any more keeps its session locks. Its holders are told all the same: the server that has taken its
+/// place grants them as well.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_holder_on_a_server_that_takes_no_writes_is_told() {
+    let server = server();
+    for mode in MODES {
+        let one = client(&server.url(&format!("mode={mode}&session_timeout=4s")), TTL).await;
+        let guard = one.mutex("demoted").lock().await.unwrap();
+        server.sql("alter system set default_transaction_read_only = on");
+        server.sql("select pg_reload_conf()");
+        let told = tokio::time::timeout(Duration::from_secs(6), guard.lost()).await;
+        server.sql("alter system reset default_transaction_read_only");
+        server.sql("select pg_reload_conf()");
+        demand(told.is_ok(), Kind::LateLoss, format!("{mode}: not told by a server that takes no writes"));
+        assert_eq!(told.unwrap().cause, LossCause::SessionLost, "{mode}");
+    }
+}
+
+/// The deadline ends a guard, not a heartbeat that takes longer than a request may.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_heartbeat_has_until_the_deadline() {
+    let server = server();
+    let mut guards = Vec::new();
+    for mode in MODES {
+        let one = client(&server.url(&format!("mode={mode}")), TTL).await;
+        guards.push((mode, one.mutex("stalled").lock().await.unwrap(), one));
+    }
+    // The next heartbeat is sent after 2 s, and the sessions end after 8 s.
+    server.pause(true);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    server.pause(false);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for (mode, guard, _) in guards {
+        let text = format!("{mode}: lost after a stall of 5 s: {:?}", guard.check());
+        demand(guard.is_valid(), Kind::NeedlessLoss, text);
+        guard.finish().await.unwrap();
+    }
+}

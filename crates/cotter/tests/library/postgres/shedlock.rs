@@ -2,6 +2,7 @@
 
 use super::setup::{client, server};
 use crate::shedlock::{self, Database, Peer};
+use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Postgres;
 use std::time::Duration;
 
@@ -97,4 +98,24 @@ async fn the_schema_of_the_table_can_be_named() {
     ops.mutex("only in ops").lock().await.unwrap().finish().await.unwrap();
     let rows = |table: &str| server.sql(&format!("select count(*) from {table} where name = 'only in ops'"));
     assert_eq!((rows("ops.shedlock"), rows("public.shedlock")), ("1".into(), "0".into()));
+}
+
+/// Such a column means another moment in each time zone. What the error says makes it one that does not.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn columns_with_a_zone_are_refused() {
+    let server = server();
+    server.sql(
+        "create table zoned(name varchar(64) primary key, lock_until timestamptz not null, locked_at timestamptz not null, \
+         locked_by varchar(255) not null)",
+    );
+    server.sql("grant select, insert, update on zoned to app");
+    let url = server.url("mode=shedlock&table=zoned");
+    let error = Client::connect(&url).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    let text = error.to_string();
+    let remedy = &text[text.find("alter table").expect("it says what to do")..];
+    server.sql(remedy);
+    let client = client(&url, TTL).await;
+    client.mutex("a").lock().await.unwrap().finish().await.unwrap();
 }
