@@ -13,6 +13,7 @@
 //! | `closing` | the end of a client that is in use |
 //! | `placement` | runtimes, sleepers, threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `forks` | processes that fork and go on without `exec` |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
@@ -56,6 +57,8 @@ mod etcd;
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
+#[cfg(unix)]
+mod forks;
 mod handles;
 mod interrupted;
 mod kept;
