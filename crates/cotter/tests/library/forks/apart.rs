@@ -23,7 +23,6 @@ fn as_first(test: &str) {
 
 /// Sandboxes, and containers in containers.
 #[test]
-#[cfg(all(feature = "file", not(cotter_portable)))]
 #[ignore = "needs unprivileged namespaces and cc"]
 fn a_child_with_the_same_number_is_a_fork() {
     const TEST: &str = "forks::apart::a_child_with_the_same_number_is_a_fork";
