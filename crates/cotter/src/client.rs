@@ -63,6 +63,7 @@ impl Client {
     /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL or the setup is wrong; the error names the part.
     /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) if the store refuses.
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store cannot be reached at the moment.
+    /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) for SQLite in a fork of a process that uses it.
     ///
     /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
     pub fn connect(url: impl AsRef<str>) -> Op<Self> {

@@ -51,7 +51,8 @@
 //! many clients there are, so a busy runtime delays no renewal. A client may be used from several runtimes, and guards
 //! may outlive them. A client with its own [clock](Builder::clock) has its own thread.
 //!
-//! A forked child must connect again: in the child, the guards of its parent are [lost](LossCause::Forked).
+//! A forked child must connect again: in the child, the guards of its parent are [lost](LossCause::Forked). With `sqlite:`,
+//! fork before you connect, and with `file:` and `flock:` before you lock, or let the child `exec`; see [guarantees.md].
 //!
 //! # Errors
 //! There is one error type, [`Error`], with an [`ErrorKind`]. A busy lock is not an error but `None`. A loss is

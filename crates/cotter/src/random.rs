@@ -3,13 +3,14 @@
 //! Each thread keeps a few, so that not every id costs a system call. Only a few, because the copies of a virtual machine
 //! that is restored from a snapshot all use up what was kept, and then draw apart.
 
+use crate::sys::Identity;
 use std::cell::RefCell;
 
 /// The ids that one call to the system is good for.
 const KEPT: usize = 16;
 
 thread_local! {
-    static STOCK: RefCell<Stock> = const { RefCell::new(Stock { numbers: [0; KEPT], left: 0, process: 0, seed: None }) };
+    static STOCK: RefCell<Stock> = const { RefCell::new(Stock { numbers: [0; KEPT], left: 0, process: None, seed: None }) };
 }
 
 #[derive(Debug)]
@@ -17,23 +18,23 @@ struct Stock {
     numbers: [u128; KEPT],
     left: usize,
     /// A forked child has a copy of what its parent kept, and must not use the same numbers.
-    process: u32,
+    process: Option<Identity>,
     /// Where a simulation is, whose numbers are not random.
     seed: Option<u64>,
 }
 
 impl Stock {
-    fn take(&mut self, process: u32) -> u128 {
+    fn take(&mut self, process: Identity) -> u128 {
         if let Some(seed) = &mut self.seed {
             return u128::from(next(seed)) << 64 | u128::from(next(seed));
         }
-        if self.left == 0 || self.process != process {
+        if self.left == 0 || self.process != Some(process) {
             let mut bytes = [0; KEPT * 16];
             getrandom::fill(&mut bytes).expect("the system has random numbers");
             for (number, bytes) in self.numbers.iter_mut().zip(bytes.chunks_exact(16)) {
                 *number = u128::from_ne_bytes(bytes.try_into().expect("16 bytes each"));
             }
-            (self.left, self.process) = (KEPT, process);
+            (self.left, self.process) = (KEPT, Some(process));
         }
         self.left -= 1;
         self.numbers[self.left]
@@ -56,7 +57,7 @@ pub(crate) fn repeat(seed: Option<u64>) {
 
 /// 128 random bits.
 pub(crate) fn bits() -> u128 {
-    let process = std::process::id();
+    let process = Identity::own();
     STOCK.with_borrow_mut(|stock| stock.take(process))
 }
 
@@ -81,10 +82,11 @@ mod tests {
 
     #[test]
     fn what_the_parent_kept_is_not_used_in_a_fork() {
-        let mut stock = Stock { numbers: [0; KEPT], left: 0, process: 0, seed: None };
-        stock.take(1);
+        let mut stock = Stock { numbers: [0; KEPT], left: 0, process: None, seed: None };
+        let own = Identity::own();
+        stock.take(own);
         let kept: HashSet<u128> = stock.numbers.into_iter().collect();
-        assert!((0..KEPT).all(|_| !kept.contains(&stock.take(2))));
+        assert!((0..KEPT).all(|_| !kept.contains(&stock.take(own.other()))));
     }
 
     #[test]

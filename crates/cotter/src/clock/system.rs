@@ -1,14 +1,16 @@
 //! The system's boot clock, and sleeps on it by one alarm.
 
 use super::{Clock, Moment, Sleep};
+use crate::sync::lock;
+use crate::sys::Identity;
 use crate::sys::alarm::{Alarm, Ticks};
 use crate::sys::clock::boot_nanos;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The boot clock of the system. Sleeps are driven by the engine's thread, never by the runtime of a caller.
 #[derive(Debug, Clone)]
@@ -24,7 +26,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, until: Moment) -> Sleep {
-        Box::pin(TimerSleep { timers: self.0.clone(), until, id: None })
+        Box::pin(TimerSleep { timers: self.0.clone(), until, id: None, alone: None })
     }
 }
 
@@ -35,6 +37,8 @@ fn boot_now() -> Moment {
 /// All sleeps on the boot clock, in order, and the one alarm that ends them.
 #[derive(Debug)]
 pub(crate) struct Timers {
+    /// A fork shares the alarm with it. Who sets it there takes it away from the parent.
+    process: Identity,
     alarm: Alarm,
     queue: Mutex<Queue>,
 }
@@ -49,7 +53,7 @@ struct Queue {
 impl Timers {
     pub(crate) fn new() -> std::io::Result<Self> {
         let queue = Queue { next_id: 0, sleepers: BTreeMap::new(), armed: Moment::NEVER };
-        Ok(Self { alarm: Alarm::new()?, queue: Mutex::new(queue) })
+        Ok(Self { process: Identity::own(), alarm: Alarm::new()?, queue: Mutex::new(queue) })
     }
 
     /// The ticks for [`drive`](Self::drive), on the runtime of the caller.
@@ -102,8 +106,13 @@ impl Timers {
         self.alarm.set(earliest.as_nanos());
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        crate::sync::lock(&self.queue)
+    /// Whether this process is a fork of the one whose alarm it is.
+    fn is_forked(&self) -> bool {
+        Identity::own() != self.process
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
     }
 }
 
@@ -111,6 +120,37 @@ struct TimerSleep {
     timers: Arc<Timers>,
     until: Moment,
     id: Option<u64>,
+    /// In a fork.
+    alone: Option<Arc<Mutex<Waker>>>,
+}
+
+/// How soon the thread of a sleep in a fork notices that nobody waits for it any more.
+const SLICE: Duration = Duration::from_millis(250);
+
+impl TimerSleep {
+    /// Has a thread wake the task: a fork has no engine that would.
+    fn sleep_alone(&mut self, waker: &Waker) {
+        if let Some(alone) = &self.alone {
+            return lock(alone).clone_from(waker);
+        }
+        let (alone, until) = (Arc::new(Mutex::new(waker.clone())), self.until);
+        let waits = Arc::downgrade(&alone);
+        let thread = std::thread::Builder::new().name("cotter-sleep".into()).spawn(move || {
+            while let Some(alone) = waits.upgrade() {
+                let left = until.since(boot_now());
+                if left.is_zero() {
+                    return lock(&alone).wake_by_ref();
+                }
+                drop(alone);
+                std::thread::sleep(left.min(SLICE));
+            }
+        });
+        match thread {
+            Ok(_) => self.alone = Some(alone),
+            // It has to look by itself.
+            Err(_) => waker.wake_by_ref(),
+        }
+    }
 }
 
 impl Future for TimerSleep {
@@ -119,7 +159,12 @@ impl Future for TimerSleep {
         if boot_now() >= self.until {
             return Poll::Ready(());
         }
-        if self.until != Moment::NEVER {
+        if self.until == Moment::NEVER {
+            return Poll::Pending;
+        }
+        if self.timers.is_forked() {
+            self.sleep_alone(cx.waker());
+        } else {
             self.id = Some(self.timers.insert(self.until, self.id, cx.waker().clone()));
         }
         Poll::Pending
@@ -128,7 +173,8 @@ impl Future for TimerSleep {
 
 impl Drop for TimerSleep {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
+        // A fork may have inherited it, and another thread may have had the lock of the queue.
+        if let Some(id) = self.id.filter(|_| !self.timers.is_forked()) {
             self.timers.remove(self.until, id);
         }
     }

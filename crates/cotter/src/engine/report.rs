@@ -3,6 +3,7 @@
 //! A subscriber is user code and may block; the engine must not run it, or a slow log would lose locks.
 
 use crate::sync::lock;
+use crate::sys::Identity;
 use crate::{LossCause, Name};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,14 +60,14 @@ const WAITING: usize = 1024;
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// The sender to the reporting thread, and the process that it belongs to.
-type Channel = (u32, SyncSender<Event>);
+type Channel = (Identity, SyncSender<Event>);
 
 /// Queues an event; never blocks.
 pub(crate) fn report(event: Event) {
     static CHANNEL: Mutex<Option<Channel>> = Mutex::new(None);
     let mut channel = lock(&CHANNEL);
     // A fork has none of the threads of its parent.
-    if channel.as_ref().is_none_or(|(pid, _)| *pid != std::process::id()) {
+    if channel.as_ref().is_none_or(|(process, _)| *process != Identity::own()) {
         *channel = start();
     }
     if channel.as_ref().is_none_or(|(_, sender)| sender.try_send(event).is_err()) {
@@ -77,7 +78,7 @@ pub(crate) fn report(event: Event) {
 fn start() -> Option<Channel> {
     let (sender, receiver) = sync_channel(WAITING);
     let thread = std::thread::Builder::new().name("cotter-events".into());
-    thread.spawn(move || tell(&receiver)).ok().map(|_| (std::process::id(), sender))
+    thread.spawn(move || tell(&receiver)).ok().map(|_| (Identity::own(), sender))
 }
 
 fn tell(events: &Receiver<Event>) {

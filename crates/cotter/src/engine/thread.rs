@@ -4,6 +4,7 @@ use super::tasks::Tasks;
 use crate::clock::{Idle, IdleState, RuntimeClock, SystemClock, Timers};
 use crate::engine::grant::renew::Agenda;
 use crate::sync::lock;
+use crate::sys::{Identity, leave_to_parent};
 use crate::{Clock, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
@@ -18,7 +19,7 @@ pub(crate) struct Engine {
     handle: Handle,
     clock: Arc<dyn Clock>,
     agenda: Arc<Agenda>,
-    pid: u32,
+    process: Identity,
     /// Dropping it ends the thread.
     _stop: Option<oneshot::Sender<()>>,
 }
@@ -58,7 +59,7 @@ impl Engine {
     fn start(handle: Handle, clock: Arc<dyn Clock>, stop: Option<oneshot::Sender<()>>) -> Arc<Self> {
         let agenda = Arc::new(Agenda::new(clock.clone()));
         handle.spawn(Agenda::supervise(Arc::downgrade(&agenda), handle.clone()));
-        Arc::new(Self { handle, clock, agenda, pid: std::process::id(), _stop: stop })
+        Arc::new(Self { handle, clock, agenda, process: Identity::own(), _stop: stop })
     }
 
     pub(crate) fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
@@ -90,16 +91,27 @@ impl Engine {
         &self.agenda
     }
 
-    /// Returns an engine as a forked child sees it: its process has another id.
+    /// Returns an engine as a forked child sees it: it belongs to another process.
     #[cfg(test)]
     pub(crate) fn forked(&self) -> Arc<Self> {
         let (handle, clock) = (self.handle.clone(), self.clock.clone());
-        Arc::new(Self { handle, clock, agenda: self.agenda.clone(), pid: self.pid + 1, _stop: None })
+        Arc::new(Self {
+            handle,
+            clock,
+            agenda: self.agenda.clone(),
+            process: self.process.other(),
+            _stop: None,
+        })
     }
 
     /// Returns true if this process is a fork of the engine's process: nothing works there.
     pub(crate) fn is_forked(&self) -> bool {
-        std::process::id() != self.pid
+        let is_forked = Identity::own() != self.process;
+        if is_forked {
+            // Whatever was called: from now on the locks of the parent are its own affair.
+            leave_to_parent();
+        }
+        is_forked
     }
 }
 

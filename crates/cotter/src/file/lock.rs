@@ -4,7 +4,7 @@ use super::access::Access;
 use super::errors::{fault, foreign};
 use crate::Result;
 use crate::backend::Claim;
-use crate::sys::FileId;
+use crate::sys::{FileId, Unshared};
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW,
 };
@@ -35,7 +35,7 @@ impl LockKind {
 /// An open file for the kernel's lock.
 #[derive(Debug)]
 pub(super) struct LockFile {
-    fd: OwnedFd,
+    fd: Unshared,
     pub(super) id: FileId,
 }
 
@@ -59,13 +59,14 @@ impl LockFile {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(foreign(path, "is not a regular file"));
         }
-        Ok(Self { fd, id: FileId::of(&stat) })
+        let id = FileId::of(&stat);
+        Ok(Self { fd: Unshared::new(fd, id), id })
     }
 
     /// Any file that is open already.
     pub(super) fn from_fd(fd: OwnedFd) -> rustix::io::Result<Self> {
         let id = FileId::of(&fstat(&fd)?);
-        Ok(Self { fd, id })
+        Ok(Self { fd: Unshared::new(fd, id), id })
     }
 
     /// Tries to lock it; false when somebody else has the lock.
@@ -96,12 +97,16 @@ impl LockFile {
 
     /// Unlocks and closes it.
     pub(super) fn free(self) {
-        unlock(&self.fd);
+        if self.fd.is_open() {
+            unlock(&self.fd);
+        }
     }
 
     /// Gives back permits, whose file this is.
     pub(super) fn end(self) {
-        super::peer::end(&self.fd);
+        if self.fd.is_open() {
+            super::peer::end(&self.fd);
+        }
     }
 
     /// Whether the lock could be had now. A lock that was got is given back at once.
@@ -126,7 +131,7 @@ impl LockFile {
 
     /// Another descriptor of the same open file.
     pub(super) fn duplicate(&self) -> std::io::Result<OwnedFd> {
-        self.fd.try_clone()
+        self.fd.as_fd().try_clone_to_owned()
     }
 }
 

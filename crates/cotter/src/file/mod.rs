@@ -109,6 +109,7 @@ mod wake_ups;
 use crate::Result;
 use crate::backend::{Backend, Connect, Host};
 use crate::error::config;
+use crate::sys::leave_to_parent;
 use async_trait::async_trait;
 use directory::{Directory, Probe, Where};
 pub use flock::Flock;
@@ -237,6 +238,7 @@ fn group(query: &str) -> Result<&str> {
 #[async_trait]
 impl Connect for Store {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        leave_to_parent();
         let clock = host.clock();
         let directory = Directory::open(&self.place, self.group.as_deref(), self.probe)?;
         Ok(Arc::new(backend::Files::new(directory, clock.clone())))

@@ -78,9 +78,9 @@ pub(super) fn make(path: &Path, access: &Access) -> rustix::io::Result<Option<Ow
 }
 
 /// Ends our own file, whose path has gone already: unlocks it, and wakes those who wait for its end.
-pub(super) fn end(file: &OwnedFd) {
+pub(super) fn end(file: impl AsFd) {
     // Explicitly: a child that was forked a moment ago has the descriptor as well, and keeps the pipe from ending until its
     // `exec`.
-    unlock(file);
+    unlock(&file);
     let _ = rustix::io::write(file, b"!");
 }

@@ -7,7 +7,7 @@ use super::schema::Tables;
 use super::session::Session;
 use super::state::{self, Lock};
 use crate::backend::{Admin, Cursor, EvictOrder, Filter, Finding, Page};
-use crate::sql::{Row, record};
+use crate::sql::{Boot, Row, record};
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
 
@@ -50,7 +50,7 @@ impl Admin for Lease {
 
 async fn one(session: &mut Session, tables: &Tables, name: &Name, filter: &Filter) -> Result<Page> {
     let (row, now) = rows::read(session, tables, name).await?;
-    let lock: Lock = row.lock(name, "", now).map_err(|e| e.with_backend(SCHEME))?;
+    let lock: Lock = row.lock(name, Boot::OF_NO_MACHINE, now).map_err(|e| e.with_backend(SCHEME))?;
     let record = record(name, &lock, filter, state::wall(now), now);
     Ok(Page::new(record.into_iter().collect(), None))
 }
@@ -67,7 +67,7 @@ async fn page(session: &mut Session, tables: &Tables, filter: &Filter, from: &st
         }
         let Ok(name) = Name::new(name) else { continue };
         let row = Row { floor: 0, found: Some((value(row, 2)?, text(row, 3)?)) };
-        let lock: Lock = row.lock(&name, "", now).map_err(|e| e.with_backend(SCHEME))?;
+        let lock: Lock = row.lock(&name, Boot::OF_NO_MACHINE, now).map_err(|e| e.with_backend(SCHEME))?;
         if filter.admits(&name) {
             page.records.extend(record(&name, &lock, filter, state::wall(now), now));
         }

@@ -10,7 +10,7 @@ use super::state::{self, Lock};
 use crate::Result;
 use crate::backend::{Claim, Grant, Leave};
 use crate::lock_state::Held;
-use crate::sql::{alone, grant, write};
+use crate::sql::{Boot, alone, grant, write};
 use std::time::Duration;
 
 /// A longer lease would not fit into the numbers of the server.
@@ -63,7 +63,8 @@ impl Lease {
         let mut lock = Lock::default();
         lock.last = before;
         lock.holders.push(held);
-        let (servers, text, name) = (self.shared.servers.clone(), write(&lock, ""), claim.name.clone());
+        let (servers, text, name) =
+            (self.shared.servers.clone(), write(&lock, Boot::OF_NO_MACHINE), claim.name.clone());
         let freed = live.run(move |session| {
             Box::pin(async move {
                 let values = (last, name.as_str(), before, text, ends);

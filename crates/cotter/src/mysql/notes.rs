@@ -11,6 +11,7 @@ use super::session::Session;
 use super::state::Lock;
 use crate::backend::poll::{self, NoteChange};
 use crate::backend::{ClaimId, Grant, NoteAt, Notes, Until};
+use crate::sql::Boot;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use mysql_async::{Params, Row, Value};
@@ -121,7 +122,7 @@ async fn store(
 ) -> Result<Option<u64>> {
     loop {
         let (row, now) = rows::read(session, tables, name).await?;
-        let lock: Lock = row.lock(name, "", now).map_err(|e| e.with_backend(SCHEME))?;
+        let lock: Lock = row.lock(name, Boot::OF_NO_MACHINE, now).map_err(|e| e.with_backend(SCHEME))?;
         let Some((last, text)) = row.found().filter(|_| lock.is_good(id)) else { return Ok(None) };
         let mut values: Vec<Value> = vec![at.key.into(), at.token.into(), at.sequence.into(), bytes.into()];
         values.extend([name.as_str().into(), last.into(), text.into()]);

@@ -6,6 +6,7 @@ use super::schema::Tables;
 use super::session::Session;
 use super::state::Lock;
 use crate::backend::{ClaimId, Extension, Grant};
+use crate::sql::Boot;
 use crate::{LossCause, Name, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,7 +73,7 @@ async fn extend(
         let (read, now) = read_many(session, tables, &names).await?;
         let (mut answers, mut next) = (Vec::new(), Vec::new());
         for ((name, ids), row) in by_name.iter().zip(read) {
-            let step = row.step(name, "", now, |lock: &mut Lock, now| {
+            let step = row.step(name, Boot::OF_NO_MACHINE, now, |lock: &mut Lock, now| {
                 Ok(ids.iter().map(|id| (*id, lock.extend(*id, ttl, now))).collect::<Vec<_>>())
             });
             match step {

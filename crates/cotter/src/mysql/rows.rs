@@ -6,7 +6,7 @@ use super::schema::Tables;
 use super::session::{Session, Written};
 use super::state::{self, Lock};
 use crate::lock_state::Now;
-use crate::sql::{REMEMBERED, Row, TRIES, contended};
+use crate::sql::{Boot, REMEMBERED, Row, TRIES, contended};
 use crate::{Moment, Name, Result};
 use mysql_async::prelude::FromValue;
 use mysql_async::{Params, Value};
@@ -134,7 +134,7 @@ pub(super) async fn change<T>(
     for _ in 0..TRIES {
         let as_of = session.now();
         let (row, now) = read(session, tables, name).await?;
-        let step = row.step(name, "", now, &mut work).map_err(|e| e.with_backend(SCHEME))?;
+        let step = row.step(name, Boot::OF_NO_MACHINE, now, &mut work).map_err(|e| e.with_backend(SCHEME))?;
         let is_done = match step.next {
             None => true,
             Some(next) => replace(session, tables, name, &row, next).await?,

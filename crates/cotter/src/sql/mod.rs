@@ -7,11 +7,14 @@
 //! | `options` | the options that all stores with a database server have |
 //! | `missing` | the error for missing tables |
 //! | `reads` | whether what was written is read back at once |
+//! | `boot` | from which boot of a machine the moments in a row count |
 //! | `row` | the row of a name: it is read, worked out, and replaced unless it has changed |
 //! | `text` | a lock as the text of a row |
 //! | `shedlock` | ShedLock's table |
 //! | `sessions` | locks that live with a session |
 
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+mod boot;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
@@ -31,6 +34,8 @@ pub(crate) mod shedlock;
 #[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
 mod text;
 
+#[cfg(any(feature = "mysql", all(feature = "sqlite", unix)))]
+pub(crate) use boot::Boot;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use identifier::identifier;
 #[cfg(any(feature = "postgres", feature = "mysql"))]

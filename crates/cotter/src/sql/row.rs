@@ -1,5 +1,6 @@
 //! The row of a name: it is read, worked out, and replaced unless it has changed.
 
+use super::boot::Boot;
 use super::text::{self, Asks};
 use crate::backend::{Filter, Grant, Holder, Record};
 use crate::lock_state::{Held, Lock, Now};
@@ -38,8 +39,8 @@ impl Row {
         self.found.as_ref().map(|(last, text)| (*last, text.as_str()))
     }
 
-    /// The lock that the row describes, as it is now. `boot` is empty where the moments in it are those of a server's clock.
-    pub(crate) fn lock<W: Asks>(&self, name: &Name, boot: &str, now: Now) -> Result<Lock<W>> {
+    /// The lock that the row describes, as it is now.
+    pub(crate) fn lock<W: Asks>(&self, name: &Name, boot: Boot<'_>, now: Now) -> Result<Lock<W>> {
         let (last, text) = self.found().unwrap_or((self.floor, ""));
         let lock = u64::try_from(last).ok().and_then(|last| text::read(name, last, text, boot));
         let mut lock: Lock<W> = lock.ok_or_else(|| foreign(name))?;
@@ -51,15 +52,16 @@ impl Row {
     pub(crate) fn step<W: Asks, T>(
         &self,
         name: &Name,
-        boot: &str,
+        boot: Boot<'_>,
         now: Now,
         work: impl FnOnce(&mut Lock<W>, Now) -> Result<T>,
     ) -> Result<Step<T>> {
         let mut lock = self.lock(name, boot, now)?;
         let done = work(&mut lock, now)?;
         let (last, text) = (lock.last as i64, text::write(&lock, boot));
-        let is_same = self.found() == Some((last, &text))
-            || (self.found.is_none() && text.is_empty() && last <= self.floor);
+        let is_same =
+            self.found().is_some_and(|(seen, before)| seen == last && text::are_equal(before, &text))
+                || (self.found.is_none() && text.is_empty() && last <= self.floor);
         Ok(Step { done, next: (!is_same).then_some((last, text)) })
     }
 }

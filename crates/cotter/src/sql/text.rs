@@ -1,5 +1,6 @@
 //! A lock as the text of a row. Equal locks have equal texts, so that a row can be replaced if it is still the same.
 
+use super::boot::Boot;
 use crate::backend::{Claim, ClaimId, Mode};
 use crate::lock_state::{Held, Lock, Queued, Waiter};
 use crate::{Moment, Name};
@@ -25,9 +26,9 @@ pub(crate) fn keeps_place(now: Moment) -> Moment {
 /// The text of an unused lock.
 const UNUSED: &str = "";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Text {
-    /// The boot of the machine from which moments count; empty where they are those of a server's clock.
+    /// The boot of the machine from which moments count; empty where it has no name, or they are those of a server's clock.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     boot: String,
     holders: Vec<HolderText>,
@@ -35,6 +36,23 @@ struct Text {
     queue: Vec<WaiterText>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     evicted: Vec<(String, u64)>,
+    /// When this was written, on a clock that counts from the boot. The last field, see `STAMP`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    written: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// How the last field of a text begins, if it has one. Within a string the quotes would be escaped.
+const STAMP: &str = ",\"written\":";
+
+/// Whether two texts are of the same lock, whenever they were written.
+pub(crate) fn are_equal(one: &str, other: &str) -> bool {
+    let unstamped = |text: &str| text.rfind(STAMP).map_or_else(|| text.len(), |at| at);
+    let (end, other_end) = (unstamped(one), unstamped(other));
+    one[..end] == other[..other_end]
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,8 +107,7 @@ pub(crate) struct AskText {
 pub(crate) fn alone(claim: &Claim, turns: u16) -> Option<String> {
     let (ends, since) = (Moment::ZERO, Moment::ZERO);
     let held = Held { claim: claim.clone(), number: 0, turns, ends, since, evicted: false };
-    let text =
-        Text { boot: String::new(), holders: vec![HolderText::of(&held)], queue: vec![], evicted: vec![] };
+    let text = Text { holders: vec![HolderText::of(&held)], ..Text::default() };
     let mut text = serde_json::to_string(&text).ok()?;
     let [token, tokens, since, ends, end] = ALONE;
     let zeros = format!("{token}0{tokens}{turns}{since}0{ends}0{end}");
@@ -104,12 +121,13 @@ pub(crate) fn alone(claim: &Claim, turns: u16) -> Option<String> {
 pub(crate) const ALONE: [&str; 5] = ["\"token\":", ",\"tokens\":", ",\"since\":", ",\"ends\":", "}]}"];
 
 /// Writes a lock, without its last token.
-pub(crate) fn write<W: Asks>(lock: &Lock<W>, boot: &str) -> String {
+pub(crate) fn write<W: Asks>(lock: &Lock<W>, boot: Boot<'_>) -> String {
     if lock.is_unused() {
         return UNUSED.into();
     }
     let text = Text {
-        boot: boot.to_owned(),
+        boot: boot.id.to_owned(),
+        written: boot.written(),
         holders: lock.holders.iter().map(HolderText::of).collect(),
         queue: lock.queue.iter().map(WaiterText::of).collect(),
         evicted: lock.evicted.iter().map(|(id, ends)| (id.to_string(), ends.as_nanos())).collect(),
@@ -119,14 +137,14 @@ pub(crate) fn write<W: Asks>(lock: &Lock<W>, boot: &str) -> String {
 
 /// Reads a lock. What was held before the machine was started again is not held any more. `None` for a text of somebody
 /// else.
-pub(crate) fn read<W: Asks>(name: &Name, last: u64, text: &str, boot: &str) -> Option<Lock<W>> {
+pub(crate) fn read<W: Asks>(name: &Name, last: u64, text: &str, boot: Boot<'_>) -> Option<Lock<W>> {
     let mut lock = Lock::default();
     lock.last = last;
     if text == UNUSED {
         return Some(lock);
     }
     let text: Text = serde_json::from_str(text).ok()?;
-    if text.boot != boot {
+    if boot.is_after(&text.boot, text.written) {
         return Some(lock);
     }
     lock.holders = text.holders.into_iter().map(|h| h.held(name)).collect::<Option<_>>()?;

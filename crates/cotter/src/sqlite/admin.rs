@@ -28,8 +28,8 @@ impl Admin for Sqlite {
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
-        let path = self.path.clone();
-        self.connection.run(move |connection| doctor::diagnose(connection, &path)).await
+        let (path, boot) = (self.path.clone(), self.times.boot_id());
+        self.connection.run(move |connection| doctor::diagnose(connection, &path, &boot)).await
     }
 }
 

@@ -41,8 +41,7 @@ impl Sqlite {
     pub(super) fn new(connection: Connection, clock: Arc<dyn Clock>, options: &Options) -> Result<Self> {
         let mut info = Info::new(super::SCHEME, options.path.display().to_string());
         info.capabilities = Capabilities::complete(MIN_TTL);
-        let boot = boot_id().ok_or_else(no_boot_id)?.into();
-        let times = Times { clock, boot };
+        let times = Times::new(clock, boot_id().ok_or_else(no_boot_id)?);
         let path = options.path.clone();
         Ok(Self { connection, times, path, info, watcher: OnceLock::new(), releases: AtomicU32::new(0) })
     }

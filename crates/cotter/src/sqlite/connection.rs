@@ -4,6 +4,7 @@
 use super::errors::{self, explain};
 use super::files::{self, Files};
 use super::options::Options;
+use super::presence::Presence;
 use crate::sync::lock;
 use crate::{Error, Result, random};
 use rusqlite::OpenFlags;
@@ -33,6 +34,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) async fn open(options: &Options, open: Open) -> Result<Self> {
+        let presence = Presence::begin()?;
         let real = files::locate(&options.path, files::file_system)?;
         let (jobs, queue) = channel();
         let (opened, answer) = oneshot::channel();
@@ -41,7 +43,7 @@ impl Connection {
         let thread = std::thread::Builder::new().name("cotter-sqlite".into()).spawn(move || {
             let connection = connect(&own, open);
             work(connection, opened, &queue);
-            drop(end);
+            drop((presence, end));
         });
         thread.map_err(|e| errors::no_thread(&e))?;
         let has_log = answer.await.map_err(|_| errors::ended())??;
@@ -67,10 +69,12 @@ impl Connection {
         if self.is_replaced() { Err(errors::replaced(&self.path)) } else { done }
     }
 
-    /// Whether another file has taken the place of the database or of its log, or none is there: new processes would use that one.
+    /// Whether another file has taken the place of the database, of its log or of the index of the log, or none is there: new
+    /// processes would use that one.
     ///
     /// Another process deletes the log when it believes to be the last one. It does so as well if this process has closed the
-    /// database by other means than SQLite, since the kernel then drops the locks of this process.
+    /// database by other means than SQLite, since the kernel then drops the locks of this process. The index may go alone: it is
+    /// only mapped, so on some file systems its times never change, and who deletes old files takes it for unused.
     pub(super) fn is_replaced(&self) -> bool {
         !self.files.are_there()
     }

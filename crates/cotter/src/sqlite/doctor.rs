@@ -10,13 +10,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Everything that limits a guarantee or costs much.
-pub(super) fn diagnose(connection: &Connection, path: &Path) -> Result<Vec<Finding>> {
+pub(super) fn diagnose(connection: &Connection, path: &Path, boot: &str) -> Result<Vec<Finding>> {
     let scope = "only processes of this host that can write to the database share these locks";
     let mut findings = vec![Finding::new(Severity::Ok, "scope", scope)];
     findings.push(journal(pragma(connection, "journal_mode")?.unwrap_or_default().as_str()));
     findings.extend(place(path));
     findings.extend(access(path));
+    findings.extend(boot.is_empty().then(foreign_boot));
     Ok(findings)
+}
+
+fn foreign_boot() -> Finding {
+    let what = "this container has a boot id of its own, so the boot clock tells whether the machine was started again; \
+                a lock that was held when that happened may stay taken until its lease ends";
+    Finding::new(Severity::Ok, "boot", what)
 }
 
 fn journal(mode: &str) -> Finding {

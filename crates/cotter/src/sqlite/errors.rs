@@ -110,6 +110,12 @@ pub(super) fn no_thread(e: &io::Error) -> Error {
         .with_backend(SCHEME)
 }
 
+/// The error in a fork of a process that has connections.
+pub(super) fn forked() -> Error {
+    let why = "SQLite cannot be used in a fork of a process that has a connection of it; connect after the fork, or let the child exec";
+    Error::new(ErrorKind::Misuse, why).with_backend(SCHEME)
+}
+
 pub(super) fn no_boot_id() -> Error {
     let why =
         "this system has no boot id, so a lease could outlive a restart; use file: or a database server";

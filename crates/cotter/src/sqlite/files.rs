@@ -62,7 +62,7 @@ pub(super) fn file_system(path: &Path) -> io::Result<FileSystem> {
 /// The files of an open database.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// The path that processes use, and the log in which the last changes are.
+    /// The path that processes use, the log in which the last changes are, and the index of that log.
     all: Vec<(PathBuf, FileId)>,
     /// Where SQLite writes.
     pub(super) directory: PathBuf,
@@ -71,10 +71,14 @@ pub(super) struct Files {
 impl Files {
     /// `None` if one of them has gone already.
     pub(super) fn of(path: &Path, real: &Path, has_log: bool) -> Option<Self> {
-        let mut log = real.as_os_str().to_owned();
-        log.push("-wal");
+        // Whoever makes another index does not see what is in the log, and writes over it.
+        let beside = ["-wal", "-shm"].map(|end| {
+            let mut file = real.as_os_str().to_owned();
+            file.push(end);
+            PathBuf::from(file)
+        });
         let mut all = Vec::new();
-        for file in std::iter::once(path.to_owned()).chain(has_log.then(|| log.into())) {
+        for file in std::iter::once(path.to_owned()).chain(beside.into_iter().filter(|_| has_log)) {
             let found = stat(&file).ok()?;
             all.push((file, FileId::of(&found)));
         }

@@ -27,6 +27,7 @@
 // | `schema` | the tables |
 // | `files` | where the files of a database are |
 // | `connection` | the thread that owns the connection |
+// | `presence` | that this process has connections, for its forks |
 // | `errors` | translating errors of SQLite |
 // | `state` | the waiters of this host |
 // | `rows` | reading and replacing rows |
@@ -43,6 +44,7 @@ mod errors;
 mod files;
 mod notes;
 mod options;
+mod presence;
 mod rows;
 mod schema;
 mod state;

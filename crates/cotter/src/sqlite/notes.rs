@@ -81,7 +81,7 @@ fn store(
     loop {
         let now = times.now();
         let row = rows::read(connection, name)?;
-        let lock: Lock = row.lock(name, &times.boot, now).map_err(|e| e.with_backend(super::SCHEME))?;
+        let lock: Lock = row.lock(name, times.boot(), now).map_err(|e| e.with_backend(super::SCHEME))?;
         let Some((last, text)) = row.found().filter(|_| lock.is_good(id)) else { return Ok(None) };
         let mut statement = connection.prepare_cached(insert).map_err(explain)?;
         let (key, token, sequence) = (at.key, at.token as i64, at.sequence as i64);

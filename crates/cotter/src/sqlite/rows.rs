@@ -3,7 +3,7 @@
 use super::errors::explain;
 use super::state::Lock;
 use crate::lock_state::Now;
-use crate::sql::{REMEMBERED, Row, TRIES, contended};
+use crate::sql::{Boot, REMEMBERED, Row, TRIES, contended};
 use crate::{Clock, Name, Result};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::sync::Arc;
@@ -12,13 +12,27 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(super) struct Times {
     pub(super) clock: Arc<dyn Clock>,
-    /// This boot of the machine.
-    pub(super) boot: Arc<str>,
+    /// The name of this boot of the machine, if it has one.
+    boot: Arc<str>,
 }
 
 impl Times {
+    pub(super) fn new(clock: Arc<dyn Clock>, boot: String) -> Self {
+        Self { clock, boot: boot.into() }
+    }
+
+    /// The name of this boot of the machine; empty if it has none.
+    pub(super) fn boot_id(&self) -> Arc<str> {
+        self.boot.clone()
+    }
+
     pub(super) fn now(&self) -> Now {
         Now { at: self.clock.now(), micros: crate::clock::unix_micros(self.clock.wall()) }
+    }
+
+    /// This boot of the machine, for a row that was just read.
+    pub(super) fn boot(&self) -> Boot<'_> {
+        Boot { id: &self.boot, at: self.clock.now() }
     }
 }
 
@@ -66,7 +80,7 @@ pub(super) fn change<T>(
     for _ in 0..TRIES {
         let now = times.now();
         let row = read(connection, name)?;
-        let step = row.step(name, &times.boot, now, &mut work).map_err(|e| e.with_backend(super::SCHEME))?;
+        let step = row.step(name, times.boot(), now, &mut work).map_err(|e| e.with_backend(super::SCHEME))?;
         let is_done = match &step.next {
             None => true,
             Some((last, text)) => replace(connection, name, &row, *last, text)?,
@@ -86,7 +100,7 @@ pub(super) fn look<T>(
     work: impl FnOnce(&Lock, Now) -> T,
 ) -> Result<T> {
     let now = times.now();
-    let lock = read(connection, name)?.lock(name, &times.boot, now);
+    let lock = read(connection, name)?.lock(name, times.boot(), now);
     Ok(work(&lock.map_err(|e| e.with_backend(super::SCHEME))?, now))
 }
 

@@ -13,9 +13,11 @@
 //! | `gate` | a second lock that belongs to a locked file |
 //! | `holders` | which processes hold a lock |
 //! | `host` | the name of this host |
+//! | `identity` | which process this is, in spite of forks |
 //! | `net` | sockets |
 //! | `process` | other processes |
 //! | `ticket` | the file that a waiter keeps locked, and signals through it |
+//! | `unshared` | descriptors that a fork closes |
 //! | `users` | user numbers that stand for nobody in particular |
 //! | `watch` | a hint when a directory changes |
 //! | `linux/`, `portable/` | the twins |
@@ -36,6 +38,7 @@ pub(crate) use net::limit_unacknowledged;
 pub(crate) use net::register_a_socket;
 #[cfg(any(feature = "redis", feature = "postgres"))]
 pub(crate) use net::unix_socket;
+pub(crate) use system::identity::Identity;
 pub(crate) use system::{alarm, clock};
 
 #[cfg(all(feature = "file", unix))]
@@ -43,9 +46,17 @@ mod file_id;
 #[cfg(all(feature = "file", unix))]
 pub(crate) mod filesystem;
 #[cfg(all(feature = "file", unix))]
+mod unshared;
+#[cfg(all(feature = "file", unix))]
 pub(crate) mod users;
 
 #[cfg(all(feature = "file", unix))]
 pub(crate) use file_id::FileId;
 #[cfg(all(feature = "file", unix))]
 pub(crate) use system::{gate, holders, process, ticket, watch};
+#[cfg(all(feature = "file", unix))]
+pub(crate) use unshared::{Unshared, leave_to_parent};
+
+/// No descriptor carries a lock.
+#[cfg(not(all(feature = "file", unix)))]
+pub(crate) fn leave_to_parent() {}

@@ -16,6 +16,7 @@
 //! | `placement` | runtimes, sleepers, threads |
 //! | `threads` | a process that can start no more threads |
 //! | `slow_subscriber` | a `tracing` subscriber that blocks |
+//! | `forks` | processes that fork and go on without `exec` |
 //! | `which_store`, `proofs` | the tables of docs/which-store.md; the tests that pages name |
 //! | `rings` | the shape of the source |
 //! | `quorum` | a quorum of real servers that fail |
@@ -60,6 +61,8 @@ mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
 mod generous;
+#[cfg(unix)]
+mod forks;
 mod handles;
 mod interrupted;
 mod kept;

@@ -30,6 +30,10 @@ pub(crate) fn give_back(hold: &Arc<Hold>, serial: u32, keep_for: Option<Duration
     let mut serial = serial;
     loop {
         let lost = hold.lost();
+        if lost == Some(LossCause::Forked) {
+            // All that there is to be updated is a copy, with locks that another thread may have had.
+            return Returned::AlreadyLost(LossCause::Forked);
+        }
         match step(hold, serial, lost, keep_for) {
             Step::Done(returned) => return returned,
             Step::Pass(waiter, guard) => match waiter.give(guard) {

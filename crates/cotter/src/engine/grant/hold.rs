@@ -127,11 +127,12 @@ impl Hold {
 
     /// The same, but only looks: nobody is told of a loss that is found here.
     pub(crate) fn loss(&self) -> Option<LossCause> {
-        if let Some(cause) = self.lock().lost {
-            return Some(cause);
-        }
+        // First: another thread may have had the lock of the guards when the process was forked.
         if self.core.engine.is_forked() {
             return Some(LossCause::Forked);
+        }
+        if let Some(cause) = self.lock().lost {
+            return Some(cause);
         }
         self.overdue(self.core.now())
     }

@@ -24,6 +24,7 @@ mod waiting;
 use super::directory::{Directory, Where};
 use crate::backend::{Backend, Connect, Host};
 use crate::error::config;
+use crate::sys::leave_to_parent;
 use crate::{Error, ErrorKind, Result};
 use async_trait::async_trait;
 use rustix::io::Errno;
@@ -88,6 +89,7 @@ impl Flock {
 #[async_trait]
 impl Connect for Flock {
     async fn connect(&self, host: &Host) -> Result<Arc<dyn Backend>> {
+        leave_to_parent();
         let clock = host.clock();
         let counters = match Directory::open(&self.tokens, None, crate::sys::filesystem::of) {
             Ok(directory) => Some(directory),

@@ -2,6 +2,7 @@
 
 pub(crate) mod alarm;
 pub(crate) mod clock;
+pub(crate) mod identity;
 
 #[cfg(feature = "file")]
 pub(crate) mod gate;

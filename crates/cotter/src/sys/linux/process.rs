@@ -1,12 +1,13 @@
 //! Other processes, from `/proc`.
 
+use super::identity::Identity;
 use rustix::fs::stat;
 #[cfg(feature = "sqlite")]
 use rustix::io::Errno;
 #[cfg(feature = "sqlite")]
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process, by its number and by the namespace in which that is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,15 +43,15 @@ impl Id {
 
 /// The namespace of our process numbers; 0 when `/proc` shows those of another one. Cached, but not across a fork.
 fn namespace() -> u64 {
-    static OF: AtomicU32 = AtomicU32::new(0);
+    static OF: AtomicU64 = AtomicU64::new(0);
     static KNOWN: AtomicU64 = AtomicU64::new(0);
-    let pid = std::process::id();
-    if OF.load(Ordering::Acquire) != pid {
-        let is_ours =
-            fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == pid.to_string().as_str());
+    let own = Identity::own().number();
+    if OF.load(Ordering::Acquire) != own {
+        let pid = std::process::id().to_string();
+        let is_ours = fs::read_link("/proc/self").is_ok_and(|own| own.as_os_str() == pid.as_str());
         let found = stat("/proc/self/ns/pid").ok().filter(|_| is_ours);
         KNOWN.store(found.map_or(0, |s| s.st_ino), Ordering::Release);
-        OF.store(pid, Ordering::Release);
+        OF.store(own, Ordering::Release);
     }
     KNOWN.load(Ordering::Acquire)
 }

@@ -1,14 +1,15 @@
 //! A second lock that belongs to a lock file: `flock` on another file beside it. Deleting that file while a writer is
 //! becoming a reader is not noticed.
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use crate::sys::{FileId, Unshared};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::{Errno, Result};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 /// The right to open a gate that this process has closed.
 #[derive(Debug)]
-pub(crate) struct Closed(OwnedFd);
+pub(crate) struct Closed(Unshared);
 
 /// Closes the gate of a lock file; `None` when it is closed already. `beside` opens the gate's own file.
 pub(crate) fn close(
@@ -16,6 +17,8 @@ pub(crate) fn close(
     beside: impl FnOnce() -> Result<OwnedFd>,
 ) -> Result<Option<Closed>> {
     let file = beside()?;
+    let id = FileId::of(&fstat(&file)?);
+    let file = Unshared::new(file, id);
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(Closed(file))),
         Err(Errno::WOULDBLOCK) => Ok(None),

@@ -2,6 +2,7 @@
 
 pub(crate) mod alarm;
 pub(crate) mod clock;
+pub(crate) mod identity;
 
 #[cfg(all(feature = "file", unix))]
 pub(crate) mod gate;

@@ -3,6 +3,6 @@
 mod api;
 mod loss;
 mod permits;
-mod place;
+pub(crate) mod place;
 mod prune;
 mod readers;

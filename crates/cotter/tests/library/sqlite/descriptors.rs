@@ -89,6 +89,32 @@ fn closing_the_database_elsewhere_makes_no_second_holder() {
     );
 }
 
+/// As by a program that deletes old files: the index is only mapped, so on a tmpfs its times never change. Who comes then makes
+/// another one, and both write to the same log without seeing each other.
+#[test]
+fn a_deleted_index_of_the_log_makes_no_second_holder() {
+    const TEST: &str = "sqlite::descriptors::a_deleted_index_of_the_log_makes_no_second_holder";
+    const TTL: Duration = Duration::from_secs(3);
+    if let Ok(path) = std::env::var(OTHER) {
+        let client = Client::builder().backend(Store::at(path)).connect().wait().unwrap();
+        let taken = client.mutex(NAME).try_lock().wait().unwrap();
+        demand(taken.is_none(), Kind::Overlap, "another process has got it as well");
+        return;
+    }
+    let place = Place::new();
+    let client = place.client();
+    let before = client.mutex("before").lease(Lease::renewed(TTL)).lock().wait().unwrap();
+    fs::remove_file(format!("{}-shm", place.path().display())).unwrap();
+    let taken = client.mutex(NAME).try_lock().wait();
+    if taken.as_ref().is_ok_and(Option::is_some) {
+        let other = other_process(TEST, &place).wait().unwrap();
+        demand(other.success(), Kind::Overlap, "both processes have got the lock");
+    }
+    let refused = taken.expect_err("nobody else can see what is written now");
+    assert!(refused.to_string().contains("connect again"), "{refused}");
+    assert_eq!(before.lost().wait_for(TTL).expect("a loss").cause, LossCause::Gone);
+}
+
 fn sound(place: &Place) -> String {
     place.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }

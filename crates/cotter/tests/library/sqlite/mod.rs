@@ -8,9 +8,11 @@
 //! | `namespaces` | databases below mounts |
 //! | `rows` | rows that others left, deleted or wrote |
 //! | `descriptors` | the file closed elsewhere, and children |
+//! | `forked` | a process that uses a database and forks |
 //! | `trouble` | a locked database, a replaced one, clocks that are set |
 
 mod descriptors;
+mod forked;
 mod links;
 mod namespaces;
 mod opening;

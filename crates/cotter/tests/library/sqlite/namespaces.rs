@@ -2,10 +2,11 @@
 
 use super::place::Place;
 use cotter::sqlite::Store;
-use cotter::{Client, Error, ErrorKind};
+use cotter::{Client, Error, ErrorKind, Lease};
 use cotter_testkit::history::{Kind, demand};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 fn connect(path: &Path) -> Result<Client, Error> {
     Client::builder().backend(Store::at(path)).connect().wait()
@@ -48,6 +49,40 @@ fn a_file_that_is_mounted_without_its_directory_is_refused() {
     let _held = place.client().mutex("a").lock().wait().unwrap();
     let mount = format!(r#"mount --bind "$1" "${MOUNTED}""#);
     among_other_mounts(&mount, TEST, &place.path(), (MOUNTED, &path));
+}
+
+/// Set in a process that has a boot id of its own, and this database in common with the others.
+const OWN_BOOT_ID: &str = "COTTER_TEST_OWN_BOOT_ID";
+
+/// As by systemd-nspawn and LXC. The clock of the container is that of the machine.
+#[test]
+#[ignore = "needs unprivileged namespaces"]
+fn a_container_with_a_boot_id_of_its_own_shares_the_locks() {
+    const TEST: &str = "sqlite::namespaces::a_container_with_a_boot_id_of_its_own_shares_the_locks";
+    let lease = Lease::fixed(Duration::from_secs(3600));
+    if let Some(path) = std::env::var_os(OWN_BOOT_ID) {
+        let client = connect(Path::new(&path)).unwrap();
+        let taken = client.mutex("outside").try_lock().wait().unwrap();
+        demand(taken.is_none(), Kind::Overlap, "held by a process outside of the container");
+        // Another writer of the row, which changes nothing for its holder.
+        let waited = client.mutex("outside").try_lock_for(Duration::from_millis(100)).wait().unwrap();
+        demand(waited.is_none(), Kind::Overlap, "held by a process outside of the container");
+        let findings = client.diagnose().wait().unwrap();
+        assert!(findings.iter().any(|finding| finding.subject == "boot"), "{findings:?}");
+        // The process ends, and its lease does not.
+        std::mem::forget(client.mutex("inside").lease(lease).lock().wait().unwrap());
+        return;
+    }
+    let place = Place::new();
+    let client = place.client();
+    let held = client.mutex("outside").lease(lease).lock().wait().unwrap();
+    let mount = r#"echo 01234567-89ab-cdef-0123-456789abcdef >"$1.id" &&
+        mount --bind "$1.id" /proc/sys/kernel/random/boot_id"#;
+    among_other_mounts(mount, TEST, &place.path(), (OWN_BOOT_ID, &place.path()));
+    let taken = client.mutex("inside").try_lock().wait().unwrap();
+    demand(taken.is_none(), Kind::Overlap, "held by a process inside of the container");
+    assert!(client.mutex("outside").try_lock().wait().unwrap().is_none());
+    held.finish().wait().unwrap();
 }
 
 /// Set in a process that has this directory on a read-only file system.

@@ -18,6 +18,35 @@ fn nothing_is_held_after_a_restart_of_the_machine() {
     assert!(next.token() > guard.token());
 }
 
+/// Written in a container with a boot id of its own. A row counts unless it was written later than now, by a clock that never goes
+/// back in one boot.
+#[test]
+fn where_the_boot_has_no_name_the_clock_tells_of_a_restart() {
+    let place = Place::new();
+    let guard = place.client().mutex("a").lease(Lease::fixed(HOUR)).lock().wait().unwrap();
+    for change in ["json_remove(state, '$.boot')", "json_remove(state, '$.written')"] {
+        assert_eq!(place.run(&format!("UPDATE cotter_locks SET state = {change}")), 1);
+        let taken = place.client().mutex("a").try_lock().wait().unwrap();
+        demand(taken.is_none(), Kind::Overlap, change);
+    }
+    let later = "json_set(json_remove(state, '$.boot'), '$.written', 9000000000000000000)";
+    assert_eq!(place.run(&format!("UPDATE cotter_locks SET state = {later}")), 1);
+    let next = place.client().mutex("a").try_lock().wait().unwrap().expect("it is free");
+    assert!(next.token() > guard.token());
+}
+
+/// Nobody has to write only because time has passed.
+#[test]
+fn a_look_that_changes_nothing_writes_nothing() {
+    let place = Place::new();
+    let _held = place.client().mutex("a").lease(Lease::fixed(HOUR)).lock().wait().unwrap();
+    let database = place.database();
+    let changes = || database.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    let before = changes();
+    assert!(place.client().mutex("a").try_lock().wait().unwrap().is_none());
+    assert_eq!(changes(), before);
+}
+
 /// The clock was set back, the row was deleted: its token is still the lower bound.
 #[test]
 fn tokens_rise_after_a_row_was_deleted_and_the_clock_set_back() {

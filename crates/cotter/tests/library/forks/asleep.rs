@@ -1,0 +1,30 @@
+//! A child that sleeps on the clock of its parent.
+
+use super::{MS, fork, forking};
+use cotter::{Client, Lease, memory};
+use cotter_testkit::history::{Kind, demand};
+use std::time::Instant;
+
+/// The alarm is a descriptor, which both have.
+#[test]
+#[ignore = "needs cc"]
+fn a_child_that_sleeps_does_not_delay_what_its_parent_is_told() {
+    const TEST: &str = "forks::asleep::a_child_that_sleeps_does_not_delay_what_its_parent_is_told";
+    forking(TEST, || {
+        let client = Client::builder().backend(memory::Store::new()).connect().wait().unwrap();
+        // Nothing is due at the moment of the fork.
+        let child = fork(|| {
+            std::thread::sleep(300 * MS);
+            let (clock, start) = (client.clock(), Instant::now());
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(clock.sleep_until(clock.now() + 4000 * MS));
+            assert!(start.elapsed() >= 3900 * MS, "{:?}", start.elapsed());
+        });
+        let (lease, start) = (Lease::fixed(1000 * MS), Instant::now());
+        let held = client.mutex("a").lease(lease).lock().wait().unwrap();
+        assert!(held.lost().wait_for(6000 * MS).is_some());
+        let took = start.elapsed();
+        demand(took < 2500 * MS, Kind::LateLoss, format!("told after {took:?} of a lease of 1 s"));
+        child.end();
+    });
+}
