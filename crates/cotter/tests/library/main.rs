@@ -60,9 +60,9 @@ mod etcd;
 mod file;
 #[cfg(all(feature = "file", feature = "conformance"))]
 mod flock;
-mod generous;
 #[cfg(unix)]
 mod forks;
+mod generous;
 mod handles;
 mod interrupted;
 mod kept;
