@@ -6,7 +6,7 @@ use crate::suspect::silence_is_told_before_the_loss;
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Guard, Lease, LossCause, Lost};
 use cotter_testkit::bare::{backend, claim, client, take};
-use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::history::Kind;
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Etcd, Proxy};
 use cotter_testkit::timing::{Stopwatch, eventually};
