@@ -13,7 +13,7 @@ const OPERATORS: [&str; 6] = [" < ", " > ", " <= ", " >= ", ".contains(&", "asse
 fn comparisons(text: &str) -> Vec<&str> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let lines: Vec<&str> = text.lines().filter(is_code).collect();
-    let named = lines.iter().filter(|line| line.contains(".elapsed()")).filter_map(|line| {
+    let named = lines.iter().filter(|line| line.ends_with(".elapsed();")).filter_map(|line| {
         let name = line.trim().strip_prefix("let ")?.split_once(" = ")?.0;
         name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_').then_some(name)
     });
