@@ -1,10 +1,11 @@
 //! A store, replicas on it, and what they do.
 
-use cotter::backend::Connect;
+use cotter::backend::{Connect, Host};
+use cotter::clock::{Clock, Moment, Sleep};
 use cotter::{Client, memory};
 use cotter_scheduler::{Event, EventKind, Handle, Job, Run, Scheduler, Trigger, UnixTime};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -75,6 +76,36 @@ impl Log {
     }
 }
 
+/// The time of a store: that of the runtime, and of day. It begins between two seconds, for a slot that is due at the very moment at
+/// which a test looks may or may not have been started.
+#[derive(Debug)]
+struct OffBeat {
+    origin: tokio::time::Instant,
+    wall: SystemTime,
+}
+
+impl OffBeat {
+    fn new() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let wall = SystemTime::UNIX_EPOCH + S * since.as_secs() as u32 + MS * 300;
+        Self { origin: tokio::time::Instant::now(), wall }
+    }
+}
+
+impl Clock for OffBeat {
+    fn now(&self) -> Moment {
+        Moment::ZERO + S + self.origin.elapsed()
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.wall + self.origin.elapsed()
+    }
+
+    fn sleep_until(&self, until: Moment) -> Sleep {
+        Box::pin(tokio::time::sleep(until.since(self.now()).min(S * 1_000_000)))
+    }
+}
+
 /// A store that several replicas share.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
@@ -101,6 +132,8 @@ impl World {
 
     /// A client that sees the store through something.
     pub(crate) async fn client_of<C: Connect>(&self, through: impl FnOnce(memory::Store) -> C) -> Client {
+        // A store in memory has the time of whoever connects first.
+        drop(self.store.connect(&Host::without_engine(Arc::new(OffBeat::new()))).await.unwrap());
         let store = through(self.store.clone());
         Client::builder().backend(store).in_this_runtime().connect().await.unwrap()
     }
