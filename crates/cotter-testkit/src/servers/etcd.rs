@@ -201,6 +201,34 @@ impl Etcd {
         assert!(self.answers(), "the cluster does not answer");
     }
 
+    /// Saves the state of a cluster of one member.
+    ///
+    /// # Panics
+    /// When it cannot be saved.
+    pub fn save(&self) {
+        self.ctl(&["snapshot", "save", &self.dir.path().join("saved").to_string_lossy()]);
+    }
+
+    /// Kills the member of a cluster of one, and starts it with the state that was saved.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn put_back(&mut self) {
+        self.kill(0);
+        let folder = self.folder(0);
+        std::fs::remove_dir_all(&folder).expect("its folder");
+        let peer = format!("http://127.0.0.1:{}", self.members[0].peer_port);
+        let mut restore = Self::ctl_of(self.port(0), &["snapshot", "restore"]);
+        restore
+            .arg(self.dir.path().join("saved"))
+            .args(["--name", "m0", "--initial-cluster", &format!("m0={peer}")])
+            .args(["--initial-advertise-peer-urls", &peer, "--data-dir", &folder.to_string_lossy()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        assert!(restore.status().is_ok_and(|status| status.success()), "the state cannot be restored");
+        self.restart(0);
+    }
+
     /// Stops a member as it is: connections stay, and nothing is answered until it goes on.
     ///
     /// # Panics

@@ -55,6 +55,9 @@ impl Admin for Etcd {
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         let mut findings = doctor::diagnose(&self.inner.link).await;
+        if self.inner.keys.dialect() == Dialect::Concurrency {
+            findings.push(doctor::beside_other_clients());
+        }
         // A cluster without a leader answers no such question, and the rest of the report says why.
         match self.inner.without_lease().await {
             Ok(found) => findings.extend(found),

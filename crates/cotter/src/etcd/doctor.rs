@@ -34,6 +34,13 @@ pub(super) fn without_lease(key: &[u8], more: usize) -> Finding {
     Finding::new(Severity::Problem, "keys without a lease", why)
 }
 
+/// The finding for a store that other clients use too.
+pub(super) fn beside_other_clients() -> Finding {
+    let why = "a member that stands still for longer than a lease and then goes on, like a virtual machine that is paused, may end \
+               the leases of other clients while they hold locks; cotter moves its own locks to new leases before that";
+    Finding::new(Severity::Warning, "other clients", why)
+}
+
 /// The finding if it is not known whether there are entries without a lease.
 pub(super) fn unchecked(e: &crate::Error) -> Finding {
     Finding::new(Severity::Warning, "keys without a lease", format!("could not be checked: {e}"))

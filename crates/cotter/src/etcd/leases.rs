@@ -26,8 +26,8 @@ use super::SCHEME;
 use super::connection::Link;
 use super::errors::{Failure, unexpected};
 use super::messages::{
-    LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse, LeaseRevokeRequest,
-    LeaseRevokeResponse, RangeRequest, RangeResponse,
+    Header, LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse,
+    LeaseRevokeRequest, LeaseRevokeResponse, RangeRequest, RangeResponse,
 };
 use super::names::Keys;
 use crate::backend::flight::Flight;
@@ -62,6 +62,8 @@ pub(super) struct Proof {
     pub(super) ttl: Duration,
     /// The term in which it was granted, as far as it is known.
     term: u64,
+    /// The newest revision of the cluster that was seen with it; 0 for none.
+    revision: i64,
 }
 
 /// How often a keepalive is repeated whose login has ended.
@@ -155,7 +157,7 @@ impl Leases {
         if !answer.error.is_empty() || answer.ttl < ttl {
             return Err(unexpected("a lease shorter than requested"));
         }
-        Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl), term })
+        Ok(Proof { lease: answer.id, as_of, ttl: whole(answer.ttl), term, revision: 0 })
     }
 
     /// `None` if the lease has ended, or this is no longer the term in which it can be proved.
@@ -180,10 +182,11 @@ impl Leases {
             if read.as_ref().is_err_and(Failure::is_stale_login) {
                 continue;
             }
-            let terms = [answer.header, read?.header].map(|header| header.map_or(0, |h| h.raft_term));
-            terms.iter().for_each(|term| live.has_reached(*term));
-            let proof = Proof { as_of, ttl: whole(answer.ttl).min(old.ttl), ..old };
-            return Ok(Some(proof).filter(|proof| proof.is_of(terms)));
+            let (kept, read) = (answer.header.unwrap_or_default(), read?.header.unwrap_or_default());
+            live.has_reached(kept.raft_term.max(read.raft_term));
+            let ttl = whole(answer.ttl).min(old.ttl);
+            let proof = Proof { as_of, ttl, revision: read.revision, ..old };
+            return Ok(Some(proof).filter(|_| old.is_proved_by(&kept, &read)));
         }
         let why = "the cluster keeps ending logins; try again";
         Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME))
@@ -211,12 +214,32 @@ impl Class {
 }
 
 impl Proof {
-    /// Whether the terms of a keepalive and of the read behind it are the one in which the lease was granted.
-    fn is_of(&self, terms: [u64; 2]) -> bool {
-        terms == [self.term; 2]
+    /// Whether a keepalive and the read behind it are of the term in which the lease was granted, and of the cluster that has
+    /// granted it: one that was put back to an older state has the lease too, and entries on it that have been removed.
+    fn is_proved_by(&self, kept: &Header, read: &Header) -> bool {
+        [kept.raft_term, read.raft_term] == [self.term; 2] && read.revision >= self.revision
     }
 }
 
 fn whole(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_proved_in_its_own_term_and_by_its_own_cluster() {
+        let of = |raft_term, revision| Header { raft_term, revision, ..Header::default() };
+        let (as_of, ttl) = (Moment::ZERO, Duration::from_secs(2));
+        let proof = Proof { lease: 1, as_of, ttl, term: 4, revision: 70 };
+        assert!(proof.is_proved_by(&of(4, 71), &of(4, 71)));
+        assert!(proof.is_proved_by(&of(4, 0), &of(4, 70)));
+        // A former leader has answered; its successor; another term; an older state.
+        for (kept, read) in [(4, 5), (3, 4), (5, 5), (3, 3), (0, 0)] {
+            assert!(!proof.is_proved_by(&of(kept, 71), &of(read, 71)), "{kept}, {read}");
+        }
+        assert!(!proof.is_proved_by(&of(4, 71), &of(4, 69)));
+    }
 }

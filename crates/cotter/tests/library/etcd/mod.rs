@@ -9,6 +9,7 @@
 //! | `server_lock` | the lock service of the server, which is not used |
 //! | `tls` | certificates and passwords |
 //! | `logins` | logins that end before their connection does |
+//! | `put_back` | a cluster that was put back to an older state |
 //! | `stale` | a leader that was replaced |
 //! | `terms` | another leader, and the one before it that still ends leases |
 //! | `through_proxy` | `etcd grpc-proxy`, which numbers watches by itself |
@@ -20,6 +21,7 @@ mod late;
 mod logins;
 mod lost;
 mod others;
+mod put_back;
 mod server_lock;
 mod stale;
 mod terms;

@@ -152,6 +152,19 @@ async fn a_killed_leader_lets_nobody_else_in_with_the_dialect() {
     assert!(keys(&server, "contended/").is_empty());
 }
 
+/// Their leases can be ended by a leader that stood still; ours are left before (`terms`).
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd"]
+async fn the_doctor_says_what_is_assumed_beside_other_clients() {
+    let server = Etcd::start(1);
+    for (options, is_said) in [("", false), (DIALECT, true)] {
+        let found =
+            backend(&server.url(options)).await.admin().expect("it has one").diagnose().await.unwrap();
+        let said = found.iter().any(|finding| finding.subject == "other clients");
+        assert_eq!(said, is_said, "{found:?}");
+    }
+}
+
 /// A stopped `etcdctl lock` is passed over, as a stopped process of ours is.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs etcd"]
