@@ -1,9 +1,9 @@
 //! Members that have forgotten what they granted.
 
 use super::setup::{Members, PREFIX, acquire, attempt, release};
-use cotter::backend::{Backend, Connect, Host};
+use cotter::backend::{Backend, Connect, Grant, Host, Until};
 use cotter::{ErrorKind, redis};
-use cotter_testkit::bare::{claim, clock, enlist, take};
+use cotter_testkit::bare::{claim, clock, enlist, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use std::sync::Arc;
@@ -58,6 +58,52 @@ async fn a_member_that_is_wiped_gives_nobody_a_second_lock() {
     let wipe = |server: &mut Redis| _ = server.command(&["FLUSHALL"]);
     one_of_its_majority_forgets(3, wipe).await;
     one_of_its_majority_forgets(5, wipe).await;
+}
+
+/// The same if only the marker and the lock are deleted, as an eviction may do.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_loses_its_marker_gives_nobody_a_second_lock() {
+    let evict = |server: &mut Redis| {
+        let (lock, marker) = (format!("{PREFIX}:{{a}}"), format!("{PREFIX}:member"));
+        server.command(&["DEL", &lock, &marker]);
+    };
+    one_of_its_majority_forgets(3, evict).await;
+}
+
+/// A member has a replica of its own, which is promoted while it lags, and is then followed by the member itself: its process was
+/// never restarted, and the copy that it has now says which run of it has voted.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_gets_an_old_copy_of_itself_gives_nobody_a_second_lock() {
+    let members = Members::voting(3, LONGEST, TIMEOUT);
+    let (member, replica) = (&members.servers[1], Redis::start());
+    let client = members.client().await.unwrap();
+    replica.follow(member);
+    members.part(2, true);
+    release(&client, &acquire(&client, "a").await).await;
+    let marker = member.command(&["GET", &format!("{PREFIX}:member")]);
+    eventually("the replica has the marker", || {
+        replica.command(&["GET", &format!("{PREFIX}:member")]) == marker
+    })
+    .await;
+    replica.promote();
+    let held = acquire_for(&client, TTL).await;
+    let until = Instant::now() + TTL;
+    member.follow(&replica);
+    member.promote();
+    assert!(!members.holds(1, "a"), "it has forgotten the lock");
+    members.part(2, false);
+    let other = members.client().await.unwrap();
+    nobody_else_gets_it(&other, until).await;
+    let next = acquire(&other, "a").await;
+    assert!(next.number > held.number, "{} after {}", next.number, held.number);
+}
+
+async fn acquire_for(client: &Arc<dyn Backend>, ttl: Duration) -> Grant {
+    let until = Until::Moment(clock().now() + Duration::from_secs(20));
+    let granted = client.acquire(&claim("a", ttl), until).await.unwrap();
+    granted.granted().expect("it is free")
 }
 
 /// Two members remember an early state: one was cut off, the other was restored from a copy.
