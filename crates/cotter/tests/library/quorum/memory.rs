@@ -1,7 +1,7 @@
 //! Members that have forgotten what they granted.
 
 use super::setup::{Members, PREFIX, acquire, attempt, release};
-use cotter::backend::{Backend, Connect, Grant, Host, Until};
+use cotter::backend::{Backend, Connect, Host};
 use cotter::{ErrorKind, redis};
 use cotter_testkit::bare::{claim, clock, enlist, eventually, take};
 use cotter_testkit::history::{Kind, demand};
@@ -76,10 +76,17 @@ async fn a_member_that_loses_its_marker_gives_nobody_a_second_lock() {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_member_that_gets_an_old_copy_of_itself_gives_nobody_a_second_lock() {
-    let members = Members::voting(3, LONGEST, TIMEOUT);
+    // Longer than a server needs to copy another one.
+    const LEASE: Duration = Duration::from_secs(8);
+    let members = Members::voting(3, LEASE, TIMEOUT);
     let (member, replica) = (&members.servers[1], Redis::start());
     let client = members.client().await.unwrap();
+    for server in [member, &replica] {
+        server.command(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+    }
     replica.follow(member);
+    // That alone would make it abstain.
+    enlist(member, PREFIX, LEASE.as_secs());
     members.part(2, true);
     release(&client, &acquire(&client, "a").await).await;
     let marker = member.command(&["GET", &format!("{PREFIX}:member")]);
@@ -88,22 +95,17 @@ async fn a_member_that_gets_an_old_copy_of_itself_gives_nobody_a_second_lock() {
     })
     .await;
     replica.promote();
-    let held = acquire_for(&client, TTL).await;
-    let until = Instant::now() + TTL;
+    let held = attempt(&client, &claim("a", LEASE)).await.unwrap().expect("it is free");
+    let until = Instant::now() + LEASE;
     member.follow(&replica);
     member.promote();
     assert!(!members.holds(1, "a"), "it has forgotten the lock");
+    assert!(Instant::now() + LEASE / 4 < until, "there is no time left to take it again");
     members.part(2, false);
     let other = members.client().await.unwrap();
     nobody_else_gets_it(&other, until).await;
     let next = acquire(&other, "a").await;
     assert!(next.number > held.number, "{} after {}", next.number, held.number);
-}
-
-async fn acquire_for(client: &Arc<dyn Backend>, ttl: Duration) -> Grant {
-    let until = Until::Moment(clock().now() + Duration::from_secs(20));
-    let granted = client.acquire(&claim("a", ttl), until).await.unwrap();
-    granted.granted().expect("it is free")
 }
 
 /// Two members remember an early state: one was cut off, the other was restored from a copy.
