@@ -219,6 +219,10 @@ impl Admin for FaultyBackend {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Member for FaultyBackend {
+    fn join(&self, members: usize) -> Result<()> {
+        self.inner_member().join(members)
+    }
+
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         let fate = self.begin(Call::Acquire).await?;
         if let Fate::Late(by) = fate {

@@ -126,6 +126,10 @@ fn voter(run: &Run) -> &dyn Member {
 
 #[async_trait]
 impl Member for Connection {
+    fn join(&self, members: usize) -> Result<()> {
+        voter(&self.server.run()).join(members)
+    }
+
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         match self.abstains().await? {
             Some(left) => Ok(Vote::Abstains(left)),

@@ -97,6 +97,28 @@ async fn a_release_that_is_repeated_takes_no_used_token_back() {
     demand(next.number > held.number, Kind::TokenOrder, format!("{} after {}", next.number, held.number));
 }
 
+/// A member that has answered is not asked again, and its answer counts.
+#[tokio::test]
+async fn a_release_that_is_repeated_counts_all_answers() {
+    let world = World::new();
+    let client = world.client().await;
+    let held = acquire(&client).await;
+    (1..3).for_each(|member| world.cut(member, true));
+    for attempt in 0..2 {
+        let error = client.release(&held.claim, Leave::used(1)).await.expect_err("a majority is silent");
+        assert!(error.to_string().contains("1 of 3 members have answered"), "attempt {attempt}: {error}");
+    }
+    world.cut(1, false);
+    // It counts as silent for a moment, and nobody waits for its answer.
+    for _ in 0..100 {
+        if let Ok(released) = client.release(&held.claim, Leave::used(1)).await {
+            return assert_eq!(released.found(), Found::Held);
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    panic!("two of three have released it");
+}
+
 #[tokio::test]
 async fn a_grant_tells_how_many_members_stand_by_it() {
     let world = World::new();

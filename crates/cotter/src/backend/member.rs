@@ -20,6 +20,19 @@ use std::time::Duration;
 /// [`STEP`](super::tokens::STEP) after its clock at the end of that time, at least.
 #[async_trait]
 pub trait Member: Send + Sync {
+    /// Tells the member how many members its quorum has; called before everything else. From then on it grants nothing to a
+    /// quorum of another size, until an operator [enlists](Self::enlist) it there: clients that name three of five servers
+    /// and clients that name all of them would have majorities without a member in common. Which servers they are is not
+    /// compared, because one server may have several addresses.
+    ///
+    /// # Errors
+    /// [`Config`](crate::ErrorKind::Config): this store is already a member of another quorum. A member that learns this from
+    /// its server says so in [`take`](Self::take).
+    fn join(&self, members: usize) -> Result<()> {
+        let _ = members;
+        Ok(())
+    }
+
     /// Grants a claim now, or says why not. The first token is the last one plus one, the next full second of a member
     /// whose counter is new, or `at_least`, whichever is the largest. A claim that is granted already gets the same
     /// grant, raised to `at_least`, with the time that is left.
@@ -27,7 +40,8 @@ pub trait Member: Send + Sync {
     /// The [rules](super) of `acquire` apply.
     ///
     /// # Errors
-    /// The member did not answer, or allows no lease as long as this.
+    /// The member did not answer, or allows no lease as long as this. [`Config`](crate::ErrorKind::Config): it is a member of
+    /// another quorum, and the attempt fails whatever the others say.
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote>;
 
     /// Raises the first token of a grant to `at_least`, and the counter with it, only while the claim still holds it.

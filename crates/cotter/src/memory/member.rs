@@ -2,6 +2,7 @@
 
 use super::backend::Memory;
 use crate::backend::{Acceptor, Claim, Grant, Member, Vote};
+use crate::error::config;
 use crate::{Name, Note, Result};
 use async_trait::async_trait;
 use std::future::Future;
@@ -9,6 +10,13 @@ use std::pin::Pin;
 
 #[async_trait]
 impl Member for Memory {
+    fn join(&self, members: usize) -> Result<()> {
+        match *self.shared.quorum.get_or_init(|| members) == members {
+            true => Ok(()),
+            false => Err(config("one store cannot be a member of two quorums")),
+        }
+    }
+
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         self.request(claim, |lock, now| lock.take_at_least(at_least, claim, now)).map(Vote::from)
     }

@@ -57,7 +57,7 @@ impl Store {
         static STORES: AtomicU64 = AtomicU64::new(1);
         let number = STORES.fetch_add(1, Ordering::Relaxed);
         let (time, locks, notes, freed) = (OnceLock::new(), Mutex::default(), Arc::default(), Arc::default());
-        Self(Arc::new(Shared { number, time, locks, notes, freed }))
+        Self(Arc::new(Shared { number, time, locks, notes, freed, quorum: OnceLock::new() }))
     }
 }
 
@@ -80,6 +80,8 @@ struct Shared {
     notes: Arc<NoteTable>,
     /// Notified when a name is released.
     freed: Arc<Notify>,
+    /// The number of members of the quorum that it belongs to.
+    quorum: OnceLock<usize>,
 }
 
 /// The store's own time: the time of day when the first client connected, advanced by that client's clock.

@@ -12,7 +12,7 @@
 //! this ask one member first, which is the same for all of them, and the others only if it has granted.
 
 use super::backend::Quorum;
-use super::rounds::{Ballot, Round};
+use super::rounds::{Ballot, Round, Said};
 use super::seats::member;
 use super::shortage::no_quorum;
 use super::voting::Tally;
@@ -73,6 +73,11 @@ impl Quorum {
         }
         let (tally, more) = self.ask_for_votes(id, &round, others, tally).await;
         votes.extend(more);
+        if let Some(error) = tally.elsewhere {
+            let undone = self.undo(id, &round, Leave::default()).await;
+            let error = error.with_name(&claim.name);
+            return Err(if undone.open.is_some() { error.with_outcome_unknown() } else { error });
+        }
         if votes.len() >= self.seats.majority()
             && let Some(won) = self.agree(&round, &mut votes).await
         {
@@ -97,7 +102,15 @@ impl Quorum {
     fn begin(&self, claim: &Claim, round: &Claim, as_of: Moment) {
         let ballots = vec![Ballot::Empty; self.seats.len()];
         let (ends, confirmed) = (as_of + claim.ttl, Votes::new(0, self.seats.len()));
-        let round = Round { claim: round.clone(), ballots, ends, won: None, used: 0, confirmed };
+        let round = Round {
+            claim: round.clone(),
+            ballots,
+            ends,
+            won: None,
+            used: 0,
+            said: Said::default(),
+            confirmed,
+        };
         self.shared.rounds.begin(claim.id, round);
     }
 

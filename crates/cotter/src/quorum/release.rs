@@ -1,7 +1,7 @@
 //! Releasing at all members, the silent ones too.
 
 use super::backend::Quorum;
-use super::rounds::{Ballot, Round};
+use super::rounds::{Ballot, Round, Said};
 use super::shortage::no_quorum;
 use crate::backend::{Backend, Claim, ClaimId, Found, Leave, Release};
 use crate::{Error, Moment, Result};
@@ -10,9 +10,7 @@ use std::sync::Arc;
 /// The result of releasing one attempt.
 #[derive(Default)]
 pub(super) struct Undone {
-    answered: usize,
-    freed: usize,
-    evicted: usize,
+    said: Said,
     /// Until then, something may be left at a member, or a request may arrive.
     pub(super) open: Option<Moment>,
     failed: Option<Error>,
@@ -35,6 +33,7 @@ impl Quorum {
             for (seat, answer) in seats.iter().zip(answers) {
                 undone.count(answer, &mut r.ballots[*seat], ends.max(r.ends), now);
             }
+            r.said = r.said.and(undone.said);
             !r.asked().is_empty()
         });
         if is_left == Some(false) {
@@ -61,16 +60,19 @@ impl Quorum {
     /// Whether a majority still held a claim, as far as the members have answered.
     fn found(&self, round: &Round, undone: &Undone) -> Result<Release> {
         let (majority, votes) = (self.seats.majority(), round.votes().count());
-        let silent = votes.saturating_sub(undone.answered);
-        if undone.freed >= majority {
+        let silent = votes.saturating_sub(undone.said.answered);
+        let Said { answered, freed, evicted } = round.said.and(undone.said);
+        if freed >= majority {
             return Ok(Release::Freed);
         }
-        if undone.freed + silent >= majority {
-            let counts = (undone.answered, self.seats.len(), majority);
+        if freed + silent >= majority {
+            // One whose request may arrive later is asked again after its answer.
+            let of = self.seats.len();
+            let counts = (answered.min(of), of, majority);
             let error = no_quorum(counts, None, undone.failed.as_ref());
             return Err(error.with_outcome_unknown().with_name(&round.claim.name));
         }
-        Ok(if undone.freed + undone.evicted >= majority { Release::Evicted } else { Release::NotHeld })
+        Ok(if freed + evicted >= majority { Release::Evicted } else { Release::NotHeld })
     }
 }
 
@@ -86,9 +88,9 @@ impl Undone {
     fn count(&mut self, answer: Option<Result<Release>>, ballot: &mut Ballot, ends: Moment, now: Moment) {
         let until = match answer {
             Some(Ok(released)) => {
-                self.answered += 1;
-                self.freed += usize::from(released.found() == Found::Held);
-                self.evicted += usize::from(released.found() == Found::Evicted);
+                self.said.answered += 1;
+                self.said.freed += usize::from(released.found() == Found::Held);
+                self.said.evicted += usize::from(released.found() == Found::Evicted);
                 match released {
                     Release::Unsettled { until, .. } => {
                         *ballot = Ballot::Unknown;

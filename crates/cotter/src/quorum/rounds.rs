@@ -27,8 +27,28 @@ pub(super) struct Round {
     /// The turns that were used, as far as is known. A release that is repeated does not say it again, and a member that
     /// took back a token that was used would give it once more.
     pub(super) used: u16,
+    /// What members have said to its release so far. One that has answered is not asked again when it is repeated.
+    pub(super) said: Said,
     /// The members that have confirmed it, as the holder sees them.
     pub(super) confirmed: Votes,
+}
+
+/// How many members have answered a release, and what.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Said {
+    pub(super) answered: usize,
+    pub(super) freed: usize,
+    pub(super) evicted: usize,
+}
+
+impl Said {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            answered: self.answered + other.answered,
+            freed: self.freed + other.freed,
+            evicted: self.evicted + other.evicted,
+        }
+    }
 }
 
 /// The part of an attempt that a member may have.

@@ -213,6 +213,7 @@ impl Seat {
         if backend.member().is_none() {
             return Err(Error::unsupported("being a member of a quorum", backend.info().variant));
         }
+        member(&*backend).join(shared.members.len())?;
         shared.identities.verify(self.number, &*backend).await?;
         *lock(&self.backend) = Some(backend);
         Ok(())

@@ -4,7 +4,7 @@ use super::backend::Quorum;
 use super::rounds::Ballot;
 use super::seats::{Answers, member};
 use crate::backend::{Backend, Claim, ClaimId, Grant, Vote};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -19,6 +19,8 @@ pub(super) struct Tally {
     pub(super) busy: usize,
     pub(super) abstains: Option<Duration>,
     pub(super) failed: Option<Error>,
+    /// A member belongs to another quorum: somebody names other servers, who may have a majority of them.
+    pub(super) elsewhere: Option<Error>,
 }
 
 impl Tally {
@@ -34,6 +36,9 @@ impl Tally {
                 // A quorum is there when the first of them comes back.
                 Ok(Vote::Abstains(left)) => {
                     self.abstains = Some(self.abstains.map_or(*left, |known| known.min(*left)));
+                }
+                Err(e) if e.kind() == ErrorKind::Config && !e.outcome_unknown() => {
+                    self.elsewhere = Some(e.clone());
                 }
                 Err(e) => {
                     // An error that waiting does not mend says more.

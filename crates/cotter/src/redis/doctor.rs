@@ -83,7 +83,14 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
         let message = "this is a replica: it refuses writes; connect to its master";
         findings.push(Finding::new(Severity::Problem, "role", message));
     }
-    if options.replicas > 0 || field("connected_slaves").is_some_and(|n| n != "0") {
+    let has_replicas = field("connected_slaves").is_some_and(|n| n != "0");
+    if let Some(longest) = options.votes.filter(|_| has_replicas) {
+        let message = format!(
+            "this member of a quorum has replicas: when the first one is attached, or one is promoted, it votes for nothing for \
+             {longest:?}, because it may have got an old copy of its data; a member needs none"
+        );
+        findings.push(Finding::new(Severity::Warning, "replicas", message));
+    } else if options.replicas > 0 || has_replicas {
         findings.push(replication(field("connected_slaves").unwrap_or_default(), options.replicas));
     }
     if options.protocol == Protocol::Native {

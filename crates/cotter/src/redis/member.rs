@@ -9,7 +9,7 @@ use super::live::Live;
 use super::notes::dated;
 use super::script;
 use super::state::{Answer, Block, digits};
-use super::voting::{Voting, run, too_long, vote};
+use super::voting::{run, too_long, vote};
 use crate::backend::{Acceptor, Claim, Grant, Member, Vote};
 use crate::{Error, Name, Note, Result};
 use async_trait::async_trait;
@@ -92,8 +92,8 @@ pub(super) async fn abstains(live: &Live, shared: &Shared) -> Result<Option<Dura
 
 /// Makes a server vote at once.
 pub(super) async fn enlist(live: &Live, shared: &Shared) -> Result<()> {
-    let Voting { marker, longest, .. } = shared.voting();
-    let answer = script::ENLIST.run(live, &[marker], &[longest]).await;
+    let voting = shared.voting();
+    let answer = script::ENLIST.run(live, &[&voting.marker], &[&voting.longest, voting.members()]).await;
     answer.map(drop).map_err(|e| explain(e, Sent::Yes))
 }
 
@@ -103,6 +103,10 @@ pub(super) fn duration(micros: &str) -> Result<Duration> {
 
 #[async_trait]
 impl Member for Native {
+    fn join(&self, members: usize) -> Result<()> {
+        self.shared.voting().join(members)
+    }
+
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         let live = self.link.live().await?;
         let vote = self.request_vote(&live, claim, at_least).await.map_err(|e| e.with_name(&claim.name))?;

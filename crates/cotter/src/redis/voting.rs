@@ -7,8 +7,10 @@ use super::names::Keys;
 use super::options::Options;
 use super::script::Script;
 use super::state::{digits, micros, text};
+use crate::error::config;
 use crate::{Error, ErrorKind, Result};
 use redis::Value;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The fields that are the same in all requests to a member.
@@ -18,6 +20,8 @@ pub(super) struct Voting {
     pub(super) marker: String,
     /// The longest lease of the quorum, as the scripts take it.
     pub(super) longest: [u8; 14],
+    /// The number of members, as the scripts take it, as soon as a quorum has said so.
+    members: OnceLock<[u8; 2]>,
     pub(super) keys: Keys,
     /// The time for which a free name is remembered, in milliseconds, as the scripts take it.
     pub(super) retain: String,
@@ -29,9 +33,23 @@ impl Voting {
         Some(Self {
             marker: format!("{}:member", options.prefix),
             longest: micros(options.votes?),
+            members: OnceLock::new(),
             keys: Keys::new(options),
             retain: options.retain.as_millis().to_string(),
         })
+    }
+
+    pub(super) fn members(&self) -> &[u8; 2] {
+        self.members.get().unwrap_or(b"00")
+    }
+
+    /// Says how many members the quorum has.
+    pub(super) fn join(&self, members: usize) -> Result<()> {
+        let members = digits::<2>(members as u64);
+        match *self.members.get_or_init(|| members) == members {
+            true => Ok(()),
+            false => Err(config("one store cannot be a member of two quorums")),
+        }
     }
 }
 
@@ -77,11 +95,27 @@ pub(super) async fn vote_for(
     args: &[&[u8]],
     at_least: u64,
 ) -> Result<Value> {
-    let (run, Voting { marker, longest, .. }) = (run(live).await?, shared.voting());
+    let (run, voting) = (run(live).await?, shared.voting());
+    let Voting { marker, longest, .. } = voting;
     let at_least = digits::<16>(at_least);
-    let (keys, args) =
-        ([keys, &[&**marker]].concat(), [args, &[run.as_bytes(), &at_least, longest]].concat());
-    script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))
+    let keys = [keys, &[&**marker]].concat();
+    let args = [args, &[run.as_bytes(), &at_least, longest, voting.members()]].concat();
+    match script.run(live, &keys, &args).await.map_err(|e| explain(e, Sent::Yes))? {
+        Value::BulkString(answer) if answer.len() == 3 && answer[0] == b's' => {
+            Err(another_quorum(&String::from_utf8_lossy(&answer[1..]), voting.members()))
+        }
+        answer => Ok(answer),
+    }
+}
+
+/// The error of a member that belongs to a quorum of another size: two majorities might have no member in common.
+fn another_quorum(theirs: &str, ours: &[u8; 2]) -> Error {
+    let ours = String::from_utf8_lossy(ours);
+    let (theirs, ours) = (theirs.trim_start_matches('0'), ours.trim_start_matches('0'));
+    config(format!(
+        "the server is a member of a quorum of {theirs}, not of {ours}: all clients must name the same servers; once no client of \
+         the other list is left and no lock is held, `cotter doctor --init` makes it a member of this one"
+    ))
 }
 
 /// The id of the run of the server. It is requested once for each connection, because a connection ends with the run: it

@@ -1,8 +1,8 @@
 -- Writes the proposal of a proposer, unless a larger number was promised. Those who watch the note get a message.
 --
 -- KEYS  1 the note   2 the marker, see `voting`
--- ARGV  1 number (16 digits)   2 origin   3 the origins before it   4 bytes   5 to 7 see `voting`
--- Returns  y   or n if it is refused   or a left(14) as `vote`
+-- ARGV  1 number (16 digits)   2 origin   3 the origins before it   4 bytes   5 to 8 see `voting`
+-- Returns  y   or n if it is refused   or a or s as `vote`
 --@include now
 --@include voting
 local promised, by = unpack(redis.call('HMGET', KEYS[1], 'promised', 'by'))

@@ -1,8 +1,8 @@
 -- Promises to accept no proposal for a note with a smaller number than this.
 --
 -- KEYS  1 the note   2 the marker, see `voting`
--- ARGV  1 number (16 digits)   2 to 4 see `voting`
--- Returns  a left(14) as `vote`   or a list:
+-- ARGV  1 number (16 digits)   2 to 5 see `voting`
+-- Returns  a or s as `vote`   or a list:
 --   p                        promised; nothing was accepted yet
 --   p number origin before bytes   promised; this was accepted last
 --   r number                 refused: this number was promised before

@@ -1,7 +1,7 @@
 -- Raises the first token of what a claim holds by the plain protocol, and the count with it.
 --
 -- KEYS and ARGV as for `plain_vote`; the ttl and the turns are not used.
--- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a left(14) as `vote`
+-- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a or s as `vote`
 --@include now
 --@include voting
 local id, count = ARGV[1], redis.call('GET', KEYS[2]) or ''

@@ -1,8 +1,8 @@
 -- A claim of a quorum whose members speak the plain protocol: `SET NX PX`, beside a count of what was granted so.
 --
 -- KEYS  1 the key of the lock   2 the count of its name   3 the marker, see `voting`
--- ARGV  1 claim id, also the value   2 ttl (14 digits, us)   3 turns (5 digits)   4 retain (ms)   5 to 7 see `voting`
--- Returns  g first(16) turns(5) left(14)   or b if others hold it   or a or l as `vote`
+-- ARGV  1 claim id, also the value   2 ttl (14 digits, us)   3 turns (5 digits)   4 retain (ms)   5 to 8 see `voting`
+-- Returns  g first(16) turns(5) left(14)   or b if others hold it   or a, l or s as `vote`
 --
 -- The count is  first(16) turns(5) claim id  of the last grant. Other clients of these servers know nothing of it.
 --@include now

@@ -2,8 +2,8 @@
 -- have had it: then it gets the next one that nobody has had.
 --
 -- KEYS  1 the lock   2 the marker, see `voting`
--- ARGV  1 claim id   2 to 4 see `voting`
--- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a left(14) as `vote`
+-- ARGV  1 claim id   2 to 5 see `voting`
+-- Returns  g first(16) turns(5) left(14)   or n if the claim holds nothing   or a or s as `vote`
 --@include now
 --@include voting
 local state = redis.call('GET', KEYS[1])

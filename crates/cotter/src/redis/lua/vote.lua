@@ -2,10 +2,11 @@
 --
 -- KEYS  1 the lock   2 its queue, which stays empty   3 its waiters   4 the marker, see `voting`
 -- ARGV  1 claim id   2 ttl (14 digits, us)   3 turns (5 digits)   4 label   5 px of a held lock (ms)   6 retain (ms)
---       7 to 9 see `voting`
+--       7 to 10 see `voting`
 -- Returns as `acquire`, or
 --   a left(14)      this member abstains for so many microseconds
 --   l longest(14)   refused: no lease may be longer
+--   s members(2)    refused: it belongs to a quorum of so many
 --@include now
 --@include voting
 if ARGV[2] > longest then return 'l' .. longest end

@@ -26,6 +26,10 @@ impl Older<Plain> {
 
 #[async_trait]
 impl Member for Older<Plain> {
+    fn join(&self, members: usize) -> Result<()> {
+        self.steps.shared().voting().join(members)
+    }
+
     async fn take(&self, claim: &Claim, at_least: u64) -> Result<Vote> {
         let (link, shared) = (self.steps.link(), self.steps.shared());
         let live = link.live().await?;

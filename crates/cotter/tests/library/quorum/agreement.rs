@@ -94,7 +94,7 @@ async fn a_number_that_a_reader_has_had_is_given_to_nobody(member: Arc<dyn Backe
         assert_eq!(raised.number, wanted);
     }
     let order = EvictOrder::new();
-    member.admin().expect("it has names").evict(&first.claim.name, order).await.unwrap();
+    let _ = member.admin().expect("it has names").evict(&first.claim.name, order).await.unwrap();
     let pardoned = votes.raise(&third, wanted + 5).await.unwrap();
     demand(pardoned.is_none(), Kind::UsedAfterLoss, "an evicted reader was raised");
 }

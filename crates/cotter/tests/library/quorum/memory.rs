@@ -3,7 +3,7 @@
 use super::setup::{Members, PREFIX, acquire, attempt, release};
 use cotter::backend::{Backend, Connect, Host};
 use cotter::{ErrorKind, redis};
-use cotter_testkit::bare::{claim, clock, enlist, take};
+use cotter_testkit::bare::{claim, clock, enlist, eventually, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
 use cotter_testkit::timing::Stopwatch;
@@ -59,6 +59,54 @@ async fn a_member_that_is_wiped_gives_nobody_a_second_lock() {
     let wipe = |server: &mut Redis| _ = server.command(&["FLUSHALL"]);
     one_of_its_majority_forgets(3, wipe).await;
     one_of_its_majority_forgets(5, wipe).await;
+}
+
+/// The same if only the marker and the lock are deleted, as an eviction may do.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_loses_its_marker_gives_nobody_a_second_lock() {
+    let evict = |server: &mut Redis| {
+        let (lock, marker) = (format!("{PREFIX}:{{a}}"), format!("{PREFIX}:member"));
+        server.command(&["DEL", &lock, &marker]);
+    };
+    one_of_its_majority_forgets(3, evict).await;
+}
+
+/// A member has a replica of its own, which is promoted while it lags, and is then followed by the member itself: its process was
+/// never restarted, and the copy that it has now says which run of it has voted.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_member_that_gets_an_old_copy_of_itself_gives_nobody_a_second_lock() {
+    // Longer than a server needs to copy another one.
+    const LEASE: Duration = Duration::from_secs(8);
+    let members = Members::voting(3, LEASE, TIMEOUT);
+    let (member, replica) = (&members.servers[1], Redis::start());
+    let client = members.client().await.unwrap();
+    for server in [member, &replica] {
+        server.command(&["CONFIG", "SET", "repl-diskless-sync-delay", "0"]);
+    }
+    replica.follow(member);
+    // That alone would make it abstain.
+    enlist(member, PREFIX, LEASE.as_secs());
+    members.part(2, true);
+    release(&client, &acquire(&client, "a").await).await;
+    let marker = member.command(&["GET", &format!("{PREFIX}:member")]);
+    eventually("the replica has the marker", || {
+        replica.command(&["GET", &format!("{PREFIX}:member")]) == marker
+    })
+    .await;
+    replica.promote();
+    let held = attempt(&client, &claim("a", LEASE)).await.unwrap().expect("it is free");
+    let until = Instant::now() + LEASE;
+    member.follow(&replica);
+    member.promote();
+    assert!(!members.holds(1, "a"), "it has forgotten the lock");
+    assert!(Instant::now() + LEASE / 4 < until, "there is no time left to take it again");
+    members.part(2, false);
+    let other = members.client().await.unwrap();
+    nobody_else_gets_it(&other, until).await;
+    let next = acquire(&other, "a").await;
+    assert!(next.number > held.number, "{} after {}", next.number, held.number);
 }
 
 /// Two members remember an early state: one was cut off, the other was restored from a copy.

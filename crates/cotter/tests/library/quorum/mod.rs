@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `setup` | servers behind proxies, and clients that know nothing of each other |
 //! | `agreement` | how often members have to be asked until they agree on a token |
+//! | `list` | clients that name different servers |
 //! | `eviction` | taking a lock away at all members |
 //! | `silence` | members that are gone or silent |
 //! | `memory` | members that have forgotten what they granted |
@@ -12,6 +13,7 @@
 
 mod agreement;
 mod eviction;
+mod list;
 mod memory;
 mod others;
 mod setup;

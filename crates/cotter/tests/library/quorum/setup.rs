@@ -4,6 +4,7 @@ use cotter::backend::{Acquired, Backend, Claim, Connect, Grant, Host, Leave, Rel
 use cotter::{Result, quorum, redis};
 use cotter_testkit::bare::{claim, clock, enlist};
 use cotter_testkit::servers::{Proxy, Redis};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,11 +34,16 @@ impl Members {
 
     /// A client of its own, like another process.
     pub(super) async fn client(&self) -> Result<Arc<dyn Backend>> {
+        self.client_of(0..self.proxies.len()).await
+    }
+
+    /// One that names only these.
+    pub(super) async fn client_of(&self, members: Range<usize>) -> Result<Arc<dyn Backend>> {
         let options = format!("prefix={PREFIX}&connect_timeout=300ms");
         let member = |proxy: &Proxy| {
             redis::Store::from_url(proxy.redis_url(&options)).unwrap().with_votes(self.longest)
         };
-        let store = quorum::Store::new(self.proxies.iter().map(member))?.with_timeout(self.timeout);
+        let store = quorum::Store::new(self.proxies[members].iter().map(member))?.with_timeout(self.timeout);
         store.connect(&Host::without_engine(clock())).await
     }
 
