@@ -19,7 +19,7 @@ pub enum ErrorKind {
     NoNotes,
     /// A note was not written by this version of cotter.
     ForeignNote,
-    /// The store refused, or did not answer; see [`Error::store`].
+    /// The store refused, did not answer, or returned an old state of a job; see [`Error::store`].
     Store,
 }
 
@@ -64,7 +64,8 @@ impl Error {
         self.kind
     }
 
-    /// Returns the error of the store, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`].
+    /// Returns the error of the store, for [`ErrorKind::Store`] and [`ErrorKind::NoNotes`]; `None` if the store has
+    /// returned an old state without an error.
     pub fn store(&self) -> Option<&cotter::Error> {
         self.store.as_ref()
     }

@@ -15,6 +15,7 @@
 //! | `skew`, `fork` | libraries loaded in front of others: a clock that can be stepped, a call that forks |
 //! | `proxy` | the proxy |
 //! | `splitter` | a proxy that sends reads to a replica that is behind |
+//! | `begins` | a proxy that opens transactions and leaves them open |
 //! | `fault_rates` | its faults at random |
 //! | `kept` | a packet that it keeps back |
 //!
@@ -22,6 +23,7 @@
 //! its name, and `scripts/servers` installs it.
 
 mod acl;
+mod begins;
 mod cluster;
 mod database;
 mod etcd;
@@ -43,6 +45,7 @@ mod znodes;
 mod zookeeper;
 
 pub use acl::acl_rule;
+pub use begins::Begins;
 pub use database::Database;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;

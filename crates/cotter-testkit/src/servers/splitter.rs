@@ -4,6 +4,7 @@
 //! The replica is a copy of the tables in the same database, from before anything was written: a statement that would go there
 //! has the name of the copy put into it, which is as long.
 
+use super::begins::client_message;
 use super::{Mariadb, Postgres};
 use std::collections::HashSet;
 use std::fmt;
@@ -67,13 +68,15 @@ impl Splitter {
         })
     }
 
-    /// The same, but every statement that selects goes there, whatever it calls.
+    /// Before the same, but only what reads notes goes to the replica, whatever it calls.
     ///
     /// # Panics
     /// When the server does not answer.
     pub fn careless_before_postgres(server: &Postgres) -> Self {
         copy_postgres(server);
-        Self::start(server.port(), Framing::Postgres, |text| text.trim_start().starts_with("select"))
+        Self::start(server.port(), Framing::Postgres, |text| {
+            text.starts_with("select") && text.contains("cotter_note ") && !text.contains("_v1(")
+        })
     }
 
     /// Before a MariaDB server: a `SELECT` that does not end with a locking clause goes to the replica.
@@ -89,13 +92,15 @@ impl Splitter {
         })
     }
 
-    /// The same, but every statement that selects goes there, with a locking clause or without.
+    /// Before the same, but only what reads notes goes to the replica, with a locking clause or without.
     ///
     /// # Panics
     /// When the server does not answer.
     pub fn careless_before_mariadb(server: &Mariadb) -> Self {
         copy_mariadb(server);
-        Self::start(server.port(), Framing::Mysql, |text| text.trim_start().starts_with("SELECT"))
+        Self::start(server.port(), Framing::Mysql, |text| {
+            text.starts_with("SELECT") && text.contains("`cotter_notes`")
+        })
     }
 
     fn start(target: u16, framing: Framing, is_read: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
@@ -139,7 +144,7 @@ impl Rules {
         let mut is_first = true;
         let ended = loop {
             let read = match self.framing {
-                Framing::Postgres => postgres_message(&mut client, &mut is_first),
+                Framing::Postgres => client_message(&mut client, &mut is_first),
                 Framing::Mysql => mysql_packet(&mut client),
             };
             let Ok((mut message, body)) = read else { break Ok(()) };
@@ -183,21 +188,6 @@ fn functions(text: &str) -> impl Iterator<Item = &str> {
         let start = name.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |end| end + 1);
         &name[start..]
     })
-}
-
-/// A message of a client, with its type and its length. The first ones have no type.
-fn postgres_message(client: &mut TcpStream, is_first: &mut bool) -> io::Result<(Vec<u8>, usize)> {
-    const LOGIN: [u8; 4] = 196_608_u32.to_be_bytes();
-    let mut message = vec![0; if *is_first { 4 } else { 5 }];
-    client.read_exact(&mut message)?;
-    let head = message.len();
-    let length = u32::from_be_bytes(message[head - 4..].try_into().expect("four bytes")) as usize;
-    message.resize(head + length - 4, 0);
-    client.read_exact(&mut message[head..])?;
-    let is_untyped = *is_first;
-    *is_first = is_untyped && message.get(4..8) != Some(&LOGIN[..]);
-    let body = if is_untyped { message.len() } else { 0 };
-    Ok((message, body))
 }
 
 /// A packet of a client, and where its content begins.

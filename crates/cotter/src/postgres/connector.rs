@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::types::Type;
-use tokio_postgres::{CancelToken, Client, Connection, NoTls};
+use tokio_postgres::{CancelToken, Client, Connection, NoTls, SimpleQueryMessage};
 
 /// Opens connections to the server that takes writes, with the same settings.
 #[derive(Clone)]
@@ -161,9 +161,31 @@ impl Connector {
                 Err(missing(&format!("there is no schema {schema}")))
             }
             (true, false, _) => Err(missing(&nothing)),
-            _ if has_tables && mode == Mode::ShedLock => shedlock::check(live, &table).await,
+            (true, true, _) if mode != Mode::Lease => {
+                self.check_commits(live).await?;
+                if mode == Mode::ShedLock { shedlock::check(live, &table).await } else { Ok(()) }
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses what opens transactions of its own for statements that write, and leaves them open: what is answered would not be
+    /// committed. The second statement is alone in its transaction, which has begun with it, or it follows the first one. The
+    /// functions of `mode=lease` are called by statements that do not look as if they wrote.
+    async fn check_commits(&self, live: &Live) -> Result<()> {
+        let write = self.options.write_nothing();
+        let asked = "select now() = statement_timestamp()";
+        let (written, told) = tokio::join!(live.rows(&write, &[]), live.texts(asked));
+        written?;
+        let is_alone = told?.iter().any(
+            |answer| matches!(answer, SimpleQueryMessage::Row(row) if row.get(0).is_some_and(|alone| alone == "t")),
+        );
+        if is_alone {
+            return Ok(());
+        }
+        let why = "something in between, such as pgpool in raw mode, opens transactions of its own and leaves them open, so that \
+                   nothing that is written is committed; put the address of the server itself into the URL, or use mode=lease";
+        Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME))
     }
 
     /// Opens a connection that listens on a channel of the first server that allows it: replicas do not.

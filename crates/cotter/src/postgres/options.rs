@@ -37,6 +37,16 @@ impl Options {
         self.shedlock_schema().map_or_else(|| table.clone(), |schema| format!("\"{schema}\".{table}"))
     }
 
+    /// A statement that writes, as far as anything in between can tell, and changes nothing.
+    pub(super) fn write_nothing(&self) -> String {
+        match self.common.mode {
+            Mode::ShedLock => {
+                format!("update {} set lock_until = lock_until where false", self.shedlock())
+            }
+            _ => format!("update {}_session set turns = turns where false", self.qualified()),
+        }
+    }
+
     /// The table without which there is no lock, as it is written in a statement, and the message if it is missing.
     pub(super) fn needed(&self) -> (String, String) {
         if self.common.mode == Mode::ShedLock {

@@ -17,6 +17,8 @@
 //! | `sessions`, `session_rules` | locks that live with a session; their rules, each provoked |
 //! | `rows` | `mode=row` on tables of the user's own |
 //! | `proxied` | behind a proxy that hands sessions around |
+//! | `splitter` | behind something that sends reads to a replica |
+//! | `replicas` | what doctor says about a failover |
 //! | `shedlock` | `mode=shedlock` beside the real ShedLock |
 //! | `tls` | `sslmode=verify-full` |
 
@@ -29,6 +31,7 @@ mod places;
 mod proxied;
 mod queue;
 mod refusals;
+mod replicas;
 mod rows;
 mod rules;
 mod session_rules;

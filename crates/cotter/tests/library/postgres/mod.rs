@@ -15,5 +15,6 @@ mod setup;
 mod shedlock;
 mod silence;
 mod splitter;
+mod standbys;
 mod tls;
 mod waiting;

@@ -1,8 +1,8 @@
 //! Behind PgBouncer in transaction mode, which gives each statement to any of its sessions.
 
 use super::setup::client;
-use cotter::Severity;
-use cotter_testkit::servers::{Pooler, Postgres};
+use cotter::{Client, ErrorKind, Severity};
+use cotter_testkit::servers::{Begins, Pooler, Postgres};
 use cotter_testkit::timing::Stopwatch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,4 +45,29 @@ async fn doctor_notices_a_pooler() {
         let found = findings.iter().find(|f| f.subject == "notifications").expect("it is looked at");
         assert_eq!(found.severity, expected, "{found}");
     }
+}
+
+/// What is answered has to be committed, or whoever has a lock loses it with the pooler. `mode=lease` calls functions, which such
+/// poolers leave alone.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn who_leaves_transactions_open_is_refused() {
+    let server = Postgres::migrated();
+    let pooler = Begins::before(&server);
+    for mode in ["mode=shedlock", "mode=row", "mode=advisory"] {
+        let opened = Client::connect(pooler.url(mode)).await;
+        let held = match opened {
+            Ok(client) => client.mutex(format!("left open in {mode}")).try_lock().await.map(|_| ()),
+            Err(e) => Err(e),
+        };
+        let refused = held.expect_err(mode);
+        assert_eq!(refused.kind(), ErrorKind::Config, "{mode}: {refused}");
+        assert!(refused.to_string().contains("transactions of its own"), "{mode}: {refused}");
+    }
+    let guard = client(&pooler.url(""), TTL).await.mutex("left open").lock().await.unwrap();
+    assert_eq!(
+        server.sql("select count(*) from cotter_lock where name = 'left open' and claim is not null"),
+        "1"
+    );
+    guard.finish().await.unwrap();
 }
