@@ -85,19 +85,21 @@ impl Clock for Failing {
     }
 }
 
-/// Nobody would tell those who wait for the connection of the session, and they would wait for ever.
+/// While it connects again. Nobody would tell those who wait for the next connection, and they would wait for ever.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn a_task_that_fails_takes_the_session_with_it_and_not_the_client() {
     let server = shared();
     let is_next = Arc::new(AtomicBool::new(false));
     let failing = Failing { clock: clock(), is_next: is_next.clone() };
-    let store = Store::from_url(server.url("session=3s")).unwrap();
+    let proxy = Proxy::start(server.port(0));
+    let store = Store::from_url(format!("zookeeper://127.0.0.1:{}?session=20s", proxy.port())).unwrap();
     let backend = store.connect(&Host::without_engine(Arc::new(failing))).await.unwrap();
     let held = claim("kept by a task", TTL);
     let grant = take(&backend, &held).await;
     let session = grant.session.expect("it lives with one");
     is_next.store(true, Ordering::SeqCst);
+    proxy.cut();
     eventually("the task fails", || !is_next.load(Ordering::SeqCst)).await;
     let next = claim("after the task", TTL);
     let taken = tokio::time::timeout(Duration::from_secs(10), take(&backend, &next)).await;

@@ -28,7 +28,7 @@ async fn two_of_two(backend: &Arc<dyn Backend>, name: &str) -> [Claim; 2] {
 }
 
 /// A newcomer has read the line, and asks the first place for the number of permits. That one has just left, and the next one is
-/// served: the number in the name of the first node is not the one that counts.
+/// served. The newcomer says that there are five permits, as the node of the first one does, and that is not what counts.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs zookeeper"]
 async fn the_limit_stays_when_the_first_one_leaves() {
@@ -47,18 +47,18 @@ async fn the_limit_stays_when_the_first_one_leaves() {
     let proxy = Proxy::start(server.port(0));
     let other = backend(&format!("zookeeper://127.0.0.1:{}?session=20s", proxy.port())).await;
     let kept = proxy.keep_request(first.unwrap().as_bytes());
-    let newcomer = permit(name, 2);
+    let newcomer = permit(name, 5);
     let asking = tokio::spawn({
         let (other, newcomer) = (other.clone(), newcomer.clone());
-        async move { other.acquire(&newcomer, Until::InLine).await.unwrap().granted() }
+        async move { other.acquire(&newcomer, Until::InLine).await }
     });
     eventually("it asks the first one", || kept.is_caught()).await;
     one.release(&held[0], Leave::used(1)).await.unwrap();
     served.await.unwrap();
     kept.let_go();
-    let granted = asking.await.unwrap();
-    demand(granted.is_none(), Kind::PermitsOverLimit, "three hold two permits");
-    other.release(&newcomer, Leave::default()).await.unwrap();
+    let refused = asking.await.unwrap();
+    demand(refused.is_err(), Kind::PermitsOverLimit, "three hold two permits");
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::LimitMismatch);
     for claim in [&held[1], &waiting] {
         one.release(claim, Leave::used(1)).await.unwrap();
     }
