@@ -50,7 +50,7 @@ const STAMP: &str = ",\"written\":";
 
 /// Whether two texts are of the same lock, whenever they were written.
 pub(crate) fn are_equal(one: &str, other: &str) -> bool {
-    let unstamped = |text: &str| text.rfind(STAMP).map_or_else(|| text.len(), |at| at);
+    let unstamped = |text: &str| text.rfind(STAMP).unwrap_or(text.len());
     let (end, other_end) = (unstamped(one), unstamped(other));
     one[..end] == other[..other_end]
 }

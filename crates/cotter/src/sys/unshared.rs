@@ -89,7 +89,8 @@ fn close_all() {
     for (number, file) in FILES.iter().enumerate() {
         let was = file.swap(0, Ordering::AcqRel);
         // A child that closes all that it inherits may have opened another file since.
-        let is_there = || stat(format!("/dev/fd/{number}")).is_ok_and(|found| mark(FileId::of(&found)) == was);
+        let is_there =
+            || stat(format!("/dev/fd/{number}")).is_ok_and(|found| mark(FileId::of(&found)) == was);
         if was != 0 && is_there() {
             // Its owner is in the memory of a thread that this process does not have, or lets go of it: see `drop`.
             let _ = nix::unistd::close(number as RawFd);
