@@ -83,13 +83,16 @@ fn a_daemon_takes_the_locks_again_that_it_had_before_it_left_its_parent() {
             let clients = place.clients();
             let mut held = hold(&clients);
             let before = std::process::id();
-            let _daemon = fork(|| {
+            let daemon = fork(|| {
                 until("the parent ends", || !is_there(before));
                 assert!(held.iter().all(|guard| guard.check().unwrap_err().cause == LossCause::Forked));
                 held.clear();
                 demand_free(&place.clients(), "itself");
                 place.say("taken");
             });
+            daemon.leave();
+            // It does not tidy up.
+            std::mem::forget((clients, held));
         });
         program.end();
         place.hear("taken");
@@ -106,7 +109,7 @@ fn the_first_call_of_a_child_frees_the_locks_of_a_dead_parent() {
         let program = fork(|| {
             let clients = place.clients();
             let held = hold(&clients);
-            let _worker = fork(|| {
+            let worker = fork(|| {
                 place.hear("killed");
                 assert!(!held[0].is_valid());
                 place.say("called");
@@ -114,11 +117,12 @@ fn the_first_call_of_a_child_frees_the_locks_of_a_dead_parent() {
                 place.hear("free");
                 place.say("ended");
             });
+            worker.leave();
             place.say("holding");
             std::thread::sleep(Duration::from_secs(30));
         });
         place.hear("holding");
-        program.kill();
+        drop(program);
         place.say("killed");
         place.hear("called");
         demand_free(&place.clients(), "another process");

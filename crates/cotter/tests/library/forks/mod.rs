@@ -15,6 +15,7 @@ mod inherited;
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::forking_library;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ pub(crate) fn forking(test: &str, body: impl FnOnce()) {
     in_own_process(test, prepare, body);
 }
 
-/// A child.
+/// A child. Dropped, it is killed: a test that fails leaves nobody behind, who would keep its output open.
 pub(crate) struct Fork(Pid);
 
 /// Makes a child that does this and ends.
@@ -48,13 +49,14 @@ pub(crate) fn fork(child: impl FnOnce()) -> Fork {
 impl Fork {
     /// Waits until it has done what it had to. A child that hangs is killed.
     pub(crate) fn end(self) {
+        let this = ManuallyDrop::new(self);
         let end = Instant::now() + Duration::from_secs(20);
         let status = loop {
-            if let Some((_, status)) = waitpid(Some(self.0), WaitOptions::NOHANG).unwrap() {
+            if let Some((_, status)) = waitpid(Some(this.0), WaitOptions::NOHANG).unwrap() {
                 break status;
             }
             if Instant::now() > end {
-                self.kill();
+                drop(ManuallyDrop::into_inner(this));
                 panic!("the child hangs");
             }
             std::thread::sleep(MS);
@@ -62,9 +64,16 @@ impl Fork {
         assert_eq!(status.exit_status(), Some(0), "the child: {status:?}");
     }
 
-    pub(crate) fn kill(self) {
-        kill_process(self.0, Signal::KILL).unwrap();
-        waitpid(Some(self.0), WaitOptions::empty()).unwrap();
+    /// It outlives this process.
+    pub(crate) fn leave(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::KILL);
+        let _ = waitpid(Some(self.0), WaitOptions::empty());
     }
 }
 
