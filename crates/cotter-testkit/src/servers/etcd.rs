@@ -150,22 +150,21 @@ impl Etcd {
         format!("etcd://{}?{options}", hosts.join(","))
     }
 
-    /// The number of the member that leads.
+    /// The number of the member that leads; waits while one is chosen.
     ///
     /// # Panics
     /// When none does.
     pub fn leader(&self) -> usize {
         let leads = |&number: &usize| {
-            let id = self.status(number, "MemberID");
-            id.is_some() && id == self.status(number, "Leader")
+            let status = self.status(number);
+            let id = field(&status, "MemberID");
+            id.is_some() && id == field(&status, "Leader")
         };
-        self.running().find(leads).expect("a member leads")
+        wait_for(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
     }
 
-    /// A field of the status of a member.
-    fn status(&self, member: usize, field: &str) -> Option<u64> {
-        let status = self.try_ctl(member, &["endpoint", "status", "-w", "fields"])?;
-        status.lines().find_map(|line| line.strip_prefix(&format!("\"{field}\" : "))?.parse().ok())
+    fn status(&self, member: usize) -> String {
+        self.try_ctl(member, &["endpoint", "status", "-w", "fields"]).unwrap_or_default()
     }
 
     /// Makes another member lead, in another term, while all go on.
@@ -175,7 +174,7 @@ impl Etcd {
     pub fn move_leader(&self) {
         let leader = self.leader();
         let next = (leader + 1) % self.members.len();
-        let id = self.status(next, "MemberID").expect("it answers");
+        let id: u64 = field(&self.status(next), "MemberID").expect("it answers");
         let moved = self.try_ctl(leader, &["move-leader", &format!("{id:x}")]);
         assert!(moved.is_some(), "the leader refuses");
     }
@@ -183,8 +182,7 @@ impl Etcd {
     /// The lease of the first key below a prefix, as the commands of `etcdctl` take it.
     pub fn lease_of(&self, prefix: &str) -> Option<String> {
         let found = self.ctl(&["get", "--prefix", prefix, "-w", "fields"]);
-        let lease = found.lines().find_map(|line| line.strip_prefix("\"Lease\" : ")?.parse::<i64>().ok());
-        lease.map(|lease| format!("{lease:x}"))
+        field(&found, "Lease").map(|lease| format!("{lease:x}"))
     }
 
     /// Kills a member, without any chance to write.
@@ -332,4 +330,9 @@ impl Etcd {
         command.env("ETCDCTL_API", "3").env("ETCDCTL_ENDPOINTS", endpoint).args(words).stdin(Stdio::null());
         command
     }
+}
+
+/// The number in the first field of this name, of what `etcdctl -w fields` writes.
+fn field(said: &str, name: &str) -> Option<u64> {
+    said.lines().find_map(|line| line.strip_prefix(&format!("\"{name}\" : "))?.parse().ok())
 }
