@@ -44,6 +44,6 @@ fn a_slot_is_not_run_again_because_of_an_old_note() {
     let run = ["run", "--slot", "monday", "an old note", "--", "echo", "ran"];
     assert_eq!(env.run(run).code(0).stdout, "ran\n");
     let refused = env.run(run).code(78);
-    refused.one_line(&["out of date", "replica"]);
     assert_eq!(refused.stdout, "");
+    refused.one_line(&["out of date", "replica"]);
 }
