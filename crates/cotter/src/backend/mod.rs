@@ -26,7 +26,8 @@
 //!    than the call where several grants share it. The answer to a call that blocks in the server proves nothing recent;
 //!    a request that is sent behind it does.
 //! 6. `extend` grants at least the time that was requested or returns an error. It never shortens a grant, never
-//!    creates one, and never touches a grant of another claim.
+//!    creates one, and never touches a grant of another claim. No grant lasts longer than was ever requested for its claim:
+//!    what a server's clock adds to it when it is set back may be cut off, and the engine does not believe it.
 //! 7. While a waiter that is listening is queued for a name, the name is never granted to a newcomer. Waiters that are
 //!    no longer listening block nobody. Where a place in the queue expires with a lease or session, the store's own
 //!    way of waiting keeps it alive.

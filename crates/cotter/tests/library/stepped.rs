@@ -1,7 +1,10 @@
 //! A database server whose clock is stepped while locks are held: it costs one renewal or one wait, not the step.
 
+use cotter::backend::{Backend, Leave, Mode};
 use cotter::{Client, Lease};
+use cotter_testkit::bare::{claim, take};
 use cotter_testkit::history::{Kind, demand};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(3);
@@ -31,15 +34,18 @@ async fn back_and_forth(url: &str, step: impl Fn(i64)) {
     }
 }
 
-/// Set back while the leases run of holders that are gone.
-async fn the_dead_hold_for_one_lease(url: &str, step: impl Fn(i64)) {
-    let (dead, other) = (connect(url).await, connect(url).await);
-    std::mem::forget(dead.mutex("dead").lease(Lease::fixed(TTL)).lock().await.unwrap());
-    std::mem::forget(dead.rwlock("dead readers").lease(Lease::fixed(TTL)).read().await.unwrap());
-    let kept = dead.mutex("kept").lock().await.unwrap();
-    let _ = kept.keep_for(TTL).await.unwrap();
+/// Set back while the leases run of holders that are gone, and of a name that is kept.
+async fn the_dead_hold_for_one_lease(dead: Arc<dyn Backend>, url: &str, step: impl Fn(i64)) {
+    let other = connect(url).await;
+    take(&dead, &claim("dead", TTL)).await;
+    let mut reader = claim("dead reader", TTL);
+    reader.mode = Mode::Shared;
+    take(&dead, &reader).await;
+    let kept = claim("kept", TTL);
+    take(&dead, &kept).await;
+    let _ = dead.release(&kept, Leave::used(1).keeping(Some(TTL))).await.unwrap();
     step(-STEP);
-    for name in ["dead", "dead readers", "kept"] {
+    for name in ["dead", "dead reader", "kept"] {
         let (start, waited) = (Instant::now(), other.mutex(name).try_lock_for(ONE_WAIT).await.unwrap());
         let why = format!("{name}: not free {:?} after a step back", start.elapsed());
         demand(waited.is_some(), Kind::StuckWaiter, why);
@@ -49,12 +55,8 @@ async fn the_dead_hold_for_one_lease(url: &str, step: impl Fn(i64)) {
 
 /// Set back while a waiter has a place, which is gone by then.
 #[cfg(feature = "mysql")]
-async fn a_dead_waiter_blocks_for_one_place(
-    connect: impl AsyncFn() -> std::sync::Arc<dyn cotter::backend::Backend>,
-    step: impl Fn(i64),
-) {
-    use cotter::backend::{Leave, Until};
-    use cotter_testkit::bare::{claim, take};
+async fn a_dead_waiter_blocks_for_one_place(connect: impl AsyncFn() -> Arc<dyn Backend>, step: impl Fn(i64)) {
+    use cotter::backend::Until;
     let (one, other) = (connect().await, connect().await);
     let held = claim("waited for", TTL * 20);
     take(&one, &held).await;
@@ -99,7 +101,8 @@ mod postgres {
     #[ignore = "needs postgres"]
     async fn a_step_back_costs_one_lease_of_the_dead() {
         let server = server();
-        super::the_dead_hold_for_one_lease(&server.url(""), |seconds| server.step_clock(seconds)).await;
+        let dead = crate::postgres::setup::backend(&server.url("")).await;
+        super::the_dead_hold_for_one_lease(dead, &server.url(""), |seconds| server.step_clock(seconds)).await;
     }
 }
 
@@ -124,7 +127,8 @@ mod mysql {
     #[ignore = "needs mariadbd"]
     async fn a_step_back_costs_one_lease_of_the_dead() {
         let server = server();
-        super::the_dead_hold_for_one_lease(&server.url(""), |seconds| server.step_clock(seconds)).await;
+        let dead = crate::mysql::setup::backend(&server.url("")).await;
+        super::the_dead_hold_for_one_lease(dead, &server.url(""), |seconds| server.step_clock(seconds)).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

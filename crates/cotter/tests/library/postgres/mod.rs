@@ -11,7 +11,7 @@ mod rules;
 mod session_rules;
 mod sessions;
 mod settings;
-mod setup;
+pub(crate) mod setup;
 mod shedlock;
 mod silence;
 mod splitter;
