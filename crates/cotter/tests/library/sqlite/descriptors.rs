@@ -6,9 +6,9 @@ use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Set in the other process: the database on which it tries to lock.
 const OTHER: &str = "COTTER_TEST_DATABASE";
@@ -95,24 +95,36 @@ fn closing_the_database_elsewhere_makes_no_second_holder() {
 fn a_deleted_index_of_the_log_makes_no_second_holder() {
     const TEST: &str = "sqlite::descriptors::a_deleted_index_of_the_log_makes_no_second_holder";
     const TTL: Duration = Duration::from_secs(3);
+    let beside = |path: &str, what: &str| PathBuf::from(format!("{path}.{what}"));
     if let Ok(path) = std::env::var(OTHER) {
-        let client = Client::builder().backend(Store::at(path)).connect().wait().unwrap();
-        let taken = client.mutex(NAME).try_lock().wait().unwrap();
-        demand(taken.is_none(), Kind::Overlap, "another process has got it as well");
+        let client = Client::builder().backend(Store::at(&path)).connect().wait().unwrap();
+        client.mutex("of-the-other").lock().wait().unwrap().finish().wait().unwrap();
+        fs::write(beside(&path, "ready"), "").unwrap();
+        wait_for(&beside(&path, "asked"));
+        assert!(client.mutex(NAME).try_lock().wait().unwrap().is_none(), "it is free");
         return;
     }
     let place = Place::new();
-    let client = place.client();
+    let (client, path) = (place.client(), place.path().display().to_string());
     let before = client.mutex("before").lease(Lease::renewed(TTL)).lock().wait().unwrap();
-    fs::remove_file(format!("{}-shm", place.path().display())).unwrap();
+    fs::remove_file(format!("{path}-shm")).unwrap();
+    let mut other = other_process(TEST, &place);
+    wait_for(&beside(&path, "ready"));
     let taken = client.mutex(NAME).try_lock().wait();
-    if taken.as_ref().is_ok_and(Option::is_some) {
-        let other = other_process(TEST, &place).wait().unwrap();
-        demand(other.success(), Kind::Overlap, "both processes have got the lock");
-    }
+    fs::write(beside(&path, "asked"), "").unwrap();
+    let others = !other.wait().unwrap().success();
+    demand(!(others && taken.is_ok()), Kind::Overlap, "both processes have got the lock");
     let refused = taken.expect_err("nobody else can see what is written now");
     assert!(refused.to_string().contains("connect again"), "{refused}");
     assert_eq!(before.lost().wait_for(TTL).expect("a loss").cause, LossCause::Gone);
+}
+
+fn wait_for(file: &Path) {
+    let start = Instant::now();
+    while !file.exists() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} does not come", file.display());
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn sound(place: &Place) -> String {
