@@ -160,7 +160,7 @@ impl Etcd {
             let id = field(&status, "MemberID");
             id.is_some() && id == field(&status, "Leader")
         };
-        wait_for(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
+        first_within(START_TIMEOUT, || self.running().find(leads)).expect("a member leads")
     }
 
     fn status(&self, member: usize) -> String {

@@ -69,7 +69,8 @@ fn a_run_that_never_has_enough_is_void_at_the_far_end() {
     let never = 3_600_000_000;
     let kills = |kill_every| Injections { kill_every, kill_holders: 1.0, ..Injections::default() };
     let stops = Injections { stop_every: Some(never..never + 1), ..Injections::default() };
-    let cases: [(&str, &dyn Fn(&mut Run), usize); 6] = [
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut Run), usize);
+    let cases: [Case<'_>; 6] = [
         ("waits were contended", &|run| run.contended = usize::MAX, 0),
         ("faults were confirmed", &|run| run.faults = 1, 0),
         ("0 kills of processes", &|run| run.injections = kills(Some(never..never + 1)), 0),

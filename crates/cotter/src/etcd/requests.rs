@@ -161,12 +161,4 @@ impl TxnResponse {
             _ => false,
         })
     }
-
-    /// Whether the conditions of the nested transaction with this number were true.
-    pub(super) fn has_succeeded(&self, number: usize) -> bool {
-        matches!(
-            self.responses.get(number),
-            Some(Outcome { response: Some(Response::Txn(txn)) }) if txn.succeeded
-        )
-    }
 }

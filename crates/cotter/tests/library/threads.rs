@@ -20,7 +20,7 @@ fn find_hosts() {
         before(panic);
     }));
     // The engine has its threads.
-    Client::connect("memory:").wait().unwrap();
+    let _client = Client::connect("memory:").wait().unwrap();
     // Less than the stack of a thread, and enough for everything else.
     let free = 1 << 20;
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();

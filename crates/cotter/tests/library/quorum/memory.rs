@@ -3,10 +3,10 @@
 use super::setup::{Members, PREFIX, acquire, attempt, release};
 use cotter::backend::{Backend, Connect, Host};
 use cotter::{ErrorKind, redis};
-use cotter_testkit::bare::{claim, clock, enlist, eventually, take};
+use cotter_testkit::bare::{claim, clock, enlist, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Redis;
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{Stopwatch, eventually};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

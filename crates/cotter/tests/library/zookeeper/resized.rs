@@ -2,10 +2,11 @@
 
 use super::{places, shared};
 use cotter::backend::{Backend, Claim, EvictOrder, Leave, Mode, Until};
-use cotter::{ErrorKind, Name};
-use cotter_testkit::bare::{backend, claim, eventually, take};
+use cotter::{ErrorKind, Eviction, Name};
+use cotter_testkit::bare::{backend, claim, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
+use cotter_testkit::timing::eventually;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,7 +75,8 @@ async fn the_limit_stays_when_the_first_one_is_evicted() {
     let held = two_of_two(&one, name).await;
     let key = Name::new(name).unwrap();
     let admin = one.admin().expect("it has one");
-    admin.evict(&key, EvictOrder::new()).await.unwrap();
+    let evicted = admin.evict(&key, EvictOrder::new()).await.unwrap();
+    assert!(matches!(evicted, Eviction::Evicted { .. }), "{evicted:?}");
     let newcomer = permit(name, 5);
     let refused = one.acquire(&newcomer, Until::Now).await;
     demand(refused.is_err(), Kind::PermitsOverLimit, "a newcomer says that there are five permits");
