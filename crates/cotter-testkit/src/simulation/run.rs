@@ -123,7 +123,7 @@ async fn run(plan: &Plan, records: bool) -> Outcome {
         faults.set(faulty::Plan::default());
     }
     let counts = world.counts();
-    everything_is_free(&clients, &ledger).await;
+    everything_is_free(plan, &clients, &ledger).await;
     for client in clients {
         if let Err(e) = client.close(RECOVERY_TIME).await {
             lock(&ledger).wrong(Kind::LeftBehind, format!("a client could not be closed: {e}"));
@@ -165,10 +165,12 @@ async fn trouble(plan: &Plan, world: &World, ledger: &Shared) -> (usize, usize) 
     (cuts, restarts)
 }
 
-async fn everything_is_free(clients: &[Client], ledger: &Shared) {
-    for name in NAMES.map(|(name, _)| name).into_iter().chain([SEMAPHORE.0]) {
+async fn everything_is_free(plan: &Plan, clients: &[Client], ledger: &Shared) {
+    let (semaphore, of) = SEMAPHORE;
+    let permits = (plan.members == 1).then_some((semaphore, Mode::Permits { take: of, of }));
+    for (name, mode) in NAMES.map(|(name, _)| (name, Mode::Exclusive)).into_iter().chain(permits) {
         for (process, client) in clients.iter().enumerate() {
-            match client.mutex(name).try_lock_for(RECOVERY_TIME).await {
+            match ask::try_for(client, name, mode, RECOVERY_TIME).await {
                 Ok(Some(guard)) => drop(guard.release().await),
                 other => {
                     let text = format!("p{process} does not get {name} when all is well again: {other:?}");

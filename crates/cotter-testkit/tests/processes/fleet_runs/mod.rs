@@ -7,6 +7,7 @@ mod storm_on_mysql;
 mod storm_on_mysql_sessions;
 mod storm_on_postgres;
 mod storm_on_postgres_sessions;
+mod storm_on_redlock;
 mod storm_on_zookeeper;
 
 use crate::setup::{on, show};
