@@ -252,6 +252,9 @@ async fn a_run_costs_the_same_traffic_however_long_the_history_is() {
     let total = (short.0 + short.1 + full.0 + full.1) / 2;
     // A history of another length than usual is said in the note, which passes by three times.
     let unusual = 3 * r#""m":30,"#.len() as u64;
-    assert!(total <= 2048 + unusual, "bytes to and from the server for each run: {figures:?}");
+    // Before one run in three, the note is written once more: it has to be the newest one when earlier runs move from it to
+    // the history.
+    let confirmed = 256;
+    assert!(total <= 2048 + unusual + confirmed, "bytes to and from the server for each run: {figures:?}");
     assert!(full.0 < short.0 + 500 && full.1 < short.1 + 500, "it depends on the history: {figures:?}");
 }

@@ -24,14 +24,22 @@ pub(crate) fn slow_test(line: &str) -> Option<&str> {
 
 /// `None`: the program did not get as far as its result.
 pub(crate) fn results(output: &str) -> Option<Results> {
-    let summary = output.lines().rev().find(|line| line.starts_with("test result: "))?;
+    let lines: Vec<_> = output.lines().collect();
+    let end = lines.iter().rposition(|line| line.starts_with("test result: "))?;
+    // The list before it. Lines above that say "FAILED" may come from a test program that a test has started.
+    let names = lines[..end].iter().rev().skip_while(|line| line.is_empty());
+    let names = names.map_while(|line| line.strip_prefix("    "));
     let mut results = Results {
-        passed: count(summary, "passed")?,
-        ignored: count(summary, "ignored")?,
-        failed: output.lines().filter_map(failed_test).map(|name| (name.to_owned(), String::new())).collect(),
+        passed: count(lines[end], "passed")?,
+        ignored: count(lines[end], "ignored")?,
+        failed: names.map(|name| (name.to_owned(), String::new())).collect(),
     };
+    if results.failed.len() != count(lines[end], "failed")? {
+        results.failed =
+            lines.iter().filter_map(|line| failed_test(line)).map(|n| (n.into(), String::new())).collect();
+    }
     let mut of = None;
-    for line in output.lines() {
+    for line in lines {
         if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             of = Some(name.to_owned());
         } else if line == "failures:" {
@@ -91,6 +99,15 @@ test result: FAILED. 1 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; 
         let green =
             "test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out; finished in 0.00s";
         assert_eq!(results(green), Some(Results { passed: 7, ..Results::default() }));
+    }
+
+    #[test]
+    fn a_program_that_a_test_has_started_is_not_this_one() {
+        let inner = "running 1 test\ntest a::inner ... FAILED\n\nfailures:\n    a::inner\n\n\
+                     test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n";
+        let outer = "test a::outer ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let found = results(&[inner, outer].concat()).expect("it ended");
+        assert_eq!((found.passed, found.failed.len()), (1, 0));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::{MS, fork, forking};
 use cotter::{Client, Lease, memory};
-use cotter_testkit::history::{Kind, demand};
-use std::time::Instant;
+use cotter_testkit::history::Kind;
+use cotter_testkit::timing::Stopwatch;
 
 /// The alarm is a descriptor, which both have.
 #[test]
@@ -15,16 +15,15 @@ fn a_child_that_sleeps_does_not_delay_what_its_parent_is_told() {
         // Nothing is due at the moment of the fork.
         let child = fork(|| {
             std::thread::sleep(300 * MS);
-            let (clock, start) = (client.clock(), Instant::now());
+            let (clock, watch) = (client.clock(), Stopwatch::start());
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             runtime.block_on(clock.sleep_until(clock.now() + 4000 * MS));
-            assert!(start.elapsed() >= 3900 * MS, "{:?}", start.elapsed());
+            watch.at_least(3900 * MS, "it has slept for 4 s");
         });
-        let (lease, start) = (Lease::fixed(1000 * MS), Instant::now());
+        let (lease, watch) = (Lease::fixed(1000 * MS), Stopwatch::of(Kind::LateLoss));
         let held = client.mutex("a").lease(lease).lock().wait().unwrap();
         assert!(held.lost().wait_for(6000 * MS).is_some());
-        let took = start.elapsed();
-        demand(took < 2500 * MS, Kind::LateLoss, format!("told after {took:?} of a lease of 1 s"));
+        watch.at_most(2500 * MS, "the end of a lease of 1 s is told");
         child.end();
     });
 }

@@ -14,6 +14,7 @@ mod inherited;
 
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::forking_library;
+use cotter_testkit::timing::until;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,14 +75,5 @@ impl Drop for Fork {
     fn drop(&mut self) {
         let _ = kill_process(self.0, Signal::KILL);
         let _ = waitpid(Some(self.0), WaitOptions::empty());
-    }
-}
-
-/// Waits for something that another process does.
-fn until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
-        std::thread::sleep(MS);
     }
 }

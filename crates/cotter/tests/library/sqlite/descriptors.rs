@@ -5,10 +5,11 @@ use cotter::sqlite::Store;
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
+use cotter_testkit::timing::until;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Set in the other process: the database on which it tries to lock.
 const OTHER: &str = "COTTER_TEST_DATABASE";
@@ -120,11 +121,7 @@ fn a_deleted_index_of_the_log_makes_no_second_holder() {
 }
 
 fn wait_for(file: &Path) {
-    let start = Instant::now();
-    while !file.exists() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{} does not come", file.display());
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(&format!("{} is there", file.display()), || file.exists());
 }
 
 fn sound(place: &Place) -> String {
