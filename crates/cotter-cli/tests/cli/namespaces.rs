@@ -1,4 +1,6 @@
-//! `cotter` as the first process of a container.
+//! `cotter` as the first process of a container, and where host names lead elsewhere.
+
+mod one_name;
 
 use crate::env::{Output, Running, TestEnv};
 use cotter_testkit::timing::Stopwatch;

@@ -61,7 +61,15 @@ impl Proxy {
     /// # Panics
     /// When there is none.
     pub fn start(target_port: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        Self::start_at("127.0.0.1:0", target_port)
+    }
+
+    /// Listens on this address.
+    ///
+    /// # Panics
+    /// When that is not possible.
+    pub fn start_at(address: &str, target_port: u16) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port");
         let address = listener.local_addr().expect("an address");
         let rules = Arc::new(Rules {
             target: SocketAddr::from(([127, 0, 0, 1], target_port)),

@@ -6,7 +6,7 @@ use super::live::Live;
 use super::messages::{AuthenticateRequest, AuthenticateResponse, StatusRequest, StatusResponse};
 use super::options::Options;
 use crate::backend::Host;
-use crate::net::{ConnectAttempt, Password, any_member};
+use crate::net::{ConnectAttempt, HostPort, Password, any_member};
 use crate::{Error, ErrorKind, Result};
 use hyper::client::conn::http2;
 use hyper::rt::Executor;
@@ -111,8 +111,8 @@ impl Connector {
 
     async fn connect(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> Result<Live> {
         let (name, port) = &self.cluster.hosts[host];
-        let tls = self.cluster.tls.as_ref();
-        let stream = match timeout(self.connect_timeout, attempt.connect(tls, name, *port)).await {
+        let (tls, place) = (self.cluster.tls.as_ref(), HostPort::new(name, *port));
+        let stream = match timeout(self.connect_timeout, attempt.connect(tls, &place)).await {
             Ok(connected) => connected.map_err(unreachable)?,
             Err(_) => return Err(self.too_slow(attempt)),
         };

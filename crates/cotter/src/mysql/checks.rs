@@ -14,11 +14,13 @@ const SETTINGS: [&str; 2] = [
      character_set_client = utf8mb4, character_set_connection = utf8mb4, character_set_results = utf8mb4",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
 ];
-const VARIABLES: &str =
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'innodb_read_only', 'wsrep_on')";
+const VARIABLES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'innodb_read_only', 'wsrep_on', \
+    'server_uuid', 'server_id', 'hostname', 'port', 'datadir')";
+/// Together they tell a server from any other. MariaDB has no `server_uuid`.
+const IDENTITY: [&str; 5] = ["server_uuid", "server_id", "hostname", "port", "datadir"];
 
-/// Sets up a session, and refuses a server that cannot be worked with.
-pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
+/// Sets up a session, and refuses a server that cannot be worked with. Returns what tells the server from any other.
+pub(super) async fn prepare(conn: &mut Conn) -> Result<Option<String>> {
     for settings in SETTINGS {
         conn.query_drop(settings).await.map_err(unreachable)?;
     }
@@ -33,5 +35,7 @@ pub(super) async fn prepare(conn: &mut Conn) -> Result<()> {
             "this server is read-only, possibly a replica; put the primary, or all servers, into the URL";
         return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
     }
-    Ok(())
+    let value = |name: &&str| variables.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
+    let identity: Vec<_> = IDENTITY.iter().filter_map(value).collect();
+    Ok((!identity.is_empty()).then(|| identity.join("/")))
 }

@@ -1,7 +1,7 @@
 //! One attempt to connect, as it can be seen from outside the driver. When it fails, the driver often knows only that the
 //! connection has ended.
 
-use super::{Stream, connect, tls};
+use super::{HostPort, Stream, tls};
 use crate::sync::lock;
 use crate::{Error, ErrorKind};
 use rustls::ClientConfig;
@@ -57,12 +57,11 @@ impl ConnectAttempt {
     pub(crate) async fn connect(
         self: &Arc<Self>,
         tls: Option<&Arc<ClientConfig>>,
-        host: &str,
-        port: u16,
+        host: &HostPort,
     ) -> io::Result<Box<dyn Stream>> {
-        let stream = connect(host, port).await?;
+        let stream = host.connect().await?;
         let stream = match tls {
-            Some(tls) => self.handshake(tls, host, stream).await?,
+            Some(tls) => self.handshake(tls, &host.name, stream).await?,
             None => Box::new(stream),
         };
         Ok(Box::new(ObservedStream { stream, attempt: self.clone(), fresh: true, failed: None }))

@@ -11,10 +11,11 @@
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
+//! | `one_server` | which of the addresses of a name is the server that accepts writes |
 //! | `load` | how many requests wait for their answers |
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
-//! | `tcp` | connecting to a host |
+//! | `tcp` | hosts, and connecting to them |
 //! | `tls` | TLS configuration |
 
 #[cfg(feature = "server")]
@@ -32,6 +33,8 @@ mod listeners;
 mod load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod members;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+mod one_server;
 mod options;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "mysql"))]
 mod password;
@@ -60,6 +63,8 @@ pub(crate) use load::Load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 pub(crate) use members::any_member;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use one_server::{Found, one_server};
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use options::clamp;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use options::connections;
@@ -75,7 +80,7 @@ pub(crate) use password::Password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
-pub(crate) use tcp::{Stream, connect};
+pub(crate) use tcp::{HostPort, Stream};
 #[cfg(feature = "server")]
 pub(crate) use tls::Certificates;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]

@@ -3,8 +3,9 @@
 use super::options::Options;
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, Password, Url, decode, is_local, readable};
+use crate::net::{self, Certificates, Password, Url, decode, is_local, readable};
 use rustls::ClientConfig;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_postgres::Config;
@@ -30,10 +31,10 @@ pub(super) struct ConnectParams {
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
-/// Where one server listens.
+/// Where one server listens, or several behind one name.
 #[derive(Debug, Clone)]
 pub(super) enum Endpoint {
-    Tcp(String, u16),
+    Tcp(net::HostPort),
     Unix(PathBuf),
 }
 
@@ -116,7 +117,7 @@ impl Address {
     ) -> Result<ConnectParams> {
         let endpoint = |(host, port): &(String, u16)| match host.starts_with('/') {
             true => Endpoint::Unix(socket(host, *port)),
-            false => Endpoint::Tcp(host.clone(), *port),
+            false => Endpoint::Tcp(net::HostPort::new(host, *port)),
         };
         let tls = self.tls.unwrap_or_else(|| !self.hosts.iter().all(|(host, _)| is_local(host)));
         if !tls && !certificates.is_empty() {
@@ -149,4 +150,13 @@ fn readable_host(host: &Host) -> String {
 
 fn socket(folder: &str, port: u16) -> PathBuf {
     PathBuf::from(folder).join(format!(".s.PGSQL.{port}"))
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(host) => host.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::live::{Bound, Driving, Live};
 use super::options::Options;
 use super::shedlock;
 use super::socket;
-use crate::net::{self, Load, Open, Password, Pooled, Stream, timed_out};
+use crate::net::{self, Found, Load, Open, Password, Pooled, Stream, one_server, timed_out};
 use crate::sql::Mode;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
@@ -93,11 +93,9 @@ impl Connector {
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
-        let limit = self.options.common.connect_timeout + self.options.common.timeout;
         let mut last = None;
         for endpoint in &self.params.endpoints {
-            let tried = timeout(limit, self.try_one(endpoint, has_tables)).await;
-            match tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME))) {
+            match self.try_host(endpoint, has_tables).await {
                 Ok(live) => return Ok(live),
                 Err(e) => last = Some(e),
             }
@@ -105,7 +103,48 @@ impl Connector {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
     }
 
-    async fn try_one(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
+    /// The server that a name leads to.
+    async fn try_host(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
+        let places = self.places(endpoint).await?;
+        match (endpoint, &*places) {
+            (_, [place]) => self.try_one(place, has_tables).await,
+            (Endpoint::Tcp(host), _) => {
+                let found = one_server(&host.name, places, |place| {
+                    let connector = self.clone();
+                    async move { connector.primary_at(&place, has_tables).await }
+                });
+                found.await.map_err(|e| e.with_backend(SCHEME))
+            }
+            (Endpoint::Unix(_), _) => self.try_one(endpoint, has_tables).await,
+        }
+    }
+
+    /// The addresses that a host has now.
+    async fn places(&self, endpoint: &Endpoint) -> Result<Vec<Endpoint>> {
+        let Endpoint::Tcp(host) = endpoint else { return Ok(vec![endpoint.clone()]) };
+        let limit = self.options.common.connect_timeout;
+        match timeout(limit, host.each()).await {
+            Ok(found) => Ok(found.map_err(unreachable)?.into_iter().map(Endpoint::Tcp).collect()),
+            Err(_) => Err(timed_out("looking up the host", limit).with_backend(SCHEME)),
+        }
+    }
+
+    /// A connection to one of several servers, if it takes writes, and what tells it from any other: no two are started in
+    /// the same microsecond, and one that was promoted has the system identifier of the one that it replaces.
+    async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
+        let live = self.try_one(place, has_tables).await?;
+        let rows = live.rows("select pg_postmaster_start_time()::text", &[]).await;
+        let identity = rows.ok().and_then(|rows| rows.first()?.try_get(0).ok());
+        Ok((live, identity))
+    }
+
+    async fn try_one(&self, place: &Endpoint, has_tables: bool) -> Result<Live> {
+        let limit = self.options.common.connect_timeout + self.options.common.timeout;
+        let tried = timeout(limit, self.open_at(place, has_tables)).await;
+        tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME)))
+    }
+
+    async fn open_at(&self, endpoint: &Endpoint, has_tables: bool) -> Result<Live> {
         let (client, driver) = self.connect(endpoint).await?;
         let (ends, ended) = watch::channel(());
         let task = tokio::spawn(async move {
@@ -192,21 +231,23 @@ impl Connector {
     pub(super) async fn listen(&self, channel: &str) -> Result<Listening> {
         let mut last = None;
         for endpoint in &self.params.endpoints {
-            let listening =
-                timeout(self.options.common.connect_timeout + self.options.common.timeout, async {
-                    let (client, driver) = self.connect(endpoint).await?;
-                    Listening::start(client, driver, channel).await
-                });
-            match listening.await {
-                Ok(Ok(made)) => return Ok(made),
-                Ok(Err(e)) => last = Some(e),
-                Err(_) => {
-                    last =
-                        Some(timed_out("the subscription", self.options.common.timeout).with_backend(SCHEME))
+            for place in self.places(endpoint).await.unwrap_or_default() {
+                match self.listen_at(&place, channel).await {
+                    Ok(made) => return Ok(made),
+                    Err(e) => last = Some(e),
                 }
             }
         }
-        Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
+        Err(last.unwrap_or_else(|| Error::new(ErrorKind::Unavailable, "no host of the URL has an address")))
+    }
+
+    async fn listen_at(&self, place: &Endpoint, channel: &str) -> Result<Listening> {
+        let limit = self.options.common.connect_timeout + self.options.common.timeout;
+        let listening = timeout(limit, async {
+            let (client, driver) = self.connect(place).await?;
+            Listening::start(client, driver, channel).await
+        });
+        listening.await.unwrap_or_else(|_| Err(timed_out("the subscription", limit).with_backend(SCHEME)))
     }
 }
 

@@ -2,7 +2,7 @@
 //! wrong with TLS.
 
 use super::address::{ConnectParams, Endpoint};
-use crate::net::{Stream, connect};
+use crate::net::{HostPort, Stream};
 use crate::sys;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -18,14 +18,14 @@ const ASK_FOR_TLS: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 pub(super) async fn open(params: &ConnectParams, endpoint: &Endpoint) -> io::Result<Box<dyn Stream>> {
     match (endpoint, &params.tls) {
         (Endpoint::Unix(path), _) => Ok(Box::new(sys::unix_socket(path).await?)),
-        (Endpoint::Tcp(host, port), None) => Ok(Box::new(connect(host, *port).await?)),
-        (Endpoint::Tcp(host, port), Some(tls)) => encrypted(host, *port, tls).await,
+        (Endpoint::Tcp(host), None) => Ok(Box::new(host.connect().await?)),
+        (Endpoint::Tcp(host), Some(tls)) => encrypted(host, tls).await,
     }
 }
 
-async fn encrypted(host: &str, port: u16, tls: &Arc<ClientConfig>) -> io::Result<Box<dyn Stream>> {
-    let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-    let mut stream = connect(host, port).await?;
+async fn encrypted(host: &HostPort, tls: &Arc<ClientConfig>) -> io::Result<Box<dyn Stream>> {
+    let name = ServerName::try_from(host.name.clone()).map_err(io::Error::other)?;
+    let mut stream = host.connect().await?;
     stream.write_all(&ASK_FOR_TLS).await?;
     let mut answer = [0];
     stream.read_exact(&mut answer).await?;

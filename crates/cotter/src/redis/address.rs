@@ -3,7 +3,7 @@
 use super::socket::{Endpoint, Server};
 use crate::Result;
 use crate::error::config;
-use crate::net::{Certificates, ENCODE, Password, Url, decode};
+use crate::net::{Certificates, ENCODE, HostPort, Password, Url, decode};
 use redis::{ConnectionAddr, RedisConnectionInfo};
 use std::path::PathBuf;
 
@@ -55,8 +55,8 @@ impl Address {
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
         let endpoint = match &self.host {
             None => Endpoint::Unix(self.path.clone()),
-            Some((host, port)) if self.tls => Endpoint::Tls(host.clone(), *port, certificates.config()?),
-            Some((host, port)) => Endpoint::Tcp(host.clone(), *port),
+            Some((host, port)) if self.tls => Endpoint::Tls(HostPort::new(host, *port), certificates.config()?),
+            Some((host, port)) => Endpoint::Tcp(HostPort::new(host, *port)),
         };
         let mut login = RedisConnectionInfo::default().set_db(self.db);
         if let Some(user) = &self.user {

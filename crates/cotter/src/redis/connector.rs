@@ -6,11 +6,12 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::net::{ConnectAttempt, Password, timed_out};
-use crate::{Error, Result};
+use crate::net::{ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
+use crate::sync::lock;
+use crate::{Error, ErrorKind, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, RedisError, RedisResult};
-use std::sync::Arc;
+use redis::{AsyncConnectionConfig, InfoDict, RedisError, RedisResult};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -19,6 +20,8 @@ use tokio::time::timeout;
 #[derive(Clone)]
 pub(super) struct Connector {
     server: Server,
+    /// Where the last connection for requests leads to: one address, of a host that has several.
+    endpoint: Arc<Mutex<Endpoint>>,
     config: AsyncConnectionConfig,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
@@ -38,6 +41,7 @@ impl Connector {
             .set_pipeline_buffer_size(PIPELINE_BUFFER);
         Self {
             server: server.clone(),
+            endpoint: Arc::new(Mutex::new(server.endpoint.clone())),
             config,
             timeout: options.timeout,
             connect_timeout: options.connect_timeout,
@@ -45,13 +49,53 @@ impl Connector {
         }
     }
 
-    /// Opens a connection for requests: connects the socket, logs in and loads the scripts, in one round trip each. The
-    /// caller's runtime drives it.
+    /// Opens a connection for requests, to the master if the name of the host leads to several servers. The caller's
+    /// runtime drives it.
     pub(super) async fn connect(&self) -> Result<Live> {
+        let endpoint = &self.server.endpoint;
+        let Some(host) = endpoint.host() else { return self.connect_to(endpoint).await };
+        let (live, endpoint) = match self.addresses(host).await? {
+            addresses if addresses.len() > 1 => {
+                let found = one_server(&host.name, addresses, |address| {
+                    let (connector, endpoint) = (self.clone(), endpoint.at(address));
+                    async move { connector.master_at(endpoint).await }
+                });
+                found.await.map_err(|e| e.with_backend(SCHEME))?
+            }
+            _ => (self.connect_to(endpoint).await?, endpoint.clone()),
+        };
+        *lock(&self.endpoint) = endpoint;
+        Ok(live)
+    }
+
+    /// The addresses that the host has now.
+    async fn addresses(&self, host: &HostPort) -> Result<Vec<HostPort>> {
+        match timeout(self.connect_timeout, host.each()).await {
+            Ok(found) => found.map_err(|e| explain(e.into(), Sent::No)),
+            Err(_) => Err(timed_out("looking up the host", self.connect_timeout).with_backend(SCHEME)),
+        }
+    }
+
+    /// A connection to one of several servers, if it is a master, and the id of its run. Who does not tell its role is taken
+    /// for one.
+    async fn master_at(&self, endpoint: Endpoint) -> Result<Found<(Live, Endpoint)>> {
+        let live = self.connect_to(&endpoint).await?;
+        let info = live.query(&redis::cmd("INFO")).await.ok();
+        let info: Option<InfoDict> = info.and_then(|info| redis::from_redis_value(info).ok());
+        let field = |name| info.as_ref().and_then(|info| info.get::<String>(name));
+        if field("role").is_some_and(|role| role == "slave") {
+            let why = "this server is a replica and does not accept writes";
+            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+        }
+        Ok(((live, endpoint), field("run_id")))
+    }
+
+    /// Connects the socket, logs in and loads the scripts, in one round trip each.
+    async fn connect_to(&self, endpoint: &Endpoint) -> Result<Live> {
         let socket = Arc::<SocketState>::default();
-        let (state, attempt) = (socket.clone(), self.server.endpoint.attempt());
+        let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
-            let (wire, driver) = self.wire(&socket, &attempt).await?;
+            let (wire, driver) = self.wire(endpoint, &socket, &attempt).await?;
             let legacy = script::introduce(&wire, &self.name).await?;
             Ok(Live::new(wire, legacy, socket, driver))
         };
@@ -68,15 +112,16 @@ impl Connector {
 
     async fn wire(
         &self,
+        endpoint: &Endpoint,
         socket: &Arc<SocketState>,
         attempt: &Arc<ConnectAttempt>,
     ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
-        if let Endpoint::Driver(client) = &self.server.endpoint {
+        if let Endpoint::Driver(client) = endpoint {
             return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
         }
         let login = self.server.login().await;
         let opened = async {
-            let stream = TrackedStream::new(self.server.endpoint.open(attempt).await?, socket.clone());
+            let stream = TrackedStream::new(endpoint.open(attempt).await?, socket.clone());
             let config = self.config.clone();
             MultiplexedConnection::new_with_config(&login, stream, config).await
         };
@@ -86,11 +131,12 @@ impl Connector {
         Ok((wire, Some(driver.abort_handle())))
     }
 
-    /// Opens a connection that is subscribed to a channel.
+    /// Opens a connection that is subscribed to a channel, on the server that takes the requests.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
-        let attempt = self.server.endpoint.attempt();
+        let endpoint = lock(&self.endpoint).clone();
+        let attempt = endpoint.attempt();
         let opening = async {
-            let mut connection = match &self.server.endpoint {
+            let mut connection = match &endpoint {
                 Endpoint::Driver(client) => client.get_async_pubsub().await?,
                 endpoint => {
                     let stream = endpoint.open(&attempt).await?;

@@ -4,7 +4,7 @@
 //! provider that is installed for the whole process. That choice belongs to the application.
 
 use crate::error::config;
-use crate::net::{ConnectAttempt, Password, Stream};
+use crate::net::{ConnectAttempt, HostPort, Password, Stream};
 use crate::{Error, Result, sys};
 use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
 use rustls::{ClientConfig, crypto::CryptoProvider};
@@ -28,8 +28,8 @@ pub(super) struct Server {
 /// The address of a server, and how to reach it.
 #[derive(Clone)]
 pub(super) enum Endpoint {
-    Tcp(String, u16),
-    Tls(String, u16, Arc<ClientConfig>),
+    Tcp(HostPort),
+    Tls(HostPort, Arc<ClientConfig>),
     Unix(PathBuf),
     /// A client of the `redis` crate that was made for TLS. Its certificates cannot be read out, so it connects itself.
     Driver(Box<redis::Client>),
@@ -41,7 +41,7 @@ impl Server {
         let info: &ConnectionInfo = client.get_connection_info();
         let login = info.redis_settings().clone();
         let endpoint = match info.addr().clone() {
-            ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host, port),
+            ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(HostPort::new(host, port)),
             ConnectionAddr::Unix(path) => Endpoint::Unix(path),
             _ => Endpoint::Driver(Box::new(client)),
         };
@@ -66,11 +66,27 @@ impl Endpoint {
         })
     }
 
+    /// The host, unless it is a socket in the file system or the driver connects.
+    pub(super) fn host(&self) -> Option<&HostPort> {
+        match self {
+            Self::Tcp(host) | Self::Tls(host, _) => Some(host),
+            Self::Unix(_) | Self::Driver(_) => None,
+        }
+    }
+
+    /// The same at one address of the host.
+    pub(super) fn at(&self, host: HostPort) -> Self {
+        match self {
+            Self::Tls(_, config) => Self::Tls(host, config.clone()),
+            _ => Self::Tcp(host),
+        }
+    }
+
     /// Opens a socket.
     pub(super) async fn open(&self, attempt: &Arc<ConnectAttempt>) -> RedisResult<Box<dyn Stream>> {
         Ok(match self {
-            Self::Tcp(host, port) => attempt.connect(None, host, *port).await?,
-            Self::Tls(host, port, config) => attempt.connect(Some(config), host, *port).await?,
+            Self::Tcp(host) => attempt.connect(None, host).await?,
+            Self::Tls(host, config) => attempt.connect(Some(config), host).await?,
             Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
             Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
         })

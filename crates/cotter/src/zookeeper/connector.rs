@@ -6,7 +6,7 @@ use super::messages::{AUTHENTICATE_XID, Head, Hello, Welcome, authenticate};
 use super::options::Options;
 use super::records::Reader;
 use crate::backend::Host;
-use crate::net::{ConnectAttempt, Stream, any_member};
+use crate::net::{ConnectAttempt, HostPort, Stream, any_member};
 use crate::{Clock, Error, ErrorKind, Moment, Result};
 use rustls::ClientConfig;
 use std::io;
@@ -123,7 +123,7 @@ impl Connector {
     /// A connection to a member on which nothing was sent yet.
     async fn socket(&self, host: usize, attempt: &Arc<ConnectAttempt>) -> io::Result<Box<dyn Stream>> {
         let (name, port) = &self.ensemble.hosts[host];
-        attempt.connect(self.ensemble.tls.as_ref(), name, *port).await
+        attempt.connect(self.ensemble.tls.as_ref(), &HostPort::new(name, *port)).await
     }
 
     /// Nothing else was asked for yet, so its answer is the next one.
