@@ -9,9 +9,13 @@ use cotter::{Builder, Client, Info};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
 
 /// The timeout of the first connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bounds of the pause between two attempts to reach a store that is away.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The default store.
 const DEFAULT_URL: &str = "file:";
@@ -65,6 +69,12 @@ impl Chosen {
         self.why == BY_DEFAULT
     }
 
+    /// Whether it is on this host, without a server.
+    pub(crate) fn is_local(&self) -> bool {
+        let scheme = self.url.split_once(':').map_or("", |(scheme, _)| scheme);
+        matches!(scheme, "memory" | "file" | "flock" | "sqlite")
+    }
+
     /// Adds the password file of the command line, the configuration or the environment.
     fn with_password_file(mut self, global: &Global, env: Option<String>) -> Result<Self, Failure> {
         let of_line = global.password_file.as_deref().map(|path| PasswordFile::new(path, "--password-file"));
@@ -112,15 +122,14 @@ impl Chosen {
         [url, name, file].into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// A builder for the store, after the warnings that a user of it should see.
-    fn prepare(&self, builder: Builder, console: &Console) -> Builder {
+    /// The warnings that a user of the store should see.
+    fn warn(&self, console: &Console) {
         if let Some(file) = &self.password_file {
             file.warn(console);
         }
         if let Some(file) = &self.exposed {
             config::warn(file, console);
         }
-        builder.url(&self.complete)
     }
 
     /// The statements that create the tables of the store, if it needs any.
@@ -130,15 +139,57 @@ impl Chosen {
 
     /// Creates the tables of the store.
     pub(crate) async fn migrate(&self, console: &Console) -> Result<(), Failure> {
-        let migrating = self.prepare(Client::builder(), console).migrate();
-        let limited = tokio::time::timeout(CONNECT_TIMEOUT, migrating).await;
+        self.warn(console);
+        let migrating = Client::builder().url(&self.complete).migrate();
+        let limited = timeout(CONNECT_TIMEOUT, migrating).await;
         Ok(limited.map_err(|_| self.silent())??)
     }
 
     /// Connects to the store with the settings of the builder.
     pub(crate) async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
-        let connecting = tokio::time::timeout(CONNECT_TIMEOUT, self.prepare(builder, console).connect());
-        let client = connecting.await.map_err(|_| self.silent())??;
+        self.warn(console);
+        let client = self.attempt(builder).await?;
+        self.introduce(&client, console);
+        Ok(client)
+    }
+
+    /// The same for a store that may be away, which is tried until `end`. `is_away` gets the first failure.
+    pub(crate) async fn reach(
+        &self,
+        builder: impl Fn() -> Builder,
+        end: Option<Instant>,
+        mut is_away: impl FnMut(&Failure),
+        console: &Console,
+    ) -> Result<Client, Failure> {
+        self.warn(console);
+        let (mut pause, mut is_first) = (MIN_PAUSE, true);
+        loop {
+            let failure = match self.attempt(builder()).await {
+                Ok(client) => {
+                    self.introduce(&client, console);
+                    return Ok(client);
+                }
+                Err(failure) => failure,
+            };
+            let left = end.map_or(MAX_PAUSE, |end| end.saturating_duration_since(Instant::now()));
+            if failure.exit != Exit::Unreachable || left.is_zero() {
+                return Err(failure);
+            }
+            if std::mem::take(&mut is_first) {
+                is_away(&failure);
+            }
+            sleep(pause.min(left)).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
+    async fn attempt(&self, builder: Builder) -> Result<Client, Failure> {
+        let connecting = timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
+        Ok(connecting.await.map_err(|_| self.silent())??)
+    }
+
+    /// What a user should know about the store.
+    fn introduce(&self, client: &Client, console: &Console) {
         let info = client.info();
         if let Some(caution) = info.caution {
             console.warning(caution);
@@ -147,7 +198,6 @@ impl Chosen {
             let scope = self.scope(info).map(|scope| format!("; {scope}")).unwrap_or_default();
             console.remark(&format!("store {} (from {}){scope}", info.instance, self.why));
         }
-        Ok(client)
     }
 
     /// The scope of the store, if it is narrower than everybody who can reach it.

@@ -1,6 +1,6 @@
 //! Options before connecting.
 
-use crate::backend::{Connect, Host};
+use crate::backend::{Backend, Backoff, Connect, Host};
 use crate::engine::{Core, Drift, Engine, Settings, crashed};
 use crate::{Client, Clock, Error, ErrorKind, Lease, Op, Result, url};
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub struct Builder {
     in_this_runtime: bool,
     give_up: Duration,
 }
+
+/// The pauses between two attempts to connect.
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(2)).with_jitter(0.25);
 
 impl Default for Builder {
     fn default() -> Self {
@@ -171,15 +174,31 @@ impl Builder {
     /// # Errors
     /// As [`Client::connect`]; [`ErrorKind::InvalidInput`] for an option value that cannot work.
     pub fn connect(self) -> Op<Client> {
+        self.connect_within(Duration::ZERO)
+    }
+
+    /// Connects to a store that may be away, because it is restarted or fails over: while an error says that trying again can
+    /// help, tries again, for `wait` at most. An attempt that has begun by then is awaited.
+    ///
+    /// ```
+    /// # use cotter::Client;
+    /// # use std::time::Duration;
+    /// # fn main() -> cotter::Result<()> {
+    /// let client = Client::builder().url("memory:").connect_within(Duration::from_secs(30)).wait()?;
+    /// # let _ = client; Ok(()) }
+    /// ```
+    ///
+    /// Cancel safety: a dropped call leaves nothing behind.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect); the one of the last attempt.
+    pub fn connect_within(self, wait: Duration) -> Op<Client> {
         Op::detached(async move {
             let engine = self.engine()?;
             let store = self.store?;
-            let clock = engine.clock().clone();
-            let connector = store.clone();
             let tasks = engine.tasks();
-            let host = Host::engine(clock, tasks.clone());
-            let connecting = engine.spawn(async move { connector.connect(&host).await });
-            let backend = connecting.await.unwrap_or_else(|e| Err(crashed(&e)))?;
+            let host = Host::engine(engine.clock().clone(), tasks.clone());
+            let backend = reach(&engine, &store, &host, wait).await?;
             self.lease.check(&backend.info().capabilities, self.drift)?;
             let settings = Settings {
                 lease: self.lease,
@@ -204,6 +223,30 @@ impl Builder {
             Some(clock) => Engine::on_clock(clock.clone()),
             None => Engine::process(),
         }
+    }
+}
+
+/// Tries again until the time has passed.
+async fn reach(
+    engine: &Engine,
+    store: &Arc<dyn Connect>,
+    host: &Host,
+    wait: Duration,
+) -> Result<Arc<dyn Backend>> {
+    let (mut pauses, clock) = (PAUSES, host.clock());
+    let end = clock.now() + wait;
+    loop {
+        let (connector, host) = (store.clone(), host.clone());
+        let connecting = engine.spawn(async move { connector.connect(&host).await });
+        let failed = match connecting.await.unwrap_or_else(|e| Err(crashed(&e))) {
+            Err(e) if e.is_retryable() => e,
+            opened => return opened,
+        };
+        let now = clock.now();
+        if now >= end {
+            return Err(failed);
+        }
+        clock.sleep_until(end.min(now + pauses.pause())).await;
     }
 }
 

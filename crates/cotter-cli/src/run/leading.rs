@@ -1,6 +1,6 @@
 //! `cotter elect`: the lock is won in an election, and the leader announces itself.
 
-use super::args::Run;
+use super::wait_options::WaitOptions;
 use cotter::{Client, Guard, Name};
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ pub(crate) struct Leading {
 }
 
 impl Leading {
-    /// Campaigns for as long as the arguments say.
+    /// Campaigns for as long as the options say.
     pub(super) async fn campaign(
         &self,
-        args: &Run,
+        wait_options: &WaitOptions,
         client: &Client,
         name: &Name,
     ) -> Result<Option<Guard>, cotter::Error> {
         let election = client.election(name);
-        let won = match args.wait_options.wait.or(args.wait_options.no_wait.then_some(Duration::ZERO)) {
+        let won = match wait_options.wait.or(wait_options.no_wait.then_some(Duration::ZERO)) {
             Some(wait) => election.campaign_for(wait).await?,
             None => Some(election.campaign().await?),
         };

@@ -41,7 +41,7 @@ use report::Report;
 use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use wait::Acquired;
 
 /// The timeout of the release; after that the lease has to expire by itself.
@@ -76,20 +76,22 @@ async fn attempt(
     let (name, grace) = (check(args, console)?, Grace::of(args.ttl, args.grace)?);
     once::check_store(args, store)?;
     reap_as_init()?;
-    let mut builder = Client::builder().lease(Lease::renewed(args.ttl));
-    if let Some(label) = &args.label {
-        builder = builder.label(label);
-    }
+    let builder = || {
+        let builder = Client::builder().lease(Lease::renewed(args.ttl));
+        args.label.iter().fold(builder, |builder, label| builder.label(label))
+    };
+    let began = Instant::now();
     let client = tokio::select! {
         biased;
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
-        client = store.connect(builder, console) => client?,
+        client = wait::reach(store, builder, &args.wait_options, console) => client?,
     };
+    let left = args.wait_options.since(began);
     let above = Held::above(|key| std::env::var_os(key))?;
     above.refuse(&client, &name)?;
     once::check_support(args, &client, &name).await?;
     let guard = match wait::acquire(
-        wait::ask(args, &client, &name),
+        wait::ask(args, &left, &client, &name),
         &args.wait_options,
         &client,
         &name,

@@ -6,10 +6,11 @@ use super::wait_options::WaitOptions;
 use crate::command::signals::Signals;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
-use cotter::{Client, Guard, Name, Permit, ReadGuard};
+use crate::store::Chosen;
+use cotter::{Builder, Client, Guard, Name, Permit, ReadGuard, Semaphore};
 use std::time::Duration;
 use tokio::task::yield_now;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// The timeout for querying the holder.
 const HOLDER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -22,6 +23,19 @@ pub(crate) enum Acquired {
     Busy,
     /// Interrupted by this signal.
     Interrupted(u8),
+}
+
+/// Connects. A store that is away, because it is restarted or fails over, is waited for as the lock is: a line of a crontab
+/// that says how long it may wait is not lost for it. A folder or file of this host that cannot be used stays so.
+pub(crate) async fn reach(
+    store: &Chosen,
+    builder: impl Fn() -> Builder,
+    wait_options: &WaitOptions,
+    console: &Console,
+) -> Result<Client, Failure> {
+    let is_away = |failure: &Failure| console.warning(&format!("waiting for the store: {}", failure.message));
+    let end = if store.is_local() { Instant::now() } else { wait_options.store_by() };
+    store.reach(builder, Some(end), is_away, console).await
 }
 
 /// Waits for the answer to an acquisition.
@@ -72,14 +86,22 @@ fn failed(error: cotter::Error) -> Failure {
     }
 }
 
-/// Acquires what the arguments say.
-pub(super) async fn ask(args: &Run, client: &Client, name: &Name) -> cotter::Result<Option<Guard>> {
+/// Acquires what the arguments say, within what is left of the time.
+pub(super) async fn ask(
+    args: &Run,
+    left: &WaitOptions,
+    client: &Client,
+    name: &Name,
+) -> cotter::Result<Option<Guard>> {
     if let Some(leading) = &args.leading {
-        return leading.campaign(args, client, name).await;
+        return leading.campaign(left, client, name).await;
     }
     match args.limit {
-        Some(limit) => permits(args, client, name, limit).await.map(|permit| permit.map(Guard::from)),
-        None => lock(args.shared, &args.wait_options, client, name).await,
+        Some(limit) => {
+            let semaphore = client.semaphore(name, limit).take(args.take.unwrap_or(1));
+            permits(&semaphore, left).await.map(|permit| permit.map(Guard::from))
+        }
+        None => lock(args.shared, left, client, name).await,
     }
 }
 
@@ -114,10 +136,9 @@ async fn share(
     }
 }
 
-async fn permits(args: &Run, client: &Client, name: &Name, limit: u32) -> cotter::Result<Option<Permit>> {
-    let semaphore = client.semaphore(name, limit).take(args.take.unwrap_or(1));
-    match args.wait_options.wait {
-        _ if args.wait_options.no_wait => semaphore.try_acquire().await,
+async fn permits(semaphore: &Semaphore, wait_options: &WaitOptions) -> cotter::Result<Option<Permit>> {
+    match wait_options.wait {
+        _ if wait_options.no_wait => semaphore.try_acquire().await,
         Some(wait) => semaphore.try_acquire_for(wait).await,
         None => semaphore.acquire().await.map(Some),
     }

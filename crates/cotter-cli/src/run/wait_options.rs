@@ -4,6 +4,7 @@ use crate::duration::parse;
 use crate::exit::Exit;
 use clap::Args;
 use std::time::Duration;
+use tokio::time::Instant;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WaitOptions {
@@ -16,4 +17,21 @@ pub(crate) struct WaitOptions {
     /// The exit code if the lock was not acquired
     #[arg(short = 'E', long, value_name = "N", default_value_t = Exit::BUSY)]
     pub(crate) busy_code: u8,
+}
+
+/// How long a store that is away is waited for, if there is no limit: as long as the library waits for a lock without an answer.
+const GIVE_UP: Duration = Duration::from_secs(30);
+
+impl WaitOptions {
+    /// When a store that is away is given up.
+    pub(crate) fn store_by(&self) -> Instant {
+        let wait = if self.no_wait { Duration::ZERO } else { self.wait.unwrap_or(GIVE_UP) };
+        let now = Instant::now();
+        now.checked_add(wait).unwrap_or(now + GIVE_UP)
+    }
+
+    /// What is left for the lock of the time that began then.
+    pub(crate) fn since(&self, began: Instant) -> Self {
+        Self { wait: self.wait.map(|wait| wait.saturating_sub(began.elapsed())), ..self.clone() }
+    }
 }

@@ -3,17 +3,10 @@
 use super::event_log::EventLog;
 use super::systemd::{self, Watchdog};
 use crate::command::signals::Signals;
-use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use cotter::Client;
 use rustix::process::Signal;
-use std::time::Duration;
-use tokio::time::sleep;
-
-/// Bounds of the pause between two attempts.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
-const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The result of connecting.
 pub(super) enum Connected {
@@ -52,23 +45,15 @@ async fn attempts(
     log: &EventLog,
     console: &Console,
 ) -> Result<Client, Failure> {
-    let (mut pause, mut is_down) = (MIN_PAUSE, false);
-    loop {
-        let failure = match chosen.connect(Client::builder().label(label), console).await {
-            Ok(client) => {
-                if is_down {
-                    log.store_back();
-                }
-                return Ok(client);
-            }
-            Err(failure) if failure.exit == Exit::Unreachable => failure,
-            Err(failure) => return Err(failure),
-        };
-        if !std::mem::replace(&mut is_down, true) {
-            log.store_down(&failure.message);
-            systemd::waiting();
-        }
-        sleep(pause).await;
-        pause = (pause * 2).min(MAX_PAUSE);
+    let mut is_down = false;
+    let down = |failure: &Failure| {
+        is_down = true;
+        log.store_down(&failure.message);
+        systemd::waiting();
+    };
+    let client = chosen.reach(|| Client::builder().label(label), None, down, console).await?;
+    if is_down {
+        log.store_back();
     }
+    Ok(client)
 }

@@ -8,13 +8,14 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::WaitOptions;
 use crate::run::held::Held;
-use crate::run::wait::close;
+use crate::run::wait::{close, reach};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, FencingToken, Lease, Name};
 use serde_json::json;
 use std::io::{self, Write};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Not part of the text above, which is wrapped.
 const EXAMPLE: &str = "\
@@ -93,11 +94,12 @@ pub(crate) fn fail_in_shell(exit: Exit) {
 
 async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit, Failure> {
     let name = Name::new(&args.name)?;
-    let mut builder = Client::builder().lease(Lease::fixed(args.ttl()));
-    if let Some(label) = &args.label {
-        builder = builder.label(label);
-    }
-    let client = store.connect(builder, console).await?;
+    let builder = || {
+        let builder = Client::builder().lease(Lease::fixed(args.ttl()));
+        args.label.iter().fold(builder, |builder, label| builder.label(label))
+    };
+    let began = Instant::now();
+    let client = reach(store, builder, &args.wait_options, console).await?;
     let info = client.info();
     if !info.capabilities.tickets || info.scheme == "memory" {
         return Err(Failure::usage(format!(
@@ -106,7 +108,7 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
         )));
     }
     Held::above(|key| std::env::var_os(key))?.refuse(&client, &name)?;
-    let guard = match wait(args, &client, &name, console).await? {
+    let guard = match wait(args, began, &client, &name, console).await? {
         Ok(guard) => guard,
         Err(exit) => return Ok(exit),
     };

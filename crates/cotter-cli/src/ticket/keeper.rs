@@ -10,6 +10,7 @@ use crate::duration::exact;
 use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::held::Held;
+use crate::run::wait::reach;
 use crate::store::Chosen;
 use cotter::{Client, FencingToken, Guard, Lease, Lost, Name, Released};
 use rustix::process::getuid;
@@ -23,7 +24,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::process::Command;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// The timeout for the release, and for a request.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -97,8 +98,14 @@ pub(super) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Re
     let pid = args.pid.unwrap_or_default();
     let binding = Binding::to(pid)?;
     let label = args.label.clone().unwrap_or_else(|| format!("kept for process {pid}"));
-    let client =
-        store.connect(Client::builder().lease(Lease::renewed(args.ttl())).label(label), console).await?;
+    let builder = || Client::builder().lease(Lease::renewed(args.ttl())).label(label.clone());
+    let began = Instant::now();
+    let client = tokio::select! {
+        biased;
+        () = binding.ended() => return Ok(Exit::Done),
+        () = caller_gone() => return Ok(Exit::Done),
+        client = reach(store, builder, &args.wait_options, console) => client?,
+    };
     Held::above(|key| std::env::var_os(key))?.refuse(&client, &name)?;
     let kept = Kept::new();
     let listener = kept.listen()?;
@@ -108,7 +115,7 @@ pub(super) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Re
         biased;
         () = binding.ended() => return leave(&client).await,
         () = caller_gone() => return leave(&client).await,
-        waited = wait(args, &client, &name, console) => match waited? {
+        waited = wait(args, began, &client, &name, console) => match waited? {
             Ok(guard) => guard,
             Err(exit) => return Ok(exit),
         },

@@ -6,16 +6,19 @@ use crate::exit::Exit;
 use crate::output::{Console, Failure};
 use crate::run::wait::{Acquired, acquire, lock};
 use cotter::{Client, Guard, Name};
+use tokio::time::Instant;
 
-/// Waits as long as the arguments say, as `cotter run` does. `Err` has the exit if there is no lock.
+/// Waits as long as the arguments say, from `began` on, as `cotter run` does. `Err` has the exit if there is no lock.
 pub(super) async fn wait(
     args: &Acquire,
+    began: Instant,
     client: &Client,
     name: &Name,
     console: &Console,
 ) -> Result<Result<Guard, Exit>, Failure> {
     let mut signals = Signals::listen()?;
-    let asking = lock(args.shared, &args.wait_options, client, name);
+    let left = args.wait_options.since(began);
+    let asking = lock(args.shared, &left, client, name);
     Ok(match acquire(asking, &args.wait_options, client, name, &mut signals, console).await? {
         Acquired::Held(guard) => Ok(guard),
         Acquired::Busy => Err(Exit::Busy(args.wait_options.busy_code)),

@@ -49,6 +49,38 @@ fn no_wait_gives_up_at_once_and_names_the_holder() {
     env.run(["run", "-n", "a", "true"]).code(0);
 }
 
+/// A restart or a failover at the wrong moment costs a line of a crontab a wait, and not its run.
+#[test]
+#[ignore = "needs redis-server"]
+fn a_store_that_is_away_at_the_start_is_waited_for() {
+    let mut server = Redis::start();
+    let env = TestEnv::on(server.url(""));
+    server.kill();
+    let away = "waiting for the store: ";
+    let begin = Stopwatch::start();
+    env.run(["run", "-n", "a", "true"]).code(69).one_line(&["cannot be reached"]);
+    begin.at_most(Duration::from_secs(3), "it gives up");
+    let begin = Stopwatch::start();
+    let output = env.run(["run", "-w", "700ms", "a", "true"]).code(69);
+    begin.at_least(Duration::from_millis(700), "it waits");
+    assert_eq!(output.stderr.matches(away).count(), 1, "said once: {output:?}");
+    assert_eq!(output.stderr.matches("cannot be reached").count(), 2, "and at the end: {output:?}");
+    let mut waiting = [
+        env.start(["run", "-w", "1m", "a", "--", "echo", "done"]),
+        env.start(["run", "b", "--", "echo", "done"]),
+        env.start(["elect", "-w", "1m", "c", "--", "echo", "done"]),
+        env.start(["acquire", "-w", "1m", "--ttl", "10s", "d"]),
+    ];
+    for process in &mut waiting {
+        let line = process.error_line();
+        assert!(line.contains(away), "{line}");
+    }
+    server.restart();
+    for process in waiting {
+        assert!(!process.end().code(0).stdout.is_empty());
+    }
+}
+
 #[test]
 fn a_wait_that_is_long_enough_ends_with_the_lock() {
     let env = TestEnv::new();

@@ -189,11 +189,11 @@ impl Connector {
             return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME).with_retryable(may_change));
         }
         self.was_writable.store(true, Ordering::Relaxed);
-        if row.get::<_, &str>(1) != "read committed" {
-            live.run("set session characteristics as transaction isolation level read committed").await?;
-        }
         if process_id(live.cancel_token().1).await == Some(row.get(5)) {
             live.set_direct();
+        }
+        if row.get::<_, &str>(1) != "read committed" {
+            self.read_committed(live).await?;
         }
         match (has_tables, row.get(3), row.get(4)) {
             (true, false, false) if mode != Mode::ShedLock => {
@@ -206,6 +206,16 @@ impl Connector {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Changes the isolation level of the session, unless it may be somebody else's.
+    async fn read_committed(&self, live: &Live) -> Result<()> {
+        if live.is_direct() {
+            return live.run("set session characteristics as transaction isolation level read committed").await;
+        }
+        let why = "transactions are not \"read committed\" for this role, and behind a pooler that cannot be changed for one client: \
+                   alter role … set default_transaction_isolation = 'read committed'";
+        Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME))
     }
 
     /// Refuses what opens transactions of its own for statements that write, and leaves them open: what is answered would not be
@@ -227,8 +237,9 @@ impl Connector {
         Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME))
     }
 
-    /// Opens a connection that listens on a channel of the first server that allows it: replicas do not.
-    pub(super) async fn listen(&self, channel: &str) -> Result<Listening> {
+    /// Opens a connection that listens on a channel of the first server that allows it: replicas do not. `None` behind a pooler that
+    /// gives statements to several sessions: what is left in one of them would stay there.
+    pub(super) async fn listen(&self, channel: &str) -> Result<Option<Listening>> {
         let mut last = None;
         for endpoint in &self.params.endpoints {
             for place in self.places(endpoint).await.unwrap_or_default() {
@@ -241,18 +252,36 @@ impl Connector {
         Err(last.unwrap_or_else(|| Error::new(ErrorKind::Unavailable, "no host of the URL has an address")))
     }
 
-    async fn listen_at(&self, place: &Endpoint, channel: &str) -> Result<Listening> {
+    async fn listen_at(&self, place: &Endpoint, channel: &str) -> Result<Option<Listening>> {
         let limit = self.options.common.connect_timeout + self.options.common.timeout;
         let listening = timeout(limit, async {
-            let (client, driver) = self.connect(place).await?;
-            Listening::start(client, driver, channel).await
+            let listening = self.connect_to_listen(place).await?;
+            if listening.is_pooled() && self.changes_sessions(place, &listening).await? {
+                return Ok(None);
+            }
+            listening.listen(channel).await?;
+            Ok(Some(listening))
         });
         listening.await.unwrap_or_else(|_| Err(timed_out("the subscription", limit).with_backend(SCHEME)))
+    }
+
+    async fn connect_to_listen(&self, place: &Endpoint) -> Result<Listening> {
+        let (client, driver) = self.connect(place).await?;
+        Listening::start(client, driver).await
+    }
+
+    /// A pooler with a session for each client may have none left for a second one.
+    async fn changes_sessions(&self, place: &Endpoint, listening: &Listening) -> Result<bool> {
+        let asking = async {
+            let other = self.connect_to_listen(place).await?;
+            listening.changes_sessions(&other).await
+        };
+        timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(false))
     }
 }
 
 /// The process id in the message that cancels a statement: the server's own, unless something else has made it.
-async fn process_id(token: CancelToken) -> Option<i32> {
+pub(super) async fn process_id(token: CancelToken) -> Option<i32> {
     let (ours, mut theirs) = tokio::io::duplex(64);
     token.cancel_query_raw(ours, NoTls).await.ok()?;
     let mut message = [0; 16];

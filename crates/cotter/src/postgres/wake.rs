@@ -133,14 +133,12 @@ impl Reader {
         let mut backoff = BACKOFF;
         loop {
             match self.link.connector.listen(&self.channel).await {
-                Ok(listening) => match self.read(listening).await {
+                Ok(Some(listening)) => match self.read(listening).await {
                     End::Idle => break,
                     End::Lost => backoff.reset(),
-                    End::Deaf => {
-                        self.state.send_replace(State::Deaf);
-                        tokio::time::sleep(DEAF_PAUSE).await;
-                    }
+                    End::Deaf => self.hear_nothing().await,
                 },
+                Ok(None) => self.hear_nothing().await,
                 Err(_) if self.listeners.is_empty() => break,
                 Err(_) => {}
             }
@@ -150,10 +148,18 @@ impl Reader {
         self.state.send_replace(State::Closed);
     }
 
+    async fn hear_nothing(&self) {
+        self.state.send_replace(State::Deaf);
+        tokio::time::sleep(DEAF_PAUSE).await;
+    }
+
     /// It counts as open when its own notification has come back.
     async fn read(&self, mut listening: Listening) -> End {
         if !self.hears_itself(&mut listening).await {
             return End::Deaf;
+        }
+        if listening.is_pooled() && listening.keep(&self.channel).await.is_err() {
+            return End::Lost;
         }
         self.state.send_replace(State::Open);
         self.waiters.wake_all();
