@@ -11,10 +11,25 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Longer than any test takes.
 const TTL: Duration = Duration::from_secs(600);
 
+/// What a member has of the name; nothing if it has never seen it.
+fn state(members: &Members, member: usize) -> String {
+    members.servers[member].command(&["GET", &format!("{PREFIX}:{{a}}")])
+}
+
 /// The first token of the holder that a member has.
 fn token(members: &Members, member: usize) -> u64 {
-    let state = members.servers[member].command(&["GET", &format!("{PREFIX}:{{a}}")]);
-    state[38..54].parse().unwrap()
+    state(members, member)[38..54].parse().unwrap()
+}
+
+/// Holds the name once, so that each member knows it. Two of them are enough for a grant, and the third may have seen nothing.
+async fn known_to_all(members: &Members, client: &Arc<dyn Backend>) {
+    for _ in 0..100 {
+        release(client, &acquire(client, "a").await).await;
+        if (0..3).all(|member| !state(members, member).is_empty()) {
+            return;
+        }
+    }
+    panic!("a member sees nothing");
 }
 
 /// A grant for which the last member counts less. Whether it is raised depends on whose votes come first.
@@ -39,7 +54,7 @@ async fn granted_with_one_behind(members: &Members, client: &Arc<dyn Backend>) -
 async fn a_holder_is_evicted_under_its_token_wherever_it_has_another() {
     let members = Members::voting(3, HOUR, Duration::from_secs(5));
     let client = members.client().await.unwrap();
-    release(&client, &acquire(&client, "a").await).await;
+    known_to_all(&members, &client).await;
     let grant = granted_with_one_behind(&members, &client).await;
     let (admin, name) = (client.admin().unwrap(), Name::new("a").unwrap());
     let page = admin.list(&Filter::exactly(&name), None).await.unwrap();
@@ -54,7 +69,7 @@ async fn a_holder_is_evicted_under_its_token_wherever_it_has_another() {
 
 /// Changes the last token that a member has given, of a name that is free.
 fn counts_from(members: &Members, member: usize, last: u64) {
-    let (server, key) = (&members.servers[member], format!("{PREFIX}:{{a}}"));
-    let state = server.command(&["GET", &key]);
-    server.command(&["SET", &key, &format!("{}{last:016}{}", &state[..38], &state[54..])]);
+    let (state, key) = (state(members, member), format!("{PREFIX}:{{a}}"));
+    let changed = format!("{}{last:016}{}", &state[..38], &state[54..]);
+    members.servers[member].command(&["SET", &key, &changed]);
 }
