@@ -159,7 +159,9 @@ fn a_store_that_cannot_be_used_is_69_or_77() {
 #[ignore = "needs redis-server"]
 fn a_redis_that_is_not_there_is_69_and_a_wrong_password_77() {
     let env = TestEnv::new();
-    env.run(["--url", "redis://127.0.0.1:1", "run", "-n", "a", "true"]).code(69).one_line(&["cannot be reached"]);
+    env.run(["--url", "redis://127.0.0.1:1", "run", "-n", "a", "true"])
+        .code(69)
+        .one_line(&["cannot be reached"]);
     let redis = Redis::builder().with("requirepass", "s3cret").start();
     for credentials in ["", ":canary@", "nobody:canary@"] {
         let url = format!("redis://{credentials}127.0.0.1:{}", redis.port());

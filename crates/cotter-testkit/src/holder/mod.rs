@@ -13,6 +13,7 @@ pub use orders::{Habits, Orders};
 use crate::Actor;
 use crate::history::{Recorder, What};
 use crate::resource::Resource;
+use crate::timing::FAR;
 use cotter::{Client, Lease};
 use std::error::Error;
 use std::io::Read;
@@ -63,15 +64,8 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
 
 /// As a service would that starts while its store is in trouble.
 async fn connect(orders: &Orders, lease: Lease) -> cotter::Result<Client> {
-    let mut tries = 20;
-    loop {
-        let builder = Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns);
-        match builder.connect().await {
-            Err(e) if e.is_retryable() && tries > 0 => tries -= 1,
-            connected => return connected,
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let builder = Client::builder().url(&orders.url).lease(lease).local_turns(orders.local_turns);
+    builder.connect_within(4 * FAR).await
 }
 
 /// The input ends when the harness says so, and also when the harness is gone.

@@ -10,6 +10,7 @@ pub use work_log::{Line, WorkLog};
 
 use crate::shifted_clock::ShiftedClock;
 use crate::skewed::{Skew, Skewed};
+use crate::timing::FAR;
 use cotter::{Client, Lease, file};
 use cotter_scheduler::{Job, Misfire, Run, Scheduler, Trigger};
 use serde::{Deserialize, Serialize};
@@ -93,17 +94,6 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
 
 /// As a service would that starts while its store is in trouble.
 async fn connect(orders: &Orders) -> cotter::Result<Client> {
-    let mut tries = 20;
-    loop {
-        match connect_once(orders).await {
-            Err(e) if e.is_retryable() && tries > 0 => tries -= 1,
-            connected => return connected,
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-async fn connect_once(orders: &Orders) -> cotter::Result<Client> {
     let clock = ShiftedClock::new(orders.ahead_ms);
     let builder = Client::builder().clock(clock).lease(Lease::renewed(Duration::from_millis(orders.ttl_ms)));
     let builder = match &orders.store {
@@ -114,7 +104,7 @@ async fn connect_once(orders: &Orders) -> cotter::Result<Client> {
             builder.backend(Skewed::new(file::Store::at(path), &skew))
         }
     };
-    builder.connect().await
+    builder.connect_within(4 * FAR).await
 }
 
 fn jobs(orders: &Orders) -> Result<Vec<Job>, Box<dyn Error>> {

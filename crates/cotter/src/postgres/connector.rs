@@ -211,7 +211,9 @@ impl Connector {
     /// Changes the isolation level of the session, unless it may be somebody else's.
     async fn read_committed(&self, live: &Live) -> Result<()> {
         if live.is_direct() {
-            return live.run("set session characteristics as transaction isolation level read committed").await;
+            return live
+                .run("set session characteristics as transaction isolation level read committed")
+                .await;
         }
         let why = "transactions are not \"read committed\" for this role, and behind a pooler that cannot be changed for one client: \
                    alter role … set default_transaction_isolation = 'read committed'";

@@ -63,7 +63,8 @@ impl Listening {
 
     /// The process of the server that answers.
     async fn session(&self) -> Result<i32> {
-        let rows = self.client.query_typed("select pg_backend_pid()", &[]).await.map_err(|e| explain(e, false))?;
+        let rows =
+            self.client.query_typed("select pg_backend_pid()", &[]).await.map_err(|e| explain(e, false))?;
         rows.first().and_then(|row| row.try_get(0).ok()).ok_or_else(|| unexpected("no process id"))
     }
 

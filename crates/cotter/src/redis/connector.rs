@@ -2,15 +2,16 @@
 
 use super::SCHEME;
 use super::errors::{Sent, explain, turned_away};
+use super::identity::Question;
 use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
 use crate::net::{ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
 use crate::sync::lock;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
-use redis::{AsyncConnectionConfig, InfoDict, RedisError, RedisResult};
+use redis::{AsyncConnectionConfig, RedisError, RedisResult};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -25,7 +26,7 @@ pub(super) struct Connector {
     config: AsyncConnectionConfig,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
-    name: String,
+    options: Arc<Options>,
 }
 
 /// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
@@ -45,7 +46,7 @@ impl Connector {
             config,
             timeout: options.timeout,
             connect_timeout: options.connect_timeout,
-            name: options.client_name.clone(),
+            options: Arc::new(options.clone()),
         }
     }
 
@@ -56,9 +57,11 @@ impl Connector {
         let Some(host) = endpoint.host() else { return self.connect_to(endpoint).await };
         let (live, endpoint) = match self.addresses(host).await? {
             addresses if addresses.len() > 1 => {
+                let question = Question::new(&self.options);
                 let found = one_server(&host.name, addresses, |address| {
-                    let (connector, endpoint) = (self.clone(), endpoint.at(address));
-                    async move { connector.master_at(endpoint).await }
+                    let (connector, endpoint, question) =
+                        (self.clone(), endpoint.at(address), question.clone());
+                    async move { connector.master_at(endpoint, question).await }
                 });
                 found.await.map_err(|e| e.with_backend(SCHEME))?
             }
@@ -76,18 +79,11 @@ impl Connector {
         }
     }
 
-    /// A connection to one of several servers, if it is a master, and the id of its run. Who does not tell its role is taken
-    /// for one.
-    async fn master_at(&self, endpoint: Endpoint) -> Result<Found<(Live, Endpoint)>> {
+    /// A connection to one of several servers, if it accepts writes, and what tells the server from any other.
+    async fn master_at(&self, endpoint: Endpoint, question: Question) -> Result<Found<(Live, Endpoint)>> {
         let live = self.connect_to(&endpoint).await?;
-        let info = live.query(&redis::cmd("INFO")).await.ok();
-        let info: Option<InfoDict> = info.and_then(|info| redis::from_redis_value(info).ok());
-        let field = |name| info.as_ref().and_then(|info| info.get::<String>(name));
-        if field("role").is_some_and(|role| role == "slave") {
-            let why = "this server is a replica and does not accept writes";
-            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
-        }
-        Ok(((live, endpoint), field("run_id")))
+        let identity = question.ask(&live).await?;
+        Ok(((live, endpoint), identity))
     }
 
     /// Connects the socket, logs in and loads the scripts, in one round trip each.
@@ -96,7 +92,7 @@ impl Connector {
         let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
             let (wire, driver) = self.wire(endpoint, &socket, &attempt).await?;
-            let legacy = script::introduce(&wire, &self.name).await?;
+            let legacy = script::introduce(&wire, &self.options.client_name).await?;
             Ok(Live::new(wire, legacy, socket, driver))
         };
         let limit = self.connect_timeout + self.timeout;

@@ -11,6 +11,7 @@
 //! | `options`, `address`, `settings` | the options and the address in a URL; setting options in code |
 //! | `socket` | the socket to the server |
 //! | `connector`, `live`, `connection` | opening a connection; one connection; single commands over it |
+//! | `identity` | which server an address leads to, where one name has several |
 //! | `errors`, `foreign` | translating errors of the server and the driver; finding the key of another program |
 //! | `script`, `lua/` | running Lua scripts, and their sources |
 //! | `names`, `state`, `sharers` | the keys of a name; parsing strings of the scripts; parsing the list of its sharers |
@@ -38,6 +39,7 @@ mod connector;
 mod doctor;
 mod errors;
 mod foreign;
+mod identity;
 mod live;
 mod member;
 mod names;

@@ -30,7 +30,10 @@ impl TwoServers {
     fn run(&self, words: &str) -> Output {
         let mut command = self.env.anywhere(Path::new("unshare"));
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
-        command.arg(format!("mount --bind '{}' /etc/hosts && exec \"$0\" {words}", self.env.path("hosts").display()));
+        command.arg(format!(
+            "mount --bind '{}' /etc/hosts && exec \"$0\" {words}",
+            self.env.path("hosts").display()
+        ));
         command.arg(env!("CARGO_BIN_EXE_cotter")).env("COTTER_URL", &self.url).env("RESOLV_MULTI", "on");
         Running::start(&mut command).end()
     }
@@ -45,7 +48,7 @@ impl TwoServers {
 
     fn is_refused(&self) {
         for _ in 0..5 {
-            let output = self.run("run a -- echo ran").code(69);
+            let output = self.run("run -n a -- echo ran").code(69);
             assert_eq!(output.stdout, "", "{output:?}");
             assert!(output.stderr.contains("two different servers that accept writes"), "{output:?}");
         }

@@ -39,7 +39,7 @@ async fn locks_pass_through_a_pooler() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres and pgbouncer"]
 async fn a_wait_leaves_nothing_in_the_sessions_of_a_pooler() {
-    let server = Postgres::builder().with("log_statement", "all").start();
+    let server = Postgres::builder().with("log_statement", "all").with("log_min_messages", "log").start();
     server.migrate_all();
     let pooler = Pooler::start(&server);
     let holder = client(&server.url(""), TTL).await;
@@ -48,12 +48,12 @@ async fn a_wait_leaves_nothing_in_the_sessions_of_a_pooler() {
         let waiter = client(&pooler.url(""), TTL).await;
         let waited = waiter.mutex("pooled").try_lock_for(Duration::from_millis(300)).await.unwrap();
         assert!(waited.is_none(), "it is held");
-        waiter.close().await.unwrap();
+        waiter.close(TTL).await.unwrap();
     }
     let locks = "select count(*) from pg_locks where locktype = 'advisory'";
     assert_eq!(server.sql(locks), "0", "violation[left-behind]: advisory locks");
     let log = server.log();
-    assert!(log.contains("pg_backend_pid"), "statements are in the log");
+    assert!(log.contains("pg_backend_pid"), "statements are in the log: {log}");
     assert!(!log.contains("listen \""), "violation[left-behind]: channels");
     held.finish().await.unwrap();
 }
