@@ -36,6 +36,6 @@ pub(crate) use alone::run_alone;
 pub(crate) use child::Child;
 pub(crate) use grace::Grace;
 pub(crate) use launch::{Launch, Streams};
-pub(crate) use outcome::{Outcome, stop};
+pub(crate) use outcome::{OVERDUE, Outcome, stop};
 pub(crate) use shims::reap_as_init;
 pub(crate) use watch::{Step, Watch, restore_lease};

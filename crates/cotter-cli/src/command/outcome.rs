@@ -17,11 +17,15 @@ pub(crate) enum Outcome {
     Expiring(Expiring),
     /// It reached its maximum duration.
     MaxHold(Duration),
-    /// The shim stopped it, because cotter was paused for too long.
+    /// The shim stopped it, because it was not told in time that the lock is still held.
     Overdue,
     /// The shim was killed. The status of the command, if it is known.
     NoShim(Option<ExitStatus>),
 }
+
+/// Why a command is stopped that is overdue. Which of the two it was is not known.
+pub(crate) const OVERDUE: &str =
+    "it was not known in time whether the lock is still held, because cotter was paused or the store was away";
 
 /// Stops all processes of the command, so that the lock can be released.
 pub(crate) async fn stop(

@@ -14,8 +14,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// How often the shim is sent a new deadline within the remaining lease.
-const UPDATES_PER_LEASE: u32 = 8;
+/// How often the shim is sent a new limit in the time that is left until the one it has: more and more often, so that it does not
+/// act on one that a renewal has moved just before.
+const UPDATES: u32 = 8;
+const MIN_UPDATE: Duration = Duration::from_millis(5);
 /// The shim acts later than cotter, which knows why the command has to stop.
 const SHIM_DELAY: Duration = Duration::from_millis(20);
 
@@ -93,12 +95,11 @@ impl<'a> Watch<'a> {
 
     /// Sends the shim the current limit, and schedules the next update.
     fn update_shim(&mut self, child: &Child) {
-        if let Some((term, kill)) = self.limit() {
+        let limit = self.limit();
+        if let Some((term, kill)) = limit {
             child.set_limit(term, kill);
         }
-        let left = self.guard.remaining();
-        self.next_update =
-            left.map(|left| Instant::now() + (left / UPDATES_PER_LEASE).max(Duration::from_millis(5)));
+        self.next_update = limit.map(|(term, _)| Instant::now() + until_update(boot_clock::left(term)));
     }
 
     /// When the shim has to stop the command by itself, and when it has to send KILL.
@@ -132,6 +133,11 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// The time until the next limit is sent, when this much is left until the last one.
+fn until_update(left: Duration) -> Duration {
+    (left / UPDATES).max(MIN_UPDATE)
+}
+
 /// Whether this is the time left of a lock just when its command has to be stopped.
 fn is_prompt(left: Duration, grace: Grace) -> bool {
     left > grace.margin() / 2
@@ -147,6 +153,19 @@ async fn at(moment: Option<Instant>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The lock of a store that was away until just before.
+    #[test]
+    fn a_renewal_shortly_before_the_limit_reaches_the_shim() {
+        let (mut left, mut updates) = (Duration::from_secs(20), 0);
+        while left > MIN_UPDATE {
+            let next = until_update(left);
+            assert!(next <= left / 8 || next == MIN_UPDATE, "violation[needless-loss]: {left:?} left, next in {next:?}");
+            left -= next;
+            updates += 1;
+        }
+        assert!(updates < 100, "{updates} updates in 20 s");
+    }
 
     /// Of a ttl of 8 s: it has to be stopped 2.4 s before the end.
     #[test]

@@ -4,7 +4,7 @@ use super::event_log::{EventLog, Origin};
 use super::file::Spec;
 use super::output::Reading;
 use super::systemd;
-use crate::command::{Child, Launch, Outcome, Step, Streams, Watch, restore_lease, stop};
+use crate::command::{Child, Launch, OVERDUE, Outcome, Step, Streams, Watch, restore_lease, stop};
 use crate::exit::Exit;
 use crate::jobs::arguments;
 use crate::run::held::{self, Held};
@@ -130,7 +130,7 @@ impl Commands {
             Outcome::Lost(lost) => return Err(lost.to_string()),
             Outcome::Expiring(expiring) => return Err(format!("{expiring}; the command was stopped")),
             Outcome::Overdue => {
-                return Err("cotter was paused for too long; the command was stopped".to_owned());
+                return Err(format!("{OVERDUE}; the command was stopped"));
             }
             Outcome::NoShim(None) | Outcome::MaxHold(_) => return Err("killed".to_owned()),
         };
