@@ -121,6 +121,11 @@ impl<S: Steps> sessions::Store for Inner<S> {
         ending::cancel(&session.id, &self.parts.link).await.is_ok()
     }
 
+    /// The driver does not let the kernel be told when to give up a connection: it would take twelve minutes.
+    async fn still_waits(&self, session: &Connection) -> Result<bool> {
+        ending::is_idle(&session.id, &self.parts.link).await.map(|idle| !idle)
+    }
+
     async fn end(&self, id: &SessionId) -> Result<()> {
         ending::end(id, &self.parts.link).await
     }

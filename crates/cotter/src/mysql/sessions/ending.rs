@@ -65,11 +65,22 @@ pub(super) async fn end(id: &SessionId, link: &Link) -> Result<()> {
 }
 
 async fn is_there(id: &SessionId, link: &Link) -> Result<bool> {
+    ask(id, link, "SELECT IS_USED_LOCK(?) IS NOT NULL").await
+}
+
+/// Whether a session is seen to execute nothing. Each user may see their own sessions.
+pub(super) async fn is_idle(id: &SessionId, link: &Link) -> Result<bool> {
+    let idle = "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE id = IS_USED_LOCK(?) AND command = 'Sleep'";
+    ask(id, link, idle).await
+}
+
+/// Asks about the session that has the mark.
+async fn ask(id: &SessionId, link: &Link, question: &'static str) -> Result<bool> {
     let marker = id.marker.to_string();
     let asked = link.live().await?;
     let asked = asked.run(move |own| {
         Box::pin(async move {
-            let rows = own.read("SELECT IS_USED_LOCK(?) IS NOT NULL", (marker,)).await?;
+            let rows = own.read(question, (marker,)).await?;
             value(rows.first().ok_or_else(|| unexpected("no row"))?, 0)
         })
     });

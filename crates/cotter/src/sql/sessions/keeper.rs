@@ -24,6 +24,11 @@ const BEATS: u32 = 4;
 /// The pauses between two requests to cancel a statement: one may arrive before the statement does.
 const CANCEL_PAUSES: Backoff = Backoff::new(Duration::from_millis(2), Duration::from_millis(100));
 
+/// The time between two looks whether the server still has a statement that waits. Two in a row have to find that it has not: the
+/// answer may be under way at one.
+const LOOK_PERIOD: Duration = Duration::from_secs(3);
+const LOOKS: u32 = 2;
+
 /// The time for finding out why a session has ended. Whatever comes of it, its deadline stands.
 const EVICTION_LOOK: Duration = Duration::from_millis(250);
 
@@ -154,6 +159,7 @@ impl<S: Store> Keeper<S> {
         tokio::select! {
             biased;
             asked = &mut asking => return asked.map(|asked| Answer { reuse: reuse_after(&asked), asked }),
+            () = self.unheard(session) => return Err(unheard()),
             _ = self.seat.is_left() => {}
             () = clock.sleep_until(end) => {}
         }
@@ -183,6 +189,20 @@ impl<S: Store> Keeper<S> {
         }
         let why = "the server did not answer the request to cancel a statement that waits for a lock";
         Err(Error::new(ErrorKind::Unavailable, why).with_outcome_unknown())
+    }
+
+    /// Completes when the answer to a statement that waits is known to be lost.
+    async fn unheard(&self, session: &SessionOf<S>) {
+        let (clock, mut missed) = (self.parts().host.clock(), 0);
+        while missed < LOOKS {
+            clock.sleep_until(self.parts().now() + LOOK_PERIOD).await;
+            match self.store.still_waits(session).await {
+                Ok(false) => missed += 1,
+                Ok(true) => missed = 0,
+                // Nothing is known.
+                Err(_) => {}
+            }
+        }
     }
 
     /// A wait that was cancelled, by this task or by somebody else.
@@ -232,6 +252,11 @@ fn reuse_after<H>(asked: &Asked<H>) -> Reuse {
         Asked::Held(_) | Asked::Busy { failed: false } => Reuse::Yes,
         Asked::Busy { failed: true } | Asked::Cancelled => Reuse::Reset,
     }
+}
+
+fn unheard() -> Error {
+    let why = "the server has answered the statement that waited for the lock, and the answer did not arrive";
+    Error::new(ErrorKind::Unavailable, why).with_outcome_unknown()
 }
 
 fn lost() -> Error {

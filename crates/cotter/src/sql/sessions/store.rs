@@ -61,6 +61,12 @@ pub(crate) trait Store: Notes + Admin + Debug + Sized + 'static {
     /// session is cancelled in its place.
     fn cancel(&self, session: &SessionOf<Self>) -> impl Future<Output = bool> + Send;
 
+    /// Whether the server still has the statement that a session waits in, asked over another one. The answer to it may have been lost
+    /// on the way. By default yes: the kernel gives up a connection whose server is not heard of.
+    fn still_waits(&self, _: &SessionOf<Self>) -> impl Future<Output = Result<bool>> + Send {
+        std::future::ready(Ok(true))
+    }
+
     /// Ends a session, over another one. It has gone when this is answered.
     fn end(&self, id: &IdOf<Self>) -> impl Future<Output = Result<()>> + Send;
 

@@ -6,7 +6,7 @@ use cotter::backend::{Leave, Until};
 use cotter::{Client, Fence, Lease, LossCause, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
-use cotter_testkit::servers::{Database, Mariadb, Proxy};
+use cotter_testkit::servers::{Database, Loss, Mariadb, Proxy};
 use cotter_testkit::timing::Stopwatch;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,6 +19,29 @@ fn holder(server: &Mariadb, name: &str) -> String {
     server.sql(&format!(
         "SELECT session FROM cotter_session WHERE name = '{name}' ORDER BY number DESC LIMIT 1"
     ))
+}
+
+/// The server grants the lock to a session whose packets are dropped: nobody would ever hear of it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_waiter_whose_answer_is_lost_asks_again() {
+    let server = server();
+    for (mode, answer) in [("advisory", "GET_LOCK"), ("row", "cotter_session")] {
+        let proxy = Proxy::start(server.port());
+        let options = format!("mode={mode}&session_timeout=4s");
+        let one = client(&server.url(&options), TTL).await;
+        let other = client(&proxy.mysql_url(&options), TTL).await;
+        let guard = one.mutex("unheard").lock().await.unwrap();
+        let waiting_for = other.mutex("unheard");
+        let next = tokio::spawn(async move { waiting_for.lock().await.unwrap() });
+        waiting(&server, 1).await;
+        proxy.lose_reply(answer.as_bytes(), Loss::Silence);
+        let start = Stopwatch::of(Kind::StuckWaiter);
+        guard.finish().await.unwrap();
+        next.await.unwrap().finish().await.unwrap();
+        assert!(proxy.has_lost(), "{mode}: the answer was lost");
+        start.at_most(Duration::from_secs(20), format!("{mode}: it has the lock"));
+    }
 }
 
 /// The holder is told with its next sign of life, the next one is served at once, and whatever compares tokens refuses the old one.
