@@ -13,6 +13,7 @@ pub use orders::{Habits, Orders};
 use crate::Actor;
 use crate::history::{Recorder, What};
 use crate::resource::Resource;
+use crate::timing::FAR;
 use cotter::{Client, Lease};
 use std::error::Error;
 use std::io::Read;
@@ -56,7 +57,7 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     for task in tasks {
         task.await??;
     }
-    client.close(Duration::from_secs(5)).await?;
+    client.close(FAR).await?;
     log.record(What::Finished);
     Ok(())
 }

@@ -10,6 +10,7 @@ pub use work_log::{Line, WorkLog};
 
 use crate::shifted_clock::ShiftedClock;
 use crate::skewed::{Skew, Skewed};
+use crate::timing::FAR;
 use cotter::{Client, Lease, file};
 use cotter_scheduler::{Job, Misfire, Run, Scheduler, Trigger};
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     };
     let scheduler = jobs.into_iter().fold(Scheduler::new(&client, GROUP), Scheduler::job).observe(told);
     scheduler.run_until(stopped, Duration::from_secs(5)).await?;
-    client.close(Duration::from_secs(5)).await?;
+    client.close(FAR).await?;
     Ok(())
 }
 
