@@ -14,6 +14,6 @@ mod machine;
 mod stopwatch;
 mod waiting;
 
-pub use machine::Busy;
+pub use machine::{Busy, watch_the_machine};
 pub use stopwatch::Stopwatch;
 pub use waiting::{FAR, eventually, first_within, happens, until};
