@@ -24,8 +24,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a command is stopped that is overdue. Which of the two it was is not known.
-pub(crate) const OVERDUE: &str =
-    "it was not known in time whether the lock is still held, because cotter was paused or the store was away";
+pub(crate) const OVERDUE: &str = "it was not known in time whether the lock is still held, because cotter was paused or the store was away";
 
 /// Stops all processes of the command, so that the lock can be released.
 pub(crate) async fn stop(

@@ -160,7 +160,10 @@ mod tests {
         let (mut left, mut updates) = (Duration::from_secs(20), 0);
         while left > MIN_UPDATE {
             let next = until_update(left);
-            assert!(next <= left / 8 || next == MIN_UPDATE, "violation[needless-loss]: {left:?} left, next in {next:?}");
+            assert!(
+                next <= left / 8 || next == MIN_UPDATE,
+                "violation[needless-loss]: {left:?} left, next in {next:?}"
+            );
             left -= next;
             updates += 1;
         }

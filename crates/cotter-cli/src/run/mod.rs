@@ -28,7 +28,9 @@ pub(crate) use leading::Leading;
 pub(crate) use wait_options::WaitOptions;
 
 use crate::command::signals::Signals;
-use crate::command::{Child, Grace, Launch, OVERDUE, Outcome, Step, Watch, reap_as_init, restore_lease, stop};
+use crate::command::{
+    Child, Grace, Launch, OVERDUE, Outcome, Step, Watch, reap_as_init, restore_lease, stop,
+};
 use crate::exit::Exit;
 use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
@@ -230,9 +232,7 @@ fn conclude(end: Outcome, lost: Option<Lost>, name: &Name) -> Result<Exit, Failu
         (Outcome::Expiring(expiring), None) => {
             lost_failure(format!("{expiring}; the command was stopped in time"))
         }
-        (Outcome::Overdue, None) => lost_failure(format!(
-            "{name:?}: {OVERDUE}; the command was stopped"
-        )),
+        (Outcome::Overdue, None) => lost_failure(format!("{name:?}: {OVERDUE}; the command was stopped")),
         (Outcome::MaxHold(longest), _) => {
             let longest = crate::duration::words(longest);
             let why = format!("{name:?}: --max-hold of {longest} was reached; the command was stopped");

@@ -1,24 +1,26 @@
 //! Losses that were told late.
 
-use super::{Ended, History, Hold, Kind, Limits, Violation, millis, nanos, violation};
+use super::{Ended, History, Hold, Kind, Limits, Violation, allowed, millis, nanos, violation};
+use std::time::Duration;
 
 pub(super) fn check(history: &History, limits: &Limits) -> Vec<Violation> {
-    history.holds.iter().filter_map(|h| late(history, h, nanos(limits.loss_margin))).collect()
+    history.holds.iter().filter_map(|h| late(history, h, limits.loss_margin)).collect()
 }
 
 /// A holder whose deadline has passed must be told within the margin; time in which its process was stopped does not count.
 ///
 /// All holders of a run listen for the loss, so one that gives back long after its deadline was told nothing.
-fn late(history: &History, hold: &Hold, margin: u64) -> Option<Violation> {
+fn late(history: &History, hold: &Hold, margin: Duration) -> Option<Violation> {
     let deadline = hold.deadline?;
     let life = &history.processes[&hold.process];
-    let due = life.after_running(deadline, margin);
+    let due = life.after_running(deadline, nanos(margin));
     let in_time = matches!(hold.by, Ended::Released | Ended::Lost | Ended::Killed);
     if in_time || due >= history.end || life.killed.is_some_and(|at| at <= due) {
         return None;
     }
     match hold.told.or(hold.given_back) {
         Some(told) if told <= due => None,
+        Some(told) if told <= life.after_running(deadline, allowed(margin, deadline, told)) => None,
         Some(told) => {
             let [after, ran] = [told - deadline, life.ran_within(deadline, told)].map(millis);
             Some(report(

@@ -40,9 +40,12 @@ pub use turns::{Slice, slices};
 pub use violation::{Class, Kind, Violation, demand, violation};
 pub use void::{Happened, check_void, contended};
 
-use std::time::Duration;
+use crate::now;
+use crate::timing::Busy;
+use std::time::{Duration, Instant};
 
-/// The tolerances of a checker.
+/// The tolerances of a checker. Those in real time, `idle` and `loss_margin`, are as wide as the machine was slow at the time, where
+/// it was [watched](crate::timing::watch_the_machine).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Two who arrive closer together than this may be served in either order.
@@ -79,6 +82,13 @@ pub fn check(history: &History, limits: &Limits) -> Vec<Violation> {
     found.extend(turns::check(history, limits));
     found.extend(loss::check(history, limits));
     found
+}
+
+/// What an idle machine does within the limit, in nanoseconds, takes no longer than this on one that was as busy as this one then.
+fn allowed(limit: Duration, from: u64, to: u64) -> u64 {
+    let moment = |at| Instant::now().checked_sub(Duration::from_nanos(now().saturating_sub(at)));
+    let busy = moment(from).zip(moment(to)).and_then(|(from, to)| Busy::between(from, to));
+    nanos(busy.map_or(limit, |busy| busy.allowed(limit)))
 }
 
 fn nanos(d: Duration) -> u64 {

@@ -1,7 +1,10 @@
 //! Order of arrival, and waiters that are idle or forgotten.
 
-use super::{History, Hold, Kind, Limits, Use, Violation, Wait, WaitEnded, millis, nanos, violation};
+use super::{
+    History, Hold, Kind, Limits, Use, Violation, Wait, WaitEnded, allowed, millis, nanos, violation,
+};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Exclusive holds of one process, one after the other, with no other process in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub(super) fn check(history: &History, limits: &Limits) -> Vec<Violation> {
     let mut found = stuck(history);
     for name in history.names() {
         found.extend(lost_places(history, name, nanos(limits.place_slack)));
-        found.extend(idle(history, name, nanos(limits.idle)));
+        found.extend(idle(history, name, limits.idle));
     }
     found
 }
@@ -124,15 +127,17 @@ impl<'a> Line<'a> {
 /// Times in which nobody held the name and somebody stood in line for longer than he should.
 ///
 /// A process that is stopped may have been given the lock and not be able to say so: such times are left out.
-fn idle(history: &History, name: &str, longest: u64) -> Vec<Violation> {
+fn idle(history: &History, name: &str, longest: Duration) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (from, to) in free_times(history, name).into_iter().filter(|(from, to)| to - from > longest) {
+    for (from, to) in free_times(history, name).into_iter().filter(|(from, to)| to - from > nanos(longest)) {
         let waits: Vec<&Wait> =
             history.waits.iter().filter(|w| w.name == name && w.wanted < to && from < w.end).collect();
         let stopped = waits.iter().any(|w| history.processes[&w.process].stopped_within(from, to));
         let idle_for = |w: &Wait| w.end.min(to) - w.wanted.max(from);
         let Some(worst) = waits.iter().filter(|w| w.patient).max_by_key(|w| idle_for(w)) else { continue };
-        if !stopped && idle_for(worst) > longest {
+        let is_over = |limit| idle_for(worst) > limit;
+        let meanwhile = || allowed(longest, worst.wanted.max(from), worst.end.min(to));
+        if !stopped && is_over(nanos(longest)) && is_over(meanwhile()) {
             let text = format!(
                 "{name:?}: it was free, and process {} waited for {:.1} ms meanwhile",
                 worst.process,

@@ -25,6 +25,8 @@ pub enum Kind {
     BusyWhileDown,
     /// A loss was told late, or not at all.
     LateLoss,
+    /// A loss was not told, where no machine is too slow for it: in virtual time, or when its holder asked.
+    UntoldLoss,
     /// Nobody holds it and it is not free.
     LeftBehind,
     /// A dropped guard was not given back before the next attempt of its process.
@@ -66,7 +68,7 @@ pub enum Class {
 
 impl Kind {
     /// All of them.
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Overlap,
         Self::SharedWithExclusive,
         Self::PermitsOverLimit,
@@ -77,6 +79,7 @@ impl Kind {
         Self::StuckWaiter,
         Self::BusyWhileDown,
         Self::LateLoss,
+        Self::UntoldLoss,
         Self::LeftBehind,
         Self::DropNotAwaited,
         Self::RenewedAfterRelease,
@@ -107,6 +110,7 @@ impl Kind {
             | Self::RepeatedToken
             | Self::TokenOrder
             | Self::BusyWhileDown
+            | Self::UntoldLoss
             | Self::LeftBehind
             | Self::RenewedAfterRelease
             | Self::UsedAfterLoss
@@ -150,6 +154,7 @@ impl fmt::Display for Kind {
             Self::StuckWaiter => "stuck-waiter",
             Self::BusyWhileDown => "busy-while-down",
             Self::LateLoss => "late-loss",
+            Self::UntoldLoss => "untold-loss",
             Self::LeftBehind => "left-behind",
             Self::DropNotAwaited => "drop-not-awaited",
             Self::RenewedAfterRelease => "renewed-after-release",

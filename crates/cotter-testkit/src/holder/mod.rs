@@ -57,7 +57,7 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     for task in tasks {
         task.await??;
     }
-    client.close(Duration::from_secs(5)).await?;
+    client.close(FAR).await?;
     log.record(What::Finished);
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::trouble::{NoTrouble, Trouble};
 use crate::history::{Happened, History, Kind, Limits, Recorder, Violation, read_all, violation};
 use crate::holder::{Habits, Orders};
 use crate::resource::{Resource, State};
+use crate::timing::watch_the_machine;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::fs::create_dir_all;
@@ -103,6 +104,7 @@ impl Run {
     /// # Errors
     /// As [`go`](Self::go).
     pub fn go_under(&self, trouble: &mut dyn Trouble) -> io::Result<Report> {
+        watch_the_machine();
         for folder in [&self.folder, &self.orders.log, &self.orders.resources] {
             create_dir_all(folder)?;
         }

@@ -88,7 +88,7 @@ async fn run(orders: Orders) -> Result<(), Box<dyn Error>> {
     };
     let scheduler = jobs.into_iter().fold(Scheduler::new(&client, GROUP), Scheduler::job).observe(told);
     scheduler.run_until(stopped, Duration::from_secs(5)).await?;
-    client.close(Duration::from_secs(5)).await?;
+    client.close(FAR).await?;
     Ok(())
 }
 

@@ -274,7 +274,7 @@ impl Task {
         tokio::time::sleep(Duration::from_millis(1)).await;
         if is_lost && !told.is_finished() {
             let text = format!("{} was not told that it has lost {name}", self.who);
-            lock(&self.ledger).wrong(Kind::LateLoss, text);
+            lock(&self.ledger).wrong(Kind::UntoldLoss, text);
         }
         told.abort();
     }

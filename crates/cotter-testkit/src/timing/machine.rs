@@ -28,6 +28,7 @@ pub struct Busy {
 
 #[derive(Debug)]
 struct Round {
+    begin: Instant,
     end: Instant,
     late: Duration,
     took: Duration,
@@ -46,22 +47,36 @@ impl Busy {
         let end = Instant::now();
         loop {
             let rounds = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
-            if rounds.last().is_some_and(|round| round.end >= end) {
-                return Self::of(&rounds, begin);
+            if let Some(last) = rounds.last().filter(|round| round.end >= end)
+                && let Some(busy) = Self::of(&rounds, begin, last.end)
+            {
+                return busy;
             }
             drop(rounds);
             thread::sleep(PAUSE);
         }
     }
 
-    fn of(rounds: &[Round], begin: Instant) -> Self {
+    /// Between two moments in the past. Nobody knows, if nobody [watched](super::watch_the_machine) then.
+    #[must_use]
+    pub fn between(begin: Instant, end: Instant) -> Option<Self> {
+        Self::of(&ROUNDS.lock().unwrap_or_else(PoisonError::into_inner), begin, end)
+    }
+
+    fn of(rounds: &[Round], begin: Instant, end: Instant) -> Option<Self> {
+        // That in which it ended counts as a whole.
+        let rounds = &rounds[..rounds.partition_point(|round| round.begin < end)];
         let since = |begin| &rounds[rounds.partition_point(|round| round.end < begin)..];
         let near = since(begin.checked_sub(BEFORE).unwrap_or(begin));
+        if near.is_empty() {
+            return None;
+        }
         let [took, worked] = near
             .iter()
             .fold([Duration::ZERO; 2], |[took, worked], round| [took + round.took, worked + round.worked]);
         let stretch = took.as_secs_f64() / worked.as_secs_f64();
-        Self { late: since(begin).iter().map(|round| round.late).sum(), stretch: stretch.clamp(1.0, MOST) }
+        let late = since(begin).iter().map(|round| round.late).sum();
+        Some(Self { late, stretch: stretch.clamp(1.0, MOST) })
     }
 
     /// What an idle machine does within the limit is done within this on a machine that is so busy: all that is computed takes as
@@ -72,14 +87,14 @@ impl Busy {
     }
 }
 
-/// Starts to watch the machine, if nobody does yet.
-pub(super) fn start() {
+/// From now on it is known how busy the machine is.
+pub fn watch_the_machine() {
     LazyLock::force(&ROUNDS);
 }
 
 fn watch() {
     loop {
-        let mut late = Duration::ZERO;
+        let (start, mut late) = (Instant::now(), Duration::ZERO);
         for _ in 0..PAUSES {
             let begin = Instant::now();
             thread::sleep(PAUSE);
@@ -91,7 +106,7 @@ fn watch() {
         }
         let worked = processor_time() - used;
         let end = Instant::now();
-        let round = Round { end, late, took: end - begin, worked };
+        let round = Round { begin: start, end, late, took: end - begin, worked };
         ROUNDS.lock().unwrap_or_else(PoisonError::into_inner).push(round);
     }
 }

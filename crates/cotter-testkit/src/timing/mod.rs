@@ -1,7 +1,7 @@
 //! Bounds in real time, for which a busy machine is no excuse and no fault.
 //!
 //! A test that has to compare real time does it with a [`Stopwatch`], which allows for how busy the machine was meanwhile. A test
-//! that only has to see something happen waits for it with [`eventually`] or [`until`], whose end is far away. Where order, a
+//! that only has to see something happen waits for it with [`eventually`], [`until`] or [`happens`], whose end is far away. Where order, a
 //! count or virtual time tells two behaviours apart, they are better than all of these.
 //!
 //! | file | concept |
@@ -14,6 +14,6 @@ mod machine;
 mod stopwatch;
 mod waiting;
 
-pub use machine::Busy;
+pub use machine::{Busy, watch_the_machine};
 pub use stopwatch::Stopwatch;
-pub use waiting::{FAR, eventually, first_within, until};
+pub use waiting::{FAR, eventually, first_within, happens, until};

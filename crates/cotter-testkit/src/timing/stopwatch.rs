@@ -1,6 +1,6 @@
 //! A bound in real time.
 
-use super::machine::{self, Busy};
+use super::machine::{Busy, watch_the_machine};
 use crate::history::{Class, Kind, demand};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ impl Stopwatch {
     #[track_caller]
     pub fn of(kind: Kind) -> Self {
         assert_eq!(kind.class(), Class::Time, "{kind}");
-        machine::start();
+        watch_the_machine();
         Self { begin: Instant::now(), kind }
     }
 

@@ -1,5 +1,6 @@
 //! Until something has happened.
 
+use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,18 @@ pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(Instant::now() < end, "in vain: {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// What the future ends with, or the test fails. For an end that must come soon as well, a [`Stopwatch`](super::Stopwatch) judges
+/// how long it took.
+///
+/// # Panics
+/// When it does not end within [`FAR`].
+pub async fn happens<T>(what: impl Display, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(FAR, future).await {
+        Ok(end) => end,
+        Err(_) => panic!("in vain: {what}"),
     }
 }
 

@@ -4,6 +4,7 @@
 use cotter::{Client, Guard, Lease, Released, memory};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::FAR;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl Stage {
     }
 
     async fn demand_free(&self, name: &str, what: &str, polls: usize) {
-        let free = self.other.mutex(name).try_lock_for(Duration::from_secs(3)).await.unwrap();
+        let free = self.other.mutex(name).try_lock_for(FAR).await.unwrap();
         let text = format!("{name:?} is not free after {what} was dropped after {polls} polls");
         demand(free.is_some(), Kind::LeftBehind, text);
     }
@@ -116,7 +117,7 @@ impl Stage {
             }
             drop(dropped);
             freeing.await.unwrap();
-            let served = tokio::time::timeout(Duration::from_secs(3), behind).await;
+            let served = tokio::time::timeout(FAR, behind).await;
             let text = format!("{name:?}: nobody served the one behind {what}, dropped after {polls} polls");
             demand(served.is_ok(), Kind::StuckWaiter, text);
             self.demand_free(&name, what, polls).await;
@@ -262,7 +263,7 @@ async fn a_close_that_is_dropped_leaves_nothing() {
         let guard = client.mutex("x").lock().await.unwrap();
         drop(after(polls, client.close(Duration::from_millis(5))).await);
         drop(guard);
-        let free = other.mutex("x").try_lock_for(Duration::from_secs(3)).await.unwrap();
+        let free = other.mutex("x").try_lock_for(FAR).await.unwrap();
         let text = format!("\"x\" is not free after close was dropped after {polls} polls");
         demand(free.is_some(), Kind::LeftBehind, text);
     }

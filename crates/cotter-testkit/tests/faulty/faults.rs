@@ -4,7 +4,8 @@ use cotter::{Client, ErrorKind, Lease, LossCause, ManualClock, Released, memory}
 use cotter_testkit::Actor;
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{History, Kind, Limits, Recorder, check, demand};
-use std::time::{Duration, Instant};
+use cotter_testkit::timing::{FAR, first_within, happens, until};
+use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -48,14 +49,7 @@ fn demand_nothing_in(log: &Recorder, limits: &Limits) {
 
 /// What runs in the background may take a moment of real time.
 fn on_thread(actor: &Actor, name: &str) -> Option<cotter::Guard> {
-    let end = Instant::now() + Duration::from_secs(2);
-    loop {
-        let guard = actor.client().mutex(name).try_lock().wait().unwrap();
-        if guard.is_some() || Instant::now() > end {
-            return guard;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    first_within(FAR, || actor.client().mutex(name).try_lock().wait().unwrap())
 }
 
 /// Runs a future on this thread, beside the engines.
@@ -219,7 +213,7 @@ fn a_lost_release_reply_is_repeated() {
     let guard = stage.one.client().mutex("x").lock().wait().unwrap();
     stage.faults.set(Plan { down: true, ..Plan::default() });
     drop(guard);
-    std::thread::sleep(Duration::from_millis(20));
+    until("the release is refused", || stage.faults.counts().refused > 0);
     stage.faults.set(Plan::default());
     stage.clock.advance(TTL / 4);
     stage.demand_free("x", "a release that was refused at first");
@@ -288,12 +282,12 @@ fn a_loss_is_told_at_the_deadline() {
     let held = &run(stage.one.lock("x")).unwrap();
     std::thread::scope(|scope| {
         // A signal that wakes nobody is looked at again by its timeout, long after the deadline.
-        let lost = async || tokio::time::timeout(Duration::from_secs(2), held.guard().lost()).await;
+        let lost = async || tokio::time::timeout(FAR, held.guard().lost()).await;
         let waiting = scope.spawn(move || run(lost()).map(|lost| held.lost(&lost)));
         std::thread::sleep(Duration::from_millis(20));
         stage.clock.advance(TTL + Duration::from_secs(1));
-        std::thread::sleep(Duration::from_millis(200));
-        if !waiting.is_finished() {
+        // Long before that timeout, however late its thread wakes.
+        if first_within(FAR / 2, || waiting.is_finished().then_some(())).is_none() {
             stage.clock.advance(TTL);
         }
     });
@@ -365,10 +359,10 @@ fn the_next_question_comes_behind_the_answer_to_a_release() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
         let asked = stage.faults.calls(Call::Acquire);
-        demand(asked == 1, Kind::IdleWaiter, "the lock was asked for before it was given back");
+        demand(asked == 1, Kind::TooEarly, "the lock was asked for before it was given back");
         stage.faults.open();
         assert_eq!(releasing.await.unwrap().unwrap(), Released::Yes);
-        let next = tokio::time::timeout(Duration::from_secs(5), next).await.expect("served");
+        let next = happens("it is served", next).await;
         drop(next.unwrap().unwrap());
     });
 }

@@ -4,6 +4,7 @@ use cotter::backend::Connect;
 use cotter::{Client, ErrorKind, Semaphore, file, memory};
 use cotter_testkit::Actor;
 use cotter_testkit::history::{History, Kind, Limits, Recorder, Use, check, demand};
+use cotter_testkit::timing::happens;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -44,13 +45,12 @@ impl Scene {
     /// Until so many wait.
     async fn wait_for_waiters(&self, by: &Actor, waiters: u32) {
         let waiting = async || by.client().holder("x").await.unwrap().and_then(|r| r.waiters).unwrap_or(0);
-        for _ in 0..10_000 {
-            if waiting().await == waiters {
-                return;
+        let all_wait = async {
+            while waiting().await != waiters {
+                tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        panic!("they do not wait");
+        };
+        happens("they wait", all_wait).await;
     }
 
     fn demand_clean(&self) {

@@ -5,6 +5,7 @@ use cotter::{Client, Lease, Mode, Name, memory, quorum};
 use cotter_testkit::bare::clock;
 use cotter_testkit::faulty::{Call, Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::happens;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -110,13 +111,16 @@ async fn a_release_that_is_repeated_counts_all_answers() {
     }
     world.cut(1, false);
     // It counts as silent for a moment, and nobody waits for its answer.
-    for _ in 0..100 {
-        if let Ok(released) = client.release(&held.claim, Leave::used(1)).await {
-            return assert_eq!(released.found(), Found::Held);
+    let released = async {
+        loop {
+            match client.release(&held.claim, Leave::used(1)).await {
+                Ok(released) => break released,
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            }
         }
-        sleep(Duration::from_millis(50)).await;
-    }
-    panic!("two of three have released it");
+    };
+    let released = happens("two of three have released it", released).await;
+    assert_eq!(released.found(), Found::Held);
 }
 
 #[tokio::test]

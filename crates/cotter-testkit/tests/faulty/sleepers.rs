@@ -4,11 +4,10 @@
 use cotter::{Client, Guard, Op, memory};
 use cotter_testkit::faulty::{Call, Faults, Faulty};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::{FAR, happens};
 use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 use std::time::Duration;
-
-const SOON: Duration = Duration::from_secs(5);
 
 async fn clients() -> (Client, Client, Faults) {
     let (store, faults) = (memory::Store::new(), Faults::seeded(7));
@@ -29,7 +28,7 @@ async fn an_attempt_whose_task_sleeps_is_carried_on_for_the_next() {
     faults.block(Call::Acquire);
     let mut asleep = pin!(client.mutex("x").lock());
     poll_once(asleep.as_mut());
-    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(FAR));
     while faults.counts().gated == 0 {
         tokio::task::yield_now().await;
     }
@@ -44,10 +43,10 @@ async fn an_attempt_whose_task_sleeps_is_carried_on_for_the_next() {
     assert!(other.mutex("x").try_lock().await.unwrap().is_none());
     guard.finish().await.unwrap();
     // Awake again, the sleeper has its turn.
-    let guard = tokio::time::timeout(SOON, asleep).await.expect("in time").unwrap();
+    let guard = happens("it has its turn", asleep).await.unwrap();
     guard.finish().await.unwrap();
     assert_eq!(faults.calls(Call::Acquire), 2, "one attempt was carried on, one was made for the sleeper");
-    drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
+    drop(other.mutex("x").try_lock_for(FAR).await.unwrap().expect("nothing is left behind"));
 }
 
 /// The attempt only takes long, and its task is wide awake: it must hear that it stands in line now.
@@ -61,7 +60,7 @@ async fn a_slow_attempt_that_is_taken_over_is_answered() {
     tokio::time::sleep(Duration::from_millis(80)).await;
     faults.open();
     for waiting in [first, second] {
-        let guard = tokio::time::timeout(SOON, waiting).await;
+        let guard = tokio::time::timeout(FAR, waiting).await;
         demand(guard.is_ok(), Kind::StuckWaiter, "nobody told a task that its attempt was taken over");
         guard.expect("demanded").unwrap().unwrap().finish().await.unwrap();
     }
@@ -74,13 +73,13 @@ async fn a_grant_that_its_task_does_not_take_goes_to_the_next() {
     let holder = client.mutex("x").lock().await.unwrap();
     let mut asleep = pin!(client.mutex("x").lock());
     poll_once(asleep.as_mut());
-    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(FAR));
     tokio::task::yield_now().await;
     holder.finish().await.unwrap();
     let guard = behind.await.unwrap().unwrap();
     demand(guard.is_some(), Kind::StuckWaiter, "a grant that nobody takes kept the one behind it waiting");
     drop(guard);
-    drop(tokio::time::timeout(SOON, asleep).await.expect("in time").unwrap());
+    drop(happens("it has its turn", asleep).await.unwrap());
 }
 
 /// The sleeper is dropped after its attempt was taken over, in each state that this can be in.
@@ -91,7 +90,7 @@ async fn a_sleeper_that_is_dropped_leaves_nothing_behind() {
         faults.block(Call::Acquire);
         let mut asleep = Box::pin(client.mutex("x").lock());
         poll_once(asleep.as_mut());
-        let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+        let behind = tokio::spawn(client.mutex("x").try_lock_for(FAR));
         tokio::time::sleep(Duration::from_millis(pause)).await;
         if pause % 2 == 0 {
             faults.open();
@@ -99,8 +98,8 @@ async fn a_sleeper_that_is_dropped_leaves_nothing_behind() {
         drop(asleep);
         faults.open();
         drop(behind.await.unwrap().unwrap().expect("served"));
-        drop(other.mutex("x").try_lock_for(SOON).await.unwrap().expect("nothing is left behind"));
-        client.close(SOON).await.unwrap();
+        drop(other.mutex("x").try_lock_for(FAR).await.unwrap().expect("nothing is left behind"));
+        client.close(FAR).await.unwrap();
     }
 }
 
@@ -111,7 +110,7 @@ async fn a_single_try_that_sleeps_does_not_get_in_line() {
     faults.block(Call::Acquire);
     let mut asleep = pin!(client.mutex("x").try_lock());
     assert!(Future::poll(asleep.as_mut(), &mut Context::from_waker(Waker::noop())).is_pending());
-    let behind = tokio::spawn(client.mutex("x").try_lock_for(SOON));
+    let behind = tokio::spawn(client.mutex("x").try_lock_for(FAR));
     tokio::time::sleep(Duration::from_millis(50)).await;
     faults.open();
     let guard = behind.await.unwrap().unwrap().expect("served");
@@ -133,7 +132,7 @@ async fn a_store_that_hangs_costs_each_caller_its_own_time_and_is_not_called_bus
         let names = ["x"; 10].into_iter().chain(["alone"]);
         let calls: Vec<_> = names.map(|name| tokio::spawn(client.mutex(name).try_lock_for(wait))).collect();
         for call in calls {
-            let answer = tokio::time::timeout(SOON, call).await;
+            let answer = tokio::time::timeout(FAR, call).await;
             demand(
                 answer.is_ok(),
                 Kind::StuckWaiter,
@@ -145,5 +144,5 @@ async fn a_store_that_hangs_costs_each_caller_its_own_time_and_is_not_called_bus
         }
     }
     faults.open();
-    drop(tokio::time::timeout(SOON, client.mutex("x").lock()).await.expect("in time").unwrap());
+    drop(happens("the store answers again", client.mutex("x").lock()).await.unwrap());
 }

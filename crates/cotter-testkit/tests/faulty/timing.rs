@@ -49,6 +49,13 @@ fn two_holders_are_no_matter_of_time() {
 }
 
 #[test]
+fn of_a_time_before_anybody_watched_nothing_is_known() {
+    let Some(begin) = Instant::now().checked_sub(Duration::from_secs(3600)) else { return };
+    let _ = Stopwatch::start();
+    assert_eq!(Busy::between(begin, begin), None);
+}
+
+#[test]
 fn a_busy_machine_is_noticed() {
     let (begin, done) = (Stopwatch::start(), AtomicBool::new(false));
     let since = Instant::now();
@@ -65,6 +72,8 @@ fn a_busy_machine_is_noticed() {
         let busy = Busy::since(since);
         done.store(true, Ordering::Relaxed);
         assert!(busy.stretch > 1.5, "four threads want each core: {busy}");
+        let then = Busy::between(since, Instant::now()).expect("it was watched");
+        assert!(then.stretch > 1.5, "it is remembered: {then}");
     });
     begin.at_least(Duration::from_secs(2), "it was busy for so long");
 }

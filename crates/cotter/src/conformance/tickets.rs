@@ -32,7 +32,7 @@ pub(super) async fn a_grant_changes_hands_once(f: &Fixture) {
     assert_eq!((again.claim.id, again.number), (to.id, adopted.number));
     // The one before has nothing any more, and frees nothing.
     let lost = one.extend(&[&granted], TTL).await.pop().expect("one answer").expect("the store answers");
-    assert!(matches!(lost, Extension::Lost(_)), "violation[late-loss]: it belongs to another claim");
+    assert!(matches!(lost, Extension::Lost(_)), "violation[untold-loss]: it belongs to another claim");
     assert_eq!(one.release(&from, used(1)).await.expect("answers").found(), Found::Nothing);
     is_busy(&one, &f.claim("a")).await;
     let kept = other.extend(&[&adopted], TTL).await.pop().expect("one answer").expect("the store answers");

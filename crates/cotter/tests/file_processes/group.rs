@@ -1,11 +1,16 @@
 //! A directory that a group shares.
 
-use crate::copy::{Copy, GROUP};
+use crate::copy::{Copy, GROUP, waiters};
+use cotter_testkit::timing::until;
 use nix::unistd::Group;
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use std::ffi::CStr;
 use std::fs::Permissions;
+use std::mem::MaybeUninit;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -60,6 +65,49 @@ fn two_users_contend() {
         let left = std::fs::read_dir(&scene.directory).unwrap().map(|e| e.unwrap().file_name());
         let unfinished: Vec<_> = left.filter(|name| name.as_encoded_bytes()[0] == b'.').collect();
         assert!(unfinished.is_empty(), "{unfinished:?}");
+    }
+}
+
+/// The directories that come into another one.
+struct Arrivals(OwnedFd);
+
+impl Arrivals {
+    fn into(directory: &Path) -> Self {
+        let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&watch, directory, WatchFlags::CREATE | WatchFlags::MOVED_TO).unwrap();
+        Self(watch)
+    }
+
+    /// The name of each, and whether it was moved there: otherwise it was made there.
+    fn seen(&self) -> Vec<(String, bool)> {
+        let (mut buffer, mut seen) = ([MaybeUninit::uninit(); 4096], Vec::new());
+        let mut events = Reader::new(&self.0, &mut buffer);
+        while let Ok(event) = events.next() {
+            let is_moved = event.events().contains(ReadFlags::MOVED_TO);
+            let name = event.file_name().map(CStr::to_string_lossy).filter(|name| !name.starts_with('.'));
+            if let Some(name) = name.filter(|_| event.events().contains(ReadFlags::ISDIR)) {
+                seen.push((name.into_owned(), is_moved));
+            }
+        }
+        seen
+    }
+}
+
+/// A directory has its rights before anybody can meet it: whoever comes in between would be kept out.
+#[test]
+fn a_directory_is_finished_when_it_appears() {
+    let scene = Scene::new();
+    let above = Arrivals::into(scene.directory.parent().unwrap());
+    let [mut one, mut other] = [60_001, 60_002].map(|user| scene.member(user, "077"));
+    one.take("lock");
+    let inside = Arrivals::into(&scene.directory);
+    other.order("lock");
+    until("it queues", || waiters(&scene.directory) == 1);
+    let seen = [above.seen(), inside.seen()].concat();
+    let all_moved = seen.iter().all(|(_, is_moved)| *is_moved);
+    assert!(all_moved, "violation[shut-out]: made where others can see it: {seen:?}");
+    for name in ["locks", "a.queue"] {
+        assert!(seen.iter().any(|(seen, _)| seen == name), "the test would see nothing: {seen:?}");
     }
 }
 

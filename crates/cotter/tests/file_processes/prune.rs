@@ -2,13 +2,15 @@
 
 use crate::copy::{Copy, place};
 use cotter::{Client, FencingToken, Guard, PruneOrder, PruneOutcome, Pruned, file};
-use cotter_testkit::timing::until;
+use cotter_testkit::timing::{FAR, until};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the copies use their names.
+/// How long the copies use their names at least.
 const WORK: Duration = Duration::from_secs(3);
+/// With fewer names that were pruned meanwhile, the test would see nothing.
+const PRUNED: usize = 20;
 /// How long they hold each.
 const HOLD: Duration = Duration::from_micros(200);
 const LIMIT: u32 = 2;
@@ -50,14 +52,19 @@ impl Witness {
     }
 }
 
-/// Takes names that others take too, for a while, in every mode. Answers how often, or what went wrong.
+/// Beside the directory, once the copies have used their names for long enough.
+fn enough(directory: &Path) -> PathBuf {
+    directory.with_file_name("enough")
+}
+
+/// Takes names that others take too, until it is enough, in every mode. Answers how often, or what went wrong.
 pub(crate) fn use_names(client: &Client, directory: &Path) -> String {
     let beside = directory.with_file_name("witness");
     let (mutex, rwlock) = (client.mutex("m"), client.rwlock("r"));
     let (semaphore, [m, w, p]) =
         (client.semaphore("s", LIMIT), ["m", "w", "p"].map(|name| Witness::of(name, &beside)));
-    let (start, mut rounds) = (Instant::now(), 0);
-    while start.elapsed() < WORK {
+    let (enough, mut rounds) = (enough(directory), 0);
+    while !enough.exists() {
         let got = match rounds % 5 {
             0 => mutex.lock().wait().map(|guard| (guard, &m, 1, true)),
             1 => rwlock.write().wait().map(|guard| (guard.into(), &w, 1, true)),
@@ -110,15 +117,16 @@ fn names_in_use_are_pruned_without_harm() {
     let mut copies: Vec<Copy> = (0..4).map(|_| Copy::start(&directory)).collect();
     copies.iter_mut().for_each(|copy| copy.order("use names"));
     let (start, mut deleted) = (Instant::now(), 0);
-    while start.elapsed() < WORK {
+    while start.elapsed() < WORK || (deleted <= PRUNED && start.elapsed() < FAR) {
         let pruned = client.prune(PruneOrder::unused_for(Duration::ZERO)).collect().wait().unwrap();
         assert!(pruned.iter().all(|pruned| pruned.outcome == PruneOutcome::Deleted), "{pruned:?}");
         deleted += pruned.len();
     }
+    File::create_new(enough(&directory)).unwrap();
     let answers: Vec<String> = copies.iter_mut().map(Copy::answer).collect();
     let all_well = answers.iter().all(|answer| answer.starts_with("worked "));
     assert!(all_well, "violation[overlap]: a name was pruned while it was in use: {answers:?}");
-    assert!(deleted > 20, "the test would see nothing: {answers:?}, {deleted} times pruned");
+    assert!(deleted > PRUNED, "the test would see nothing: {answers:?}, {deleted} times pruned");
 }
 
 /// A waiter that is stopped, or has come only now, keeps its place.

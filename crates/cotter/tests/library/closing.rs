@@ -1,6 +1,7 @@
 //! The end of a client while others still use it.
 
 use cotter::{Client, ErrorKind, LatchEnd, Op, Result};
+use cotter_testkit::timing::FAR;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -23,9 +24,9 @@ pub(crate) fn waits_end_with_their_client(client: &Client) {
     let waits =
         [outcome(|| waiting.wait()), outcome(move || observer.blocking_next()), outcome(|| note.wait())];
     std::thread::sleep(Duration::from_millis(100));
-    client.close(Duration::from_secs(5)).wait().unwrap();
+    client.close(FAR).wait().unwrap();
     for told in waits {
-        let kind = told.recv_timeout(Duration::from_secs(5)).expect("it goes on without its client");
+        let kind = told.recv_timeout(FAR).expect("it goes on without its client");
         assert_eq!(kind, Some(ErrorKind::Misuse));
     }
 }

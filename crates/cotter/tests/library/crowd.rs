@@ -4,9 +4,9 @@ use cotter::Mode;
 use cotter::backend::{Backend, Claim, Grant, Leave, Until};
 use cotter_testkit::bare::{claim, take};
 use cotter_testkit::history::{Kind, demand};
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{Stopwatch, eventually, happens};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// The name of the lock.
@@ -15,7 +15,7 @@ pub(crate) const NAME: &str = "crowd";
 pub(crate) const WOKEN: &str = "woken";
 /// The number of claims that wait.
 pub(crate) const WAITING: usize = 500;
-/// The time limit for a waiter to be served.
+/// The time limit for a waiter to be served: one that is not told looks by itself after some more seconds.
 const SERVED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) struct Crowd {
@@ -55,11 +55,9 @@ impl Crowd {
     /// Releases the lock, and waits until this many claims are served.
     pub(crate) async fn release(&self, wanted: usize) {
         self.holder.release(&self.held, Leave::used(1)).await.unwrap();
-        let start = Instant::now();
-        while self.served() < wanted && start.elapsed() < SERVED_WITHIN {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-        demand(self.served() >= wanted, Kind::StuckWaiter, "who could enter was not told");
+        let start = Stopwatch::of(Kind::IdleWaiter);
+        eventually("who can enter does", || self.served() >= wanted).await;
+        start.at_most(SERVED_WITHIN, "who can enter is told");
     }
 }
 
@@ -85,8 +83,10 @@ pub(crate) async fn who_is_woken_looks_again(
     tokio::time::sleep(Duration::from_millis(300)).await;
     demand(!waiting[1].is_finished(), Kind::Overlap, "the third was served when the second gave up");
     one.release(&claims[0], Leave::used(1)).await.unwrap();
-    let last = tokio::time::timeout(SERVED_WITHIN, waiting.remove(1)).await;
-    last.expect("woken").unwrap().unwrap().granted().expect("its turn");
+    let start = Stopwatch::of(Kind::IdleWaiter);
+    let last = happens("the third is served", waiting.remove(1)).await;
+    start.at_most(SERVED_WITHIN, "the third is woken");
+    last.unwrap().unwrap().granted().expect("its turn");
 }
 
 impl Drop for Crowd {

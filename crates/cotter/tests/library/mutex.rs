@@ -4,6 +4,7 @@ use cotter::backend::EvictOrder;
 use cotter::{
     Client, ErrorKind, Fence, Filter, Guard, Lease, LossCause, ManualClock, Mode, Owner, Released, memory,
 };
+use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
@@ -151,7 +152,7 @@ fn the_same_owner_re_enters_and_the_last_release_frees() {
     assert_eq!(outer.release().wait().unwrap(), Released::StillHeld(1));
     assert!(other.mutex("a").try_lock().wait().unwrap().is_none());
     assert_eq!(inner.release().wait().unwrap(), Released::Yes);
-    assert_eq!(told.wait_for(S).expect("nobody waits for ever").cause, LossCause::Released);
+    assert_eq!(told.wait_for(FAR).expect("nobody waits for ever").cause, LossCause::Released);
     drop(other.mutex("a").try_lock().wait().unwrap().expect("free"));
 }
 
@@ -269,7 +270,7 @@ fn a_release_tells_that_the_store_did_not_know_the_lock_any_more() {
     let next = other.mutex("a").try_lock().wait().unwrap().expect("taken away from the first");
     assert!(guard.is_valid(), "nothing has been asked yet");
     assert_eq!(guard.release().wait().unwrap(), Released::AlreadyLost);
-    let lost = before.wait_for(S).expect("told with the release");
+    let lost = before.wait_for(FAR).expect("told with the release");
     assert_eq!(lost.cause, LossCause::Evicted);
     assert_eq!((lost.token, lost.name.as_str()), (token, "a"));
     assert!(next.is_valid() && one.mutex("a").try_lock().wait().unwrap().is_none());
@@ -287,11 +288,11 @@ fn a_dropped_guard_tells_its_signals_what_the_release_found() {
     let signal = guard.lost();
     drop(other.evict_with("a", NOW).wait().unwrap());
     drop(guard);
-    assert_eq!(signal.wait_for(S).expect("told").cause, LossCause::Evicted);
+    assert_eq!(signal.wait_for(FAR).expect("told").cause, LossCause::Evicted);
     let guard = one.mutex("a").lock().wait().unwrap();
     let signal = guard.lost();
     drop(guard);
-    assert_eq!(signal.wait_for(S).expect("told").cause, LossCause::Released);
+    assert_eq!(signal.wait_for(FAR).expect("told").cause, LossCause::Released);
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn the_last_of_a_block_of_turns_tells_that_the_lock_had_gone() {
     let (signal, token) = (turn.lost(), turn.token());
     drop(other.evict_with("a", NOW).wait().unwrap());
     assert_eq!(turn.release().wait().unwrap(), Released::Yes);
-    assert_eq!(signal.wait_for(S).unwrap().cause, LossCause::Released);
+    assert_eq!(signal.wait_for(FAR).unwrap().cause, LossCause::Released);
     let last = next();
     assert_eq!(last.token().get(), token.get() + 1, "of the same block");
     assert_eq!(last.release().wait().unwrap(), Released::AlreadyLost);

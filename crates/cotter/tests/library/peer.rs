@@ -4,6 +4,7 @@
 use cotter::backend::{Backend, Claim, Leave, Mode, Until};
 use cotter_testkit::bare::claim;
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::FAR;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(20);
-const SOON: Duration = Duration::from_secs(10);
 const WHILE: Duration = Duration::from_millis(150);
 
 pub(crate) struct Peer {
@@ -36,7 +36,7 @@ impl Peer {
     }
 
     fn answer(&self) -> String {
-        self.answers.recv_timeout(SOON).expect("it answers")
+        self.answers.recv_timeout(FAR).expect("it answers")
     }
 
     pub(crate) fn ask(&mut self, kind: &str, how: &str, path: &str) -> String {
@@ -91,6 +91,6 @@ pub(crate) async fn exclude_each_other(
     tokio::time::sleep(WHILE).await;
     assert!(!waiting.is_finished());
     assert_eq!(theirs.ask(kind, "release", path), "free");
-    assert!(tokio::time::timeout(SOON, waiting).await.expect("their release wakes us").unwrap());
+    assert!(tokio::time::timeout(FAR, waiting).await.expect("their release wakes us").unwrap());
     ours.release(&second, Leave::used(1)).await.unwrap();
 }

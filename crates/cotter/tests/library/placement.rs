@@ -1,7 +1,7 @@
 //! Where the work happens: no runtime of a user, no task that is not polled, no slow subscriber holds up a lock.
 
 use cotter::{Client, ErrorKind, Guard, Lease, LossCause, Op, Released, memory};
-use cotter_testkit::timing::{self, Stopwatch};
+use cotter_testkit::timing::{self, FAR, Stopwatch, happens};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::OnceLock;
@@ -27,8 +27,10 @@ fn pair() -> (Client, Client) {
 
 /// Somebody else gets the lock within a second, far sooner than the lease would end.
 fn is_soon_free(other: &Client, name: &str) -> Guard {
-    let guard = other.mutex(name).try_lock_for(Duration::from_secs(1)).wait().unwrap();
-    guard.expect("it was released")
+    let since = Stopwatch::start();
+    let guard = other.mutex(name).try_lock_for(FAR).wait().unwrap().expect("it was released");
+    since.at_most(Duration::from_secs(1), "it was released");
+    guard
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_task_that_is_not_polled_holds_up_nobody() {
     let mut asleep = pin!(client.mutex("a").lock());
     assert!(asleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let mutex = client.mutex("a");
-    let waiting = std::thread::spawn(move || mutex.try_lock_for(Duration::from_secs(5)).wait().unwrap());
+    let waiting = std::thread::spawn(move || mutex.try_lock_for(FAR).wait().unwrap());
     std::thread::sleep(Duration::from_millis(20));
     let start = Stopwatch::start();
     drop(first);
@@ -113,8 +115,7 @@ fn a_task_that_is_not_polled_holds_up_nobody() {
     drop(second);
     // It has kept its place: awake again, it gets the lock.
     let runtime = single();
-    let third = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), asleep).await });
-    drop(third.expect("in time").unwrap());
+    drop(runtime.block_on(happens("it has its turn", asleep)).unwrap());
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn a_newcomer_behind_a_sleeping_grant_is_served() {
     assert!(asleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(first);
     std::thread::sleep(Duration::from_millis(50));
-    let late = client.mutex("a").try_lock_for(Duration::from_secs(5)).wait().unwrap();
+    let late = client.mutex("a").try_lock_for(FAR).wait().unwrap();
     drop(late.expect("the grant that nobody takes is passed on"));
 }
 
@@ -143,7 +144,7 @@ fn a_cancelled_head_does_not_hold_up_the_others() {
             head.abort();
             let _ = head.await;
             drop(held);
-            let guard = tokio::time::timeout(Duration::from_secs(5), next).await.expect("in time");
+            let guard = happens("it is served", next).await;
             drop(guard.unwrap().unwrap());
         });
     }
@@ -252,7 +253,7 @@ fn who_is_told_of_a_loss_can_try_again_at_once() {
     for _ in 0..200 {
         let lease = Lease::fixed(Duration::from_millis(5));
         let guard = client.mutex("a").lease(lease).lock().wait().unwrap();
-        guard.lost().wait_for(Duration::from_secs(5)).expect("a fixed lease ends");
+        guard.lost().wait_for(FAR).expect("a fixed lease ends");
         drop(guard);
         drop(client.mutex("a").try_lock().wait().unwrap().expect("lost, so free"));
     }

@@ -3,6 +3,7 @@
 use crate::steps::waiters;
 use cotter::{Client, ErrorKind, Eviction, Guard, Lease, ManualClock, Owner, Released, memory};
 use cotter_testkit::timing;
+use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ fn readers_share_and_writers_do_not() {
     assert!(one.rwlock("a").try_read().wait().unwrap().is_none());
     assert!(other.rwlock("a").try_read().wait().unwrap().is_none());
     drop(writer);
-    drop(one.rwlock("a").try_read_for(S).wait().unwrap().expect("free"));
+    drop(one.rwlock("a").try_read_for(FAR).wait().unwrap().expect("free"));
 }
 
 #[test]

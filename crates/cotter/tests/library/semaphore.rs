@@ -3,6 +3,7 @@
 use crate::steps::waiters;
 use cotter::{Client, ErrorKind, Fence, LossCause, ManualClock, Mode, Owner, Released, Semaphore, memory};
 use cotter_testkit::timing;
+use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
 const S: Duration = Duration::from_secs(1);
@@ -36,7 +37,7 @@ fn permits_are_taken_all_or_nothing_and_given_back_together() {
     assert_eq!(three.mode(), Mode::Permits { take: 3, of: 5 });
     assert!(theirs.clone().take(3).try_acquire().wait().unwrap().is_none());
     assert_eq!(free(&other, 5), 2, "the attempt took nothing");
-    let two = theirs.take(2).try_acquire_for(S).wait().unwrap().expect("two are free");
+    let two = theirs.take(2).try_acquire_for(FAR).wait().unwrap().expect("two are free");
     assert!(two.token() > three.token());
     assert!(ours.try_acquire().wait().unwrap().is_none());
     assert_eq!(three.release().wait().unwrap(), Released::Yes);

@@ -2,6 +2,7 @@
 
 use cotter::{Client, Lease, memory};
 use cotter_testkit::in_own_process;
+use cotter_testkit::timing::FAR;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tracing::span;
@@ -51,7 +52,7 @@ fn with_a_slow_subscriber() {
             .lock()
             .wait()
             .unwrap();
-        lost.lost().wait_for(Duration::from_secs(5)).expect("a fixed lease ends on time");
+        lost.lost().wait_for(FAR).expect("a fixed lease ends on time");
     }
     while EVENTS.load(Ordering::SeqCst) < 2 {
         assert!(kept.is_valid());

@@ -4,6 +4,7 @@ use super::world::{MS, Replica, S, World, assert_times, sleep};
 use cotter_scheduler::{Ending, EventKind, Job, Jobs, OnCrash, Run, Trigger, Why};
 use cotter_testkit::faulty::{Faults, Faulty, Plan};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::{eventually, happens};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
@@ -59,19 +60,26 @@ async fn work_that_blocks_stops_no_other_and_keeps_its_lock_until_it_is_over() {
     let panics = Job::blocking("panics", hourly(), |_| assert!(std::hint::black_box(false), "on purpose"));
     let other = world.log.job("other", Trigger::fixed_rate(MS * 20).unwrap(), MS);
     let replica = world.start(|s| s.jobs([blocks.max_run(MS * 100), panics, other])).await;
-    sleep(MS * 400).await;
-    assert!(world.log.count() >= 5, "the runtime is not blocked");
+    eventually("the runtime is not blocked", || world.log.count() >= 5).await;
+    eventually("it is told that it has run for long enough", || !seen.lock().unwrap().is_empty()).await;
     assert_eq!(seen.lock().unwrap().first(), Some(&Why::MaxRun));
+    let ended = async {
+        while endings(&replica, "panics").await.is_empty() {
+            sleep(MS * 5).await;
+        }
+    };
+    happens("the other one panics", ended).await;
     assert_eq!(endings(&replica, "panics").await, [Ending::Panicked("on purpose".into())]);
     let lock = replica.client.mutex("g/blocks");
     let is_free = async || lock.try_lock().await.unwrap().is_some();
     assert!(!is_free().await, "it still runs");
     release.store(1, Ordering::Relaxed);
-    let late = Instant::now() + S * 20;
-    while !is_free().await {
-        assert!(Instant::now() < late, "its lock is not free after its end");
-        sleep(MS * 5).await;
-    }
+    let freed = async {
+        while !is_free().await {
+            sleep(MS * 5).await;
+        }
+    };
+    happens("its lock is free after its end", freed).await;
     replica.stop().await;
 }
 

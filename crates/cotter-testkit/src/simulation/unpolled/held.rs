@@ -146,7 +146,7 @@ impl Hands {
                 }
                 let since = since.get_or_insert(now);
                 if now - *since > TELLING && !told.is_finished() {
-                    found.push(violation(Kind::LateLoss, format!("{guard:?}, lost since {since:?}")));
+                    found.push(violation(Kind::UntoldLoss, format!("{guard:?}, lost since {since:?}")));
                 }
                 let cause = guard.check().err().map(|lost| lost.cause);
                 let lasts = guard.lease() == Lease::renewed(super::TTL);
@@ -162,7 +162,7 @@ impl Hands {
     pub(super) fn check_signals(&mut self) {
         let unheard = self.signals.iter().filter(|told| !told.is_finished()).count();
         if unheard > 0 {
-            self.wrong(Kind::LateLoss, format!("{unheard} signals of guards that are gone have not ended"));
+            self.wrong(Kind::UntoldLoss, format!("{unheard} signals of guards that are gone have not ended"));
         }
     }
 

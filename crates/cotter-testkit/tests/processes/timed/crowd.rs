@@ -22,5 +22,5 @@ fn fifty_processes_of_twenty() {
     show("fifty processes", &report);
     report.demand_clean();
     let served = report.shares("one").len();
-    demand(served == 50, Kind::UnfairShare, format!("{served} of 50 processes were served"));
+    demand(served == 50, Kind::StuckWaiter, format!("{served} of 50 processes were served"));
 }

@@ -5,7 +5,7 @@ use crate::crowd::{self, Crowd, WAITING, WOKEN};
 use cotter::Mode;
 use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::servers::Etcd;
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{eventually, happens};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ async fn a_place_in_line_is_asked_for_once() {
     eventually("it is in the queue", || keys(&server, "cotter/lock/a/").len() == 2).await;
     when_quiet(&server).await;
     guard.finish().await.unwrap();
-    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    let guard = happens("it is woken", waiting).await.unwrap();
     // The put, the look behind it, the release, and the look after that; whether whoever has released was evicted, if it
     // hears of the deletion before it has the answer; and a question to the majority, if the member tells of the release
     // before it is in what it reads. Those who asked for their place twice needed two more.

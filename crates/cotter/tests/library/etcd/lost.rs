@@ -9,7 +9,7 @@ use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::Kind;
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Etcd, Proxy};
-use cotter_testkit::timing::{Stopwatch, eventually};
+use cotter_testkit::timing::{Stopwatch, eventually, happens};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const AT_ONCE: Duration = Duration::from_secs(2);
 
 async fn told(guard: &Guard) -> Lost {
     let watch = Stopwatch::of(Kind::LateLoss);
-    let told = guard.lost().await;
+    let told = happens("it is told", guard.lost()).await;
     watch.at_most(AT_ONCE, "the loss is told at once");
     told
 }
@@ -118,7 +118,7 @@ async fn a_lease_that_ends_in_the_queue_is_an_error_and_never_a_grant() {
     }
     assert_eq!(keys(&server, "cotter/lock/a/").len(), 1);
     one.release(&held, Leave::used(1)).await.unwrap();
-    let error = tokio::time::timeout(TTL, wait).await.expect("woken").unwrap().unwrap_err();
+    let error = happens("it is woken", wait).await.unwrap().unwrap_err();
     assert!(error.is_retryable(), "{error}");
     assert!(keys(&server, "cotter/lock/a/").is_empty());
 }
@@ -139,7 +139,7 @@ async fn a_wait_goes_on_after_its_lease_has_ended() {
         server.ctl(&["lease", "revoke", lease]);
     }
     held.finish().await.unwrap();
-    let guard = tokio::time::timeout(TTL, wait).await.expect("granted").unwrap().unwrap();
+    let guard = happens("it is granted", wait).await.unwrap().unwrap();
     guard.finish().await.unwrap();
 }
 

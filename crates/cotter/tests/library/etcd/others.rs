@@ -8,7 +8,7 @@ use cotter::{Client, Lease};
 use cotter_testkit::bare::{backend, client};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Etcd;
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{eventually, happens};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -70,7 +70,7 @@ async fn etcdctl_lock_and_cotter_exclude_each_other() {
     let second = Command::start(&server, "jobs/night");
     eventually("it waits behind us", || keys(&server, "jobs/night/").len() == 3).await;
     command.end();
-    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    let guard = happens("it is woken", waiting).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(guard.is_valid() && !second.holds(), "both hold");
     guard.finish().await.unwrap();
@@ -134,7 +134,7 @@ async fn a_key_that_is_not_ours_keeps_readers_out_too() {
         let text = format!("a reader that has waited holds beside {key}");
         demand(!waiting.is_finished(), Kind::SharedWithExclusive, text);
         server.ctl(&["del", &key]);
-        let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+        let guard = happens("it is woken", waiting).await.unwrap();
         guard.finish().await.unwrap();
     }
 }
@@ -175,6 +175,6 @@ async fn a_key_with_a_lease_that_ends_lets_the_next_one_in() {
     server.ctl(&["put", "--lease", lease, &format!("jobs/{lease}"), ""]);
     let client = Client::builder().url(server.url(DIALECT)).lease(Lease::renewed(TTL));
     let client = client.connect().await.unwrap();
-    let guard = tokio::time::timeout(Duration::from_secs(8), client.mutex("jobs").lock()).await;
-    guard.expect("its lease has ended").unwrap().finish().await.unwrap();
+    let guard = happens("their lease ends", client.mutex("jobs").lock()).await;
+    guard.unwrap().finish().await.unwrap();
 }

@@ -6,7 +6,7 @@ use cotter::backend::{Backend, Extension, Grant, Leave, Until};
 use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, Proxy};
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{eventually, happens};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn what_a_former_leader_revokes_costs_no_place() {
     tokio::time::sleep(RENEWED).await;
     server.ctl(&["lease", "revoke", own]);
     one.release(&held, Leave::used(1)).await.unwrap();
-    let ended = tokio::time::timeout(TTL, wait).await.expect("it is woken").unwrap();
+    let ended = happens("it is woken", wait).await.unwrap();
     let granted = ended.as_ref().is_ok_and(|answer| format!("{answer:?}").starts_with("Granted"));
     demand(granted, Kind::LostPlace, format!("{ended:?}"));
     other.release(&waiting, Leave::used(1)).await.unwrap();

@@ -5,8 +5,8 @@ use cotter::{Client, Guard, LatchEnd, LossCause};
 use cotter_testkit::bare::client;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Etcd, GrpcProxy};
-use cotter_testkit::timing::eventually;
-use std::time::{Duration, Instant};
+use cotter_testkit::timing::{Stopwatch, eventually, happens};
+use std::time::Duration;
 
 /// A third of it, or a quarter, is the time after which a missing word is made up for.
 const TTL: Duration = Duration::from_secs(60);
@@ -27,9 +27,10 @@ async fn short_locks(client: &Client, count: usize) {
 }
 
 async fn told(guard: &Guard) {
-    let told = tokio::time::timeout(AT_ONCE, guard.lost()).await;
-    demand(told.is_ok(), Kind::LateLoss, "the loss was not told at once");
-    assert_eq!(told.expect("demanded").cause, LossCause::Gone);
+    let since = Stopwatch::of(Kind::LateLoss);
+    let lost = happens("the loss is told", guard.lost()).await;
+    since.at_most(AT_ONCE, "the loss is told at once");
+    assert_eq!(lost.cause, LossCause::Gone);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,11 +72,10 @@ async fn each_waiter_is_woken() {
     }
     tokio::time::sleep(WATCHED).await;
     for next in waiting {
-        let start = Instant::now();
+        let start = Stopwatch::of(Kind::IdleWaiter);
         held.finish().await.unwrap();
-        let woken = tokio::time::timeout(AT_ONCE, next).await;
-        demand(woken.is_ok(), Kind::StuckWaiter, format!("not woken within {:?}", start.elapsed()));
-        held = woken.expect("demanded").unwrap();
+        held = happens("the next one is served", next).await.unwrap();
+        start.at_most(AT_ONCE, "the next one is woken");
     }
     held.finish().await.unwrap();
 }
@@ -93,19 +93,19 @@ async fn who_follows_a_note_is_told() {
     let latch = other.latch("latch");
     let opened = tokio::spawn(async move { latch.wait().await.unwrap() });
     let mut observer = other.election("election").observe();
-    let told = tokio::time::timeout(AT_ONCE, observer.next()).await;
-    assert!(told.expect("the first answer needs no watch").unwrap().is_none());
+    let first = happens("the first answer needs no watch", observer.next()).await;
+    assert!(first.unwrap().is_none());
     tokio::time::sleep(WATCHED * 2).await;
+    let start = Stopwatch::of(Kind::IdleWaiter);
     one.latch("latch").count_down("party").await.unwrap();
-    let told = tokio::time::timeout(NOTE, opened).await;
-    demand(told.is_ok(), Kind::StuckWaiter, format!("the latch: not told within {NOTE:?}"));
-    assert_eq!(told.unwrap().unwrap(), LatchEnd::Open);
+    assert_eq!(happens("the latch is open", opened).await.unwrap(), LatchEnd::Open);
+    start.at_most(NOTE, "who waits for the latch is told");
     let observing = tokio::spawn(async move { observer.next().await.unwrap() });
     tokio::time::sleep(WATCHED).await;
     let leadership = one.election("election").campaign().await.unwrap();
+    let start = Stopwatch::of(Kind::IdleWaiter);
     leadership.announce("here").await.unwrap();
-    let told = tokio::time::timeout(NOTE, observing).await;
-    demand(told.is_ok(), Kind::StuckWaiter, format!("the election: not told within {NOTE:?}"));
-    assert!(told.unwrap().unwrap().is_some());
+    assert!(happens("there is a leader", observing).await.unwrap().is_some());
+    start.at_most(NOTE, "who follows the election is told");
     leadership.resign().await.unwrap();
 }

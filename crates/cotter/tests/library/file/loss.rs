@@ -2,16 +2,18 @@
 
 use super::place::Place;
 use cotter::{Client, ErrorKind, Guard, LossCause, Released, Severity, file};
+use cotter_testkit::history::Kind;
+use cotter_testkit::timing::{FAR, Stopwatch, happens};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const SOON: Duration = Duration::from_secs(10);
-
 /// Told long before the next renewal, which comes after 10 s.
 async fn is_told(guard: &Guard) {
-    let lost = tokio::time::timeout(Duration::from_secs(5), guard.lost()).await.expect("it is told");
+    let since = Stopwatch::of(Kind::LateLoss);
+    let lost = happens("it is told", guard.lost()).await;
+    since.at_most(Duration::from_secs(5), "it is told");
     assert_eq!(lost.cause, LossCause::Gone);
     assert!(!guard.is_valid());
 }
@@ -44,7 +46,7 @@ async fn deleted_just_before_the_release() {
     }
     let guard = client.mutex("a").lock().await.unwrap();
     fs::remove_file(place.lock()).unwrap();
-    assert_eq!(guard.keep_for(SOON).await.unwrap(), Released::AlreadyLost);
+    assert_eq!(guard.keep_for(FAR).await.unwrap(), Released::AlreadyLost);
     let readers = [client.rwlock("a").read().await.unwrap(), client.rwlock("a").read().await.unwrap()];
     fs::remove_file(place.lock()).unwrap();
     for reader in readers {
@@ -129,7 +131,7 @@ async fn a_waiter_survives_what_its_holder_does_not() {
     fs::remove_dir_all(&queue).unwrap();
     fs::remove_file(place.lock()).unwrap();
     is_told(&guard).await;
-    let next = tokio::time::timeout(SOON, waiting).await.expect("in time").unwrap().unwrap();
+    let next = happens("it is served", waiting).await.unwrap().unwrap();
     assert!(next.token() > guard.token());
 }
 
@@ -171,9 +173,7 @@ async fn pipes_and_links_in_place_of_our_files_keep_nobody_waiting() {
     assert!(note.is_file());
     let elsewhere = place.0.path().join("elsewhere");
     fs::rename(&note, &elsewhere).unwrap();
-    let load = || async {
-        tokio::time::timeout(SOON, client.note_at("a", "text")).await.expect("an answer at once")
-    };
+    let load = || happens("an answer", client.note_at("a", "text"));
     std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
     assert!(load().await.is_err(), "a link was followed");
     fs::remove_file(&note).unwrap();
@@ -186,8 +186,7 @@ async fn pipes_and_links_in_place_of_our_files_keep_nobody_waiting() {
     let ticket = queue.join("00000000000000000001-1");
     std::os::unix::fs::symlink(&note, &ticket).unwrap();
     let other = place.client().await.unwrap();
-    let waits =
-        || async { tokio::time::timeout(SOON, other.mutex("a").lock()).await.expect("an answer at once") };
+    let waits = || happens("an answer", other.mutex("a").lock());
     let error = waits().await.unwrap_err();
     assert!(error.kind() == ErrorKind::ForeignKey && error.to_string().contains("a.queue"), "{error}");
     fs::remove_file(&ticket).unwrap();
@@ -261,7 +260,7 @@ fn deleted_while_it_is_taken() {
         deleting.join().unwrap();
         let token = format!("first={}\n", guard.token());
         let in_place = fs::read_to_string(place.lock()).is_ok_and(|text| text.contains(&token));
-        let told = || guard.lost().wait_for(Duration::from_secs(5)).is_some();
+        let told = || guard.lost().wait_for(FAR).is_some();
         assert!(in_place || told(), "round {round}: it holds a file that nobody sees, and was not told");
     }
 }

@@ -5,6 +5,7 @@ use cotter::mysql::Store;
 use cotter::{Client, Error, ErrorKind, Lease};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
+use cotter_testkit::timing::FAR;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, TxOpts};
 use std::time::Duration;
@@ -59,7 +60,7 @@ async fn an_acquisition_that_was_undone_is_worth_another_try() {
         let waiting = tokio::spawn(one.mutex("repeated").lock());
         tokio::time::sleep(Duration::from_millis(300)).await;
         mend(&server);
-        let next = other.mutex("undone").try_lock_for(Duration::from_secs(2)).await.unwrap();
+        let next = other.mutex("undone").try_lock_for(FAR).await.unwrap();
         demand(next.is_some(), Kind::LeftBehind, format!("{mode}: nobody holds it"));
         next.unwrap().finish().await.unwrap();
         waiting.await.unwrap().unwrap().finish().await.unwrap();

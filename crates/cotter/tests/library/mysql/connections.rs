@@ -4,6 +4,7 @@ use super::setup::{client, server};
 use crate::steps::many_take_turns;
 use cotter::Client;
 use cotter_testkit::servers::Mariadb;
+use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
 /// The most sessions that this many tasks had. The engine has connections of its own.
@@ -13,7 +14,7 @@ async fn sessions_of(server: &Mariadb, options: &str, tasks: u32) -> usize {
         many_take_turns(&client, tasks).await;
     }
     let sessions = server.sessions();
-    client.close(Duration::from_secs(5)).await.unwrap();
+    client.close(FAR).await.unwrap();
     drop(client);
     super::setup::eventually("all are closed", || server.sessions() == 0).await;
     sessions

@@ -4,7 +4,7 @@ use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::servers::{Database, Loss, Mariadb, Proxy};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -123,7 +123,7 @@ async fn sessions_return_to_the_baseline() {
         }
         let _ = guard.release().await;
         for client in clients {
-            client.close(Duration::from_secs(5)).await.unwrap();
+            client.close(FAR).await.unwrap();
         }
         eventually("all sessions are closed", || server.sessions() == 0).await;
     }

@@ -5,6 +5,7 @@ use cotter::ErrorKind;
 use cotter::backend::{Backend, Claim, Connect, Host, Leave, Until};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::{Database, Mariadb, Proxy};
+use cotter_testkit::timing::FAR;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -111,7 +112,7 @@ async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_again() {
         tokio::time::sleep(Duration::from_millis(60)).await;
         kept.let_go();
         let start = Instant::now();
-        let released = tokio::time::timeout(Duration::from_secs(2), releasing).await;
+        let released = tokio::time::timeout(FAR, releasing).await;
         let left = waiters(&server);
         let text = format!("{mode}: released as {released:?}, and {left} wait after {:?}", start.elapsed());
         demand(left == "0" && released.is_ok_and(|r| r.is_ok_and(|r| r.is_ok())), Kind::LeftBehind, text);
@@ -141,7 +142,7 @@ async fn a_silent_session_is_ended_by_the_server() {
         proxy.freeze(true);
         let start = Instant::now();
         let next = claim("silent", TTL);
-        let next = tokio::time::timeout(Duration::from_secs(5), asking(&other, &next)).await;
+        let next = tokio::time::timeout(FAR, asking(&other, &next)).await;
         demand(
             next.is_ok(),
             Kind::LeftBehind,

@@ -6,6 +6,7 @@ use cotter::mysql::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
+use cotter_testkit::timing::FAR;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts};
 use std::time::Duration;
@@ -87,7 +88,7 @@ async fn a_pool_of_one_is_left_to_the_application() {
         only.query_drop("DO 1").await.unwrap();
         guard.finish().await.unwrap();
         drop(only);
-        ours.close(Duration::from_secs(5)).await.unwrap();
+        ours.close(FAR).await.unwrap();
         eventually("only the application's is left", || server.sessions() == 1).await;
     }
     pool.disconnect().await.unwrap();

@@ -4,7 +4,7 @@ use super::setup::{backend, claim, client, eventually, queued, server, take};
 use cotter::backend::{Leave, Until};
 use cotter_testkit::history::Kind;
 use cotter_testkit::servers::{Mariadb, Proxy};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{Stopwatch, happens};
 use std::time::{Duration, Instant};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -122,7 +122,7 @@ async fn dead_waiters_are_skipped() {
     eventually("it waits behind the dead", || queued(&server, "dead") == 2).await;
     one.release(&held, Leave::used(1)).await.unwrap();
     let start = Stopwatch::start();
-    tokio::time::timeout(Duration::from_secs(8), living).await.expect("the dead hold nobody up").unwrap();
+    happens("the dead hold nobody up", living).await.unwrap();
     start.at_least(Duration::from_millis(500), "those who may be alive are waited for");
     waiting.abort();
     proxy.freeze(false);

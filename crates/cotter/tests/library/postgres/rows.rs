@@ -5,7 +5,7 @@ use cotter::backend::{Leave, Until};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::Postgres;
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch, happens};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -201,8 +201,8 @@ async fn a_deadlock_between_transactions_ends() {
     assert_eq!(error.code().map(|code| code.code()), Some("40P01"), "{error:?}");
     assert!(token > a.max(b));
     start.at_most(Duration::from_secs(5), "the server ends one of them");
-    let client = tokio::time::timeout(Duration::from_secs(5), third).await.expect("both are free").unwrap();
-    client.close(Duration::from_secs(5)).await.unwrap();
+    let client = happens("both are free", third).await.unwrap();
+    client.close(FAR).await.unwrap();
     assert_eq!(server.sql("select count(*) from pg_locks where not granted"), "0");
 }
 

@@ -5,6 +5,7 @@ use cotter::backend::{Backend, Claim, Leave, Until};
 use cotter::{ErrorKind, Eviction, Filter};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Proxy;
+use cotter_testkit::timing::FAR;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,7 +92,7 @@ async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_again() {
         tokio::time::sleep(Duration::from_millis(60)).await;
         kept.let_go();
         let start = Instant::now();
-        let released = tokio::time::timeout(Duration::from_secs(2), releasing).await;
+        let released = tokio::time::timeout(FAR, releasing).await;
         let left = server.sql("select count(*) from pg_locks where not granted");
         let text = format!("{mode}: released as {released:?}, and {left} wait after {:?}", start.elapsed());
         demand(left == "0" && released.is_ok_and(|r| r.is_ok_and(|r| r.is_ok())), Kind::LeftBehind, text);

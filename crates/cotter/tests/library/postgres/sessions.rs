@@ -7,7 +7,7 @@ use cotter::{Client, ErrorKind, Fence, Lease, LossCause, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
 use cotter_testkit::servers::{Database, Pooler, Postgres, Proxy};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch, happens};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ async fn a_holder_whose_session_is_ended_is_told() {
         assert_eq!(other.note("ended").await.unwrap().expect("it stays").bytes, b"kept", "{mode}");
         next.finish().await.unwrap();
         for client in [one, other] {
-            client.close(Duration::from_secs(5)).await.unwrap();
+            client.close(FAR).await.unwrap();
         }
         eventually("no session is left", || server.sessions() == 0).await;
     }
@@ -75,9 +75,9 @@ async fn a_restart_costs_the_lock_and_not_the_wait() {
         let next = tokio::spawn(async move { (other.mutex("restart").lock().await.unwrap(), other) });
         waiting(&server, 1).await;
         server.restart();
-        let lost = tokio::time::timeout(Duration::from_secs(5), guard.lost()).await.expect("it is told");
+        let lost = happens("it is told", guard.lost()).await;
         assert_eq!(lost.cause, LossCause::SessionLost, "{mode}: {lost}");
-        let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("soon").unwrap();
+        let next = happens("the next one has it", next).await.unwrap();
         assert!(next.0.token() > guard.token(), "{mode}");
         assert_eq!(next.1.note("restart").await.unwrap().expect("it stays").bytes, b"kept", "{mode}");
         next.0.finish().await.unwrap();
@@ -109,8 +109,8 @@ async fn a_server_that_stands_still_is_noticed_in_time() {
     }
     server.pause(false);
     for (mode, guard, _, other) in held {
-        let next = tokio::time::timeout(Duration::from_secs(10), other.mutex("still").lock()).await;
-        assert!(next.expect("it is free").unwrap().token() > guard.token(), "{mode}");
+        let next = happens("it is free", other.mutex("still").lock()).await;
+        assert!(next.unwrap().token() > guard.token(), "{mode}");
     }
 }
 
@@ -189,7 +189,7 @@ async fn a_wait_that_is_dropped_leaves_nothing() {
         guard.finish().await.unwrap();
         other.mutex("dropped").lock().await.unwrap().finish().await.unwrap();
         for client in [one, other] {
-            client.close(Duration::from_secs(5)).await.unwrap();
+            client.close(FAR).await.unwrap();
         }
         eventually("no session is left", || server.sessions() == 0).await;
     }
@@ -348,10 +348,10 @@ async fn a_holder_on_a_server_that_takes_no_writes_is_told() {
         let guard = one.mutex("demoted").lock().await.unwrap();
         server.sql("alter system set default_transaction_read_only = on");
         server.sql("select pg_reload_conf()");
-        let told = tokio::time::timeout(Duration::from_secs(6), guard.lost()).await;
+        let told = tokio::time::timeout(FAR, guard.lost()).await;
         server.sql("alter system reset default_transaction_read_only");
         server.sql("select pg_reload_conf()");
-        demand(told.is_ok(), Kind::LateLoss, format!("{mode}: not told by a server that takes no writes"));
+        demand(told.is_ok(), Kind::UntoldLoss, format!("{mode}: not told by a server that takes no writes"));
         assert_eq!(told.unwrap().cause, LossCause::SessionLost, "{mode}");
     }
 }

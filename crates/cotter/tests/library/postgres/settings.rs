@@ -5,6 +5,7 @@ use crate::logins::{ALL_MODES, are_refused, they_share_locks};
 use cotter::postgres::Store;
 use cotter::{Client, ErrorKind};
 use cotter_testkit::servers::{Database, Postgres};
+use cotter_testkit::timing::FAR;
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
@@ -82,7 +83,7 @@ async fn the_connection_of_the_application_stays_its_own() {
         transaction.execute("select 1", &[]).await.unwrap();
         guard.finish().await.unwrap();
         transaction.commit().await.unwrap();
-        ours.close(Duration::from_secs(5)).await.unwrap();
+        ours.close(FAR).await.unwrap();
         super::setup::eventually("only the application's is left", || server.sessions() == 1).await;
     }
     assert!(server.end_sessions() == 1);

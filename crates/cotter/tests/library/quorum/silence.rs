@@ -6,7 +6,7 @@ use cotter::{Client, ErrorKind, memory, quorum};
 use cotter_testkit::bare::claim;
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::skewed::{Skew, Skewed};
-use cotter_testkit::timing::{Stopwatch, eventually};
+use cotter_testkit::timing::{FAR, Stopwatch, eventually};
 use std::time::{Duration, Instant, SystemTime};
 
 const TIMEOUT: Duration = Duration::from_millis(250);
@@ -147,7 +147,7 @@ async fn members_that_nobody_waited_for_are_released_too() {
         !members.servers[1].command(&["GET", "cotter:quorum:{a}"]).is_empty()
     })
     .await;
-    let end = Instant::now() + Duration::from_secs(5);
+    let end = Instant::now() + FAR;
     while members.holds(1, "a") {
         demand(Instant::now() < end, Kind::LeftBehind, "member 2 has granted what nobody holds");
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -105,7 +105,7 @@ async fn a_lone_reader_that_was_evicted_stays_so_when_others_join() {
     drop(one.admin().unwrap().evict(&first.claim.name, EvictOrder::new()).await.unwrap());
     let second = take(&one, &reader(LONG)).await;
     let is_lost = matches!(extended(&one, &first).await, Extension::Lost(LossCause::Evicted));
-    demand(is_lost, Kind::LateLoss, "a reader that was evicted goes on");
+    demand(is_lost, Kind::UntoldLoss, "a reader that was evicted goes on");
     assert!(matches!(extended(&one, &second).await, Extension::Extended { .. }));
     let notes = one.notes().unwrap();
     assert_eq!(notes.store(&first, NoteAt::new("k", first.number, 1), b"x").await.unwrap(), None);

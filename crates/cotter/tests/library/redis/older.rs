@@ -3,6 +3,7 @@
 use super::setup::client;
 use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::Redis;
+use cotter_testkit::timing::happens;
 use std::time::{Duration, SystemTime};
 
 const TTL: Duration = Duration::from_secs(5);
@@ -40,8 +41,7 @@ async fn plain_renews_only_its_own() {
     tokio::time::sleep(Duration::from_millis(1500)).await;
     assert!(guard.is_valid() && !by_hand(&server, "me", "1000"), "it was renewed");
     server.command(&["SET", "a", "thief"]);
-    let lost = guard.lost();
-    tokio::time::timeout(Duration::from_secs(2), lost).await.expect("told");
+    happens("it is told", guard.lost()).await;
     drop(guard);
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(server.command(&["GET", "a"]), "thief");

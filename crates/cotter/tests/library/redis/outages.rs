@@ -3,7 +3,7 @@
 use super::setup::{eventually, queued};
 use cotter::{Client, ErrorKind, Lease, Released};
 use cotter_testkit::servers::{Proxy, Redis, acl_rule};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch, happens};
 use std::fmt::{Debug, Write};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::runtime::Builder;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tracing::span;
 
 const TTL: Duration = Duration::from_secs(30);
@@ -74,8 +74,7 @@ async fn a_hung_server_costs_each_caller_its_own_time() {
     server.stop();
     all_are_told_soon(&client).await;
     server.go_on();
-    let guard =
-        timeout(Duration::from_secs(10), client.mutex("same").lock()).await.expect("it is there again");
+    let guard = happens("it is there again", client.mutex("same").lock()).await;
     guard.unwrap().finish().await.unwrap();
 }
 
@@ -89,8 +88,7 @@ async fn so_does_one_that_takes_connections_and_hangs() {
     proxy.cut();
     all_are_told_soon(&client).await;
     proxy.freeze(false);
-    let guard =
-        timeout(Duration::from_secs(10), client.mutex("same").lock()).await.expect("it is there again");
+    let guard = happens("it is there again", client.mutex("same").lock()).await;
     guard.unwrap().finish().await.unwrap();
 }
 
@@ -155,8 +153,7 @@ fn a_future_that_is_not_polled_holds_up_no_other_name() {
             begin(&server, kept.as_mut()).await;
             for i in 0..5 {
                 let mutex = client.mutex(format!("{round} {i}"));
-                let guard =
-                    timeout(Duration::from_secs(3), mutex.lock()).await.expect("it waits for the kept one");
+                let guard = happens("it does not wait for the kept one", mutex.lock()).await;
                 guard.unwrap().finish().await.unwrap();
             }
             assert!(client.mutex(format!("{round}")).try_lock_for(WAIT).await.unwrap().is_some());
@@ -189,8 +186,7 @@ async fn lock_gives_up_on_a_client_that_has_waited_before() {
     let start = Stopwatch::start();
     let within = tokio::spawn(client.mutex("c").lock());
     for waiting in [before, within] {
-        let error =
-            timeout(Duration::from_secs(15), waiting).await.expect("it gives up").unwrap().unwrap_err();
+        let error = happens("it gives up", waiting).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     }
     start.at_least(give_up, "it waits for so long");
@@ -340,7 +336,7 @@ async fn closing_after_an_outage_undoes_at_once_what_is_to_be_undone() {
     sleep(Duration::from_secs(3)).await;
     server.go_on();
     sleep(Duration::from_millis(100)).await;
-    client.close(Duration::from_secs(2)).await.expect("the store is there");
+    client.close(FAR).await.expect("the store is there");
     let other = Client::connect(server.url("")).await.unwrap();
     for i in 0..10 {
         assert!(other.mutex(format!("a {i}")).try_lock().await.unwrap().is_some(), "a {i} is still held");

@@ -55,7 +55,7 @@ async fn who_waits_outlives_a_time_with_too_many_clients() {
         let mut admin = crowded(&server);
         tokio::time::sleep(TTL / 20).await;
         admin.command(&["CONFIG", "SET", "maxclients", "100"]).unwrap();
-        demand(!waiting.is_finished(), Kind::IdleWaiter, "the wait has ended");
+        demand(!waiting.is_finished(), Kind::TooEarly, "the wait has ended");
         holder.release(&held, USED).await.unwrap();
         let guard = tokio::time::timeout(TTL, waiting).await.expect("it is free").unwrap().unwrap();
         guard.finish().await.unwrap();

@@ -3,6 +3,7 @@
 use super::setup::{USED, backend, claim, client, eventually, pass_through, queued, take};
 use cotter_testkit::servers::{Proxy, Redis};
 use cotter_testkit::timing::Stopwatch;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -183,8 +184,13 @@ async fn a_reconnect_keeps_the_place() {
     eventually("it waits", || queued(&server, "a") == 1).await;
     let second = pass_through(&late, "a", ttl);
     eventually("it waits", || queued(&server, "a") == 2).await;
+    let subscribers = || server.command(&["CLIENT", "LIST", "TYPE", "pubsub"]);
+    let ids = |list: String| -> BTreeSet<String> {
+        list.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+    };
+    let before = ids(subscribers());
     proxy.cut();
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    eventually("it listens again", || ids(subscribers()).difference(&before).count() == 1).await;
     holder.release(&held, USED).await.unwrap();
     assert!(first.await.unwrap() < second.await.unwrap());
 }

@@ -16,6 +16,7 @@ const TIMED: &[&str] = &[
     "backend/poll.rs",
     "clock/",
     "net/link.rs",
+    "net/one_server.rs",
     "net/tcp.rs",
     // A file, which may be on a file system that does not answer, and the addresses of a host.
     "net/blocking.rs",

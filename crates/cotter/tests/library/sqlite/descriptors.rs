@@ -5,7 +5,7 @@ use cotter::sqlite::Store;
 use cotter::{Client, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::in_own_process;
-use cotter_testkit::timing::until;
+use cotter_testkit::timing::{FAR, until};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -42,7 +42,7 @@ fn try_to_take(path: &str) {
         client.mutex("of-the-other").lock().wait().unwrap().finish().wait().unwrap();
     }
     // It closes the database.
-    client.close(Duration::from_secs(5)).wait().unwrap();
+    client.close(FAR).wait().unwrap();
 }
 
 /// POSIX drops the locks that a process has on a file when it closes *any* descriptor of that file, those of SQLite too. A lease is
@@ -82,7 +82,7 @@ fn closing_the_database_elsewhere_makes_no_second_holder() {
             assert_eq!(held.lost().wait_for(TTL).expect("a loss").cause, LossCause::Gone);
             // Connections of one process share what they know of the log, so the old one has to go first.
             drop(held);
-            client.close(Duration::from_secs(5)).wait().unwrap();
+            client.close(FAR).wait().unwrap();
             let again = place.client();
             again.mutex(NAME).lock().wait().unwrap().finish().wait().unwrap();
             assert_eq!(sound(&place), "ok");
@@ -142,7 +142,7 @@ fn a_child_inherits_nothing() {
         .collect();
     assert!(files(&place).len() == 3 && inherited.is_empty(), "{inherited:?}");
     held.finish().wait().unwrap();
-    client.close(Duration::from_secs(5)).wait().unwrap();
+    client.close(FAR).wait().unwrap();
     let next = place.client().mutex(NAME).try_lock().wait().unwrap();
     demand(next.is_some(), Kind::LeftBehind, "a child keeps a lock that its parent has given back");
     child.kill().unwrap();

@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::forks::{fork, forking};
 use cotter::{Client, ErrorKind, LossCause};
 use cotter_testkit::history::{Kind, demand};
-use std::time::Duration;
+use cotter_testkit::timing::FAR;
 
 #[test]
 #[ignore = "needs cc"]
@@ -38,7 +38,7 @@ fn a_fork_of_a_process_that_has_closed_its_connection_gets_one() {
         let place = Place::new();
         let client = place.client();
         client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();
-        client.close(Duration::from_secs(5)).wait().unwrap();
+        client.close(FAR).wait().unwrap();
         let child = fork(|| {
             let client = place.client();
             client.mutex("a").lock().wait().unwrap().finish().wait().unwrap();

@@ -4,6 +4,7 @@ use super::place::Place;
 use cotter::sqlite::Store;
 use cotter::{Client, Error, ErrorKind, Lease, LossCause};
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::timing::FAR;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -57,7 +58,7 @@ fn a_link_that_leads_elsewhere_loses_the_locks() {
     let held = connect(&link).unwrap().mutex("a").lease(Lease::renewed(900 * MS)).lock().wait().unwrap();
     std::fs::remove_file(&link).unwrap();
     symlink(other.path(), &link).unwrap();
-    assert_eq!(held.lost().wait_for(5000 * MS).expect("a loss").cause, LossCause::Gone);
+    assert_eq!(held.lost().wait_for(FAR).expect("a loss").cause, LossCause::Gone);
     connect(&link).unwrap().mutex("a").lock().wait().unwrap().finish().wait().unwrap();
 }
 

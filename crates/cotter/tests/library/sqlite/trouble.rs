@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use cotter::{Client, ErrorKind, Lease, LossCause, ManualClock};
-use cotter_testkit::timing::Stopwatch;
+use cotter_testkit::timing::{FAR, Stopwatch};
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -26,7 +26,7 @@ fn a_locked_database_is_an_error_and_never_busy() {
     assert!(error.to_string().contains("locked by another process"), "{error}");
     // What cannot be renewed is lost at its deadline.
     let began = Stopwatch::start();
-    let lost = held.lost().wait_for(5000 * MS).expect("a loss");
+    let lost = held.lost().wait_for(FAR).expect("a loss");
     assert_eq!(lost.cause, LossCause::Expired);
     began.at_most(1000 * MS, "what cannot be renewed is lost");
     other.execute_batch("COMMIT").unwrap();
@@ -43,7 +43,7 @@ fn a_replaced_database_loses_the_locks() {
         let _ = fs::remove_file(format!("{}{end}", place.path().display()));
     }
     let began = Stopwatch::start();
-    assert_eq!(held.lost().wait_for(5000 * MS).expect("a loss").cause, LossCause::Gone);
+    assert_eq!(held.lost().wait_for(FAR).expect("a loss").cause, LossCause::Gone);
     began.at_most(800 * MS, "it is told before its lease has ended");
     place.migrate();
     let error = client.mutex("b").try_lock().wait().unwrap_err();

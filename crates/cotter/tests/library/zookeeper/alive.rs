@@ -111,7 +111,7 @@ async fn a_task_that_fails_takes_the_session_with_it_and_not_the_client() {
     };
     let taken = tokio::time::timeout(Duration::from_secs(10), taking).await;
     demand(taken.is_ok(), Kind::StuckWaiter, "nobody gets a lock any more");
-    demand(session.lost() == Some(LossCause::SessionLost), Kind::LateLoss, "its locks are believed");
+    demand(session.lost() == Some(LossCause::SessionLost), Kind::UntoldLoss, "its locks are believed");
     // It is ended at the servers, so that the release is certain.
     let released = async {
         while backend.release(&held, Leave::used(1)).await.is_err() {

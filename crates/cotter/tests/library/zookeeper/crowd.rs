@@ -5,7 +5,7 @@ use crate::crowd::{self, Crowd, WAITING, WOKEN};
 use cotter::Mode;
 use cotter_testkit::bare::{backend, claim, client, take};
 use cotter_testkit::servers::ZooKeeper;
-use cotter_testkit::timing::eventually;
+use cotter_testkit::timing::{eventually, happens};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(30);
@@ -37,7 +37,7 @@ async fn a_place_in_line_is_asked_for_once() {
     // Each question of this test would count, too.
     tokio::time::sleep(Duration::from_millis(500)).await;
     guard.finish().await.unwrap();
-    let guard = tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("woken").unwrap();
+    let guard = happens("it is woken", waiting).await.unwrap();
     // The node, the line, the watch, the release, and the line; and the question of this test.
     let asked = received(&server) - before;
     assert!(asked <= 5 + 1, "{asked} requests");
