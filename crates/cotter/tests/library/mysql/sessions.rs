@@ -36,7 +36,7 @@ async fn a_waiter_whose_answer_is_lost_asks_again() {
         let next = tokio::spawn(async move { waiting_for.lock().await.unwrap() });
         waiting(&server, 1).await;
         proxy.lose_reply(answer.as_bytes(), Loss::Silence);
-        let start = Stopwatch::of(Kind::StuckWaiter);
+        let start = Stopwatch::start();
         guard.finish().await.unwrap();
         next.await.unwrap().finish().await.unwrap();
         assert!(proxy.has_lost(), "{mode}: the answer was lost");
