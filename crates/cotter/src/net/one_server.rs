@@ -21,11 +21,7 @@ const OTHERS: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// As above, or what each address has answered.
-pub(crate) async fn one_server<A, L, F>(
-    name: &str,
-    addresses: Vec<A>,
-    open: impl Fn(A) -> F,
-) -> Result<L>
+pub(crate) async fn one_server<A, L, F>(name: &str, addresses: Vec<A>, open: impl Fn(A) -> F) -> Result<L>
 where
     A: fmt::Display + Clone + Send + 'static,
     L: Send + 'static,

@@ -55,7 +55,9 @@ impl Address {
     pub(super) fn server(&self, certificates: &Certificates) -> Result<Server> {
         let endpoint = match &self.host {
             None => Endpoint::Unix(self.path.clone()),
-            Some((host, port)) if self.tls => Endpoint::Tls(HostPort::new(host, *port), certificates.config()?),
+            Some((host, port)) if self.tls => {
+                Endpoint::Tls(HostPort::new(host, *port), certificates.config()?)
+            }
             Some((host, port)) => Endpoint::Tcp(HostPort::new(host, *port)),
         };
         let mut login = RedisConnectionInfo::default().set_db(self.db);

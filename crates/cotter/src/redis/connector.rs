@@ -26,6 +26,8 @@ pub(super) struct Connector {
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
     name: String,
+    /// Whether all that the options ask for are scripts and commands with keys, which every proxy forwards.
+    needs_only_keys: bool,
 }
 
 /// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
@@ -46,6 +48,7 @@ impl Connector {
             timeout: options.timeout,
             connect_timeout: options.connect_timeout,
             name: options.client_name.clone(),
+            needs_only_keys: options.replicas == 0 && options.votes.is_none(),
         }
     }
 
@@ -80,6 +83,10 @@ impl Connector {
     /// for one.
     async fn master_at(&self, endpoint: Endpoint) -> Result<Found<(Live, Endpoint)>> {
         let live = self.connect_to(&endpoint).await?;
+        if live.through_proxy {
+            // It would be closed at the question.
+            return Ok(((live, endpoint), None));
+        }
         let info = live.query(&redis::cmd("INFO")).await.ok();
         let info: Option<InfoDict> = info.and_then(|info| redis::from_redis_value(info).ok());
         let field = |name| info.as_ref().and_then(|info| info.get::<String>(name));
@@ -95,9 +102,12 @@ impl Connector {
         let socket = Arc::<SocketState>::default();
         let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
-            let (wire, driver) = self.wire(endpoint, &socket, &attempt).await?;
-            let legacy = script::introduce(&wire, &self.name).await?;
-            Ok(Live::new(wire, legacy, socket, driver))
+            match self.introduced(endpoint, socket, &attempt).await {
+                Err(e) if e.is_connection_dropped() && !state.was_turned_away() => {
+                    self.unintroduced(endpoint).await.unwrap_or(Err(e))
+                }
+                made => made,
+            }
         };
         let limit = self.connect_timeout + self.timeout;
         let made = match timeout(limit, connecting).await {
@@ -108,6 +118,34 @@ impl Connector {
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
         Password::judge(self.server.password.as_ref(), made)
+    }
+
+    async fn introduced(
+        &self,
+        endpoint: &Endpoint,
+        socket: Arc<SocketState>,
+        attempt: &Arc<ConnectAttempt>,
+    ) -> RedisResult<Live> {
+        let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
+        let legacy = script::introduce(&wire, &self.name).await?;
+        Ok(Live::new(wire, legacy, socket, driver))
+    }
+
+    /// Connects without `CLIENT` and `SCRIPT`: proxies such as twemproxy close a connection over which they are sent a command
+    /// that they do not forward. `None` if there is no such proxy: nobody answers a script.
+    async fn unintroduced(&self, endpoint: &Endpoint) -> Option<RedisResult<Live>> {
+        if !self.needs_only_keys || matches!(endpoint, Endpoint::Driver(_)) {
+            return None;
+        }
+        let socket = Arc::<SocketState>::default();
+        let (wire, driver) = self.wire(endpoint, &socket, &endpoint.attempt()).await.ok()?;
+        let mut live = Live::new(wire, false, socket, driver);
+        live.through_proxy = true;
+        match live.query(&script::probe()).await {
+            Err(e) if matches!(e.code(), Some("NOAUTH" | "WRONGPASS")) => Some(Err(e)),
+            Err(e) if e.code().is_none() => None,
+            _ => Some(Ok(live)),
+        }
     }
 
     async fn wire(

@@ -30,7 +30,10 @@ impl TwoServers {
     fn run(&self, words: &str) -> Output {
         let mut command = self.env.anywhere(Path::new("unshare"));
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
-        command.arg(format!("mount --bind '{}' /etc/hosts && exec \"$0\" {words}", self.env.path("hosts").display()));
+        command.arg(format!(
+            "mount --bind '{}' /etc/hosts && exec \"$0\" {words}",
+            self.env.path("hosts").display()
+        ));
         command.arg(env!("CARGO_BIN_EXE_cotter")).env("COTTER_URL", &self.url).env("RESOLV_MULTI", "on");
         Running::start(&mut command).end()
     }

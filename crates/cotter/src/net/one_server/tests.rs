@@ -32,8 +32,9 @@ fn replica() -> Result<(&'static str, Option<String>)> {
 #[tokio::test(start_paused = true)]
 async fn the_one_that_accepts_writes_is_found_wherever_it_stands() {
     for at in 0..3 {
-        let answers: Vec<_> =
-            (0..3).map(|n| if n == at { (SOON * 3, server("master", "a")) } else { (SOON, replica()) }).collect();
+        let answers: Vec<_> = (0..3)
+            .map(|n| if n == at { (SOON * 3, server("master", "a")) } else { (SOON, replica()) })
+            .collect();
         assert_eq!(found(&answers).await.unwrap(), "master");
     }
 }
@@ -69,6 +70,9 @@ async fn what_has_to_be_mended_is_told_first() {
     let e = found(&[(SOON, replica()), (SOON, denied), (SOON, replica())]).await.unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Denied);
     let e = found(&[(SOON, replica()), (SOON, replica())]).await.unwrap_err();
-    assert_eq!(e.with_backend("redis").to_string(), "redis at 0, one of 2 addresses of name: unavailable: this server is a replica");
+    assert_eq!(
+        e.with_backend("redis").to_string(),
+        "redis at 0, one of 2 addresses of name: unavailable: this server is a replica"
+    );
     assert_eq!(found(&[]).await.unwrap_err().to_string(), "unavailable: name has no address");
 }
