@@ -8,6 +8,7 @@
 //! | `seed` | the seed of tests that draw at random, and how long they go on |
 //! | `adapters` | instants of date crates |
 //! | `runner` | the runner in virtual time |
+//! | `long_run` | the runner behind a real pooler, in the long run only |
 //! | `refused`, `blocked` | jobs that cannot run, and work that never yields |
 
 #[cfg(all(feature = "chrono", feature = "jiff"))]
@@ -16,6 +17,7 @@ mod blocked;
 mod errors;
 mod examples;
 mod fuzz;
+mod long_run;
 mod naive;
 mod others;
 mod quartz;

@@ -105,7 +105,8 @@ fn template(Recipe { server, maker, arguments, layout }: &Recipe) -> io::Result<
     Ok(template)
 }
 
-fn run(command: &mut Command) -> io::Result<()> {
+/// Runs it to its end, which has to be a good one.
+pub(super) fn run(command: &mut Command) -> io::Result<()> {
     let done = command.stdin(Stdio::null()).current_dir("/").output()?;
     if done.status.success() {
         return Ok(());

@@ -28,12 +28,18 @@ pub(super) struct Instance {
 impl Instance {
     /// Makes the folder. The certificate is there as `cert.pem` and `cert.key`.
     pub(super) fn make(recipe: &Recipe, tls: Option<&CertificateFiles>) -> io::Result<Self> {
-        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()?, preload: None };
-        cluster::hand_over(this.dir())?;
+        let this = Self::without_data()?;
         cluster::make(recipe, &this.data())?;
         for (from, to) in tls.iter().flat_map(|(cert, key)| [(cert, "cert.pem"), (key, "cert.key")]) {
             cluster::give_file(from, &this.data().join(to))?;
         }
+        Ok(this)
+    }
+
+    /// The folder of the data is still to be made.
+    pub(super) fn without_data() -> io::Result<Self> {
+        let this = Self { child: None, port: free_port(), dir: tempfile::tempdir()?, preload: None };
+        cluster::hand_over(this.dir())?;
         Ok(this)
     }
 

@@ -5,7 +5,10 @@
 //! | `redis` | a Redis server: started, stopped, killed, restarted, made a replica |
 //! | `etcd`, `grpc_proxy` | an etcd cluster: its members are stopped, killed, restarted; etcd's proxy before it |
 //! | `zookeeper`, `znodes` | the same of ZooKeeper; its nodes |
+//! | `sentinel`, `nutcracker` | the sentinels of a Redis master; a proxy without most commands before it |
 //! | `postgres`, `pooler` | a PostgreSQL server; a pooler before it |
+//! | `standby`, `pgpool` | a copy of it that follows; a pooler that spreads reads over the two |
+//! | `haproxy` | a balancer before servers of which one is the master |
 //! | `mariadb` | a MariaDB server |
 //! | `database` | what the two have in common |
 //! | `instance`, `cluster` | a database server: its port and process; its folder, and the user that it runs as |
@@ -29,17 +32,22 @@ mod database;
 mod etcd;
 mod fault_rates;
 mod grpc_proxy;
+mod haproxy;
 mod instance;
 mod kept;
 mod logs;
 mod mariadb;
+mod nutcracker;
+mod pgpool;
 mod pooler;
 mod postgres;
 mod process;
 mod proxy;
 mod redis;
+mod sentinel;
 mod skew;
 mod splitter;
+mod standby;
 mod wire;
 mod znodes;
 mod zookeeper;
@@ -50,12 +58,16 @@ pub use database::Database;
 pub use etcd::Etcd;
 pub use fault_rates::FaultRates;
 pub use grpc_proxy::GrpcProxy;
+pub use haproxy::Haproxy;
 pub use kept::Kept;
 pub use mariadb::{Mariadb, MariadbBuilder};
+pub use nutcracker::Nutcracker;
+pub use pgpool::Pgpool;
 pub use pooler::Pooler;
 pub use postgres::{Postgres, PostgresBuilder};
 pub use proxy::{Loss, Proxy};
 pub use redis::{Redis, RedisBuilder, redlock_url};
+pub use sentinel::Sentinels;
 pub use skew::forking_library;
 pub use splitter::Splitter;
 pub use wire::Wire;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How a server is to be started.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresBuilder {
-    settings: Vec<String>,
+    pub(super) settings: Vec<String>,
     tls: Option<CertificateFiles>,
     /// The file of the authority that has to vouch for clients.
     authority: Option<PathBuf>,
@@ -27,8 +27,8 @@ pub struct PostgresBuilder {
 /// have the password `secret`.
 #[derive(Debug)]
 pub struct Postgres {
-    instance: Instance,
-    settings: Vec<String>,
+    pub(super) instance: Instance,
+    pub(super) settings: Vec<String>,
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -290,7 +290,7 @@ impl Postgres {
 }
 
 /// Starts it and waits until it answers; false when it has ended instead.
-fn spawn(instance: &mut Instance, settings: &[String]) -> io::Result<bool> {
+pub(super) fn spawn(instance: &mut Instance, settings: &[String]) -> io::Result<bool> {
     let mut command = cluster::program("postgres")?;
     command.arg("-D").arg(instance.data()).arg("-p").arg(instance.port.to_string());
     command.arg("-k").arg(instance.dir());

@@ -69,7 +69,7 @@ impl Admin for Native {
 impl Native {
     /// Why locks that are read from this server may be out of date, as far as the server says. Asked with the first page.
     async fn caution(&self, from: Option<&Cursor>) -> Option<String> {
-        if from.is_some() {
+        if from.is_some() || doctor::is_through_proxy(&self.link).await.ok()? {
             return None;
         }
         let (Value::Array(parts), _) = self.link.query(&redis::cmd("ROLE")).await.ok()? else { return None };
@@ -85,6 +85,10 @@ impl Native {
 
     /// Walks through the keys from the cursor on until there are names for a page, and returns where the next page begins.
     async fn walk(&self, filter: &Filter, from: Option<&Cursor>) -> Result<(Vec<Name>, Option<Cursor>)> {
+        if doctor::is_through_proxy(&self.link).await? {
+            let why = "a proxy in between forwards no SCAN, which listing takes; show a lock by its name, or ask the server itself";
+            return Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME));
+        }
         let mut cursor = from.map_or("0", Cursor::as_str).to_owned();
         // The server may return a key more than once.
         let mut names: BTreeSet<Name> = BTreeSet::new();

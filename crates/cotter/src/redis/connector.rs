@@ -91,9 +91,12 @@ impl Connector {
         let socket = Arc::<SocketState>::default();
         let (state, attempt) = (socket.clone(), endpoint.attempt());
         let connecting = async {
-            let (wire, driver) = self.wire(endpoint, &socket, &attempt).await?;
-            let legacy = script::introduce(&wire, &self.options.client_name).await?;
-            Ok(Live::new(wire, legacy, socket, driver))
+            match self.introduced(endpoint, socket, &attempt).await {
+                Err(e) if e.is_connection_dropped() && !state.was_turned_away() => {
+                    self.unintroduced(endpoint).await.unwrap_or(Err(e))
+                }
+                made => made,
+            }
         };
         let limit = self.connect_timeout + self.timeout;
         let made = match timeout(limit, connecting).await {
@@ -104,6 +107,36 @@ impl Connector {
             Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
         };
         Password::judge(self.server.password.as_ref(), made)
+    }
+
+    async fn introduced(
+        &self,
+        endpoint: &Endpoint,
+        socket: Arc<SocketState>,
+        attempt: &Arc<ConnectAttempt>,
+    ) -> RedisResult<Live> {
+        let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
+        let legacy = script::introduce(&wire, &self.options.client_name).await?;
+        Ok(Live::new(wire, legacy, socket, driver))
+    }
+
+    /// Connects without `CLIENT` and `SCRIPT`: proxies such as twemproxy close a connection over which they are sent a command
+    /// that they do not forward. `None` if there is no such proxy: nobody answers a script.
+    async fn unintroduced(&self, endpoint: &Endpoint) -> Option<RedisResult<Live>> {
+        // Only scripts and commands with keys are forwarded by every proxy.
+        let needs_more = self.options.replicas > 0 || self.options.votes.is_some();
+        if needs_more || matches!(endpoint, Endpoint::Driver(_)) {
+            return None;
+        }
+        let socket = Arc::<SocketState>::default();
+        let (wire, driver) = self.wire(endpoint, &socket, &endpoint.attempt()).await.ok()?;
+        let mut live = Live::new(wire, false, socket, driver);
+        live.through_proxy = true;
+        match live.query(&script::probe()).await {
+            Err(e) if matches!(e.code(), Some("NOAUTH" | "WRONGPASS")) => Some(Err(e)),
+            Err(e) if e.code().is_none() => None,
+            _ => Some(Ok(live)),
+        }
     }
 
     async fn wire(

@@ -3,6 +3,7 @@
 use super::connection::Link;
 use super::errors::unexpected;
 use super::options::{Options, Protocol};
+use super::script;
 use crate::backend::{Finding, Severity};
 use crate::{Error, ErrorKind, Level, Moment, Result};
 use redis::Value;
@@ -10,9 +11,15 @@ use std::time::{Duration, SystemTime};
 
 /// The server's clock, and a time that is not later than the request.
 pub(super) async fn time(link: &Link) -> Result<(SystemTime, Moment)> {
-    let (value, sent) = link.query(&redis::cmd("TIME")).await?;
+    let ask = if is_through_proxy(link).await? { script::time() } else { redis::cmd("TIME") };
+    let (value, sent) = link.query(&ask).await?;
     let (seconds, micros): (u64, u64) = redis::from_redis_value(value).map_err(|_| unexpected("no time"))?;
     Ok((SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_micros(micros), sent))
+}
+
+/// Whether the connection leads through a proxy that would close it at most of what is asked here.
+pub(super) async fn is_through_proxy(link: &Link) -> Result<bool> {
+    Ok(link.live().await?.through_proxy)
 }
 
 /// Everything that voids or limits a guarantee. Settings that the server does not reveal are findings too.
@@ -20,6 +27,13 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     let mut findings = vec![clock(link).await?];
     if options.protocol == Protocol::GetSet {
         findings.extend(FLAWS.map(|(subject, flaw)| Finding::new(Severity::Warning, subject, flaw)));
+    }
+    if is_through_proxy(link).await? {
+        findings.push(Finding::new(Severity::Warning, "proxy", BEHIND_PROXY));
+        if options.protocol == Protocol::Native {
+            findings.extend(subscriptions(link, &channel(&options.prefix)).await);
+        }
+        return Ok(findings);
     }
     match link.query(&redis::cmd("INFO")).await {
         Ok((value, _)) => from_info(&text(value), options, &mut findings),
@@ -38,6 +52,10 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
     }
     Ok(findings)
 }
+
+const BEHIND_PROXY: &str = "something in between, such as twemproxy, closes connections over which it is sent CLIENT, SCRIPT, INFO \
+    or CONFIG: version, role, replicas, memory and persistence are unknown; ask the server itself. There has to be a single \
+    server behind it";
 
 /// The flaws of getset that one side cannot mend.
 const FLAWS: [(&str, &str); 3] = [
@@ -194,7 +212,7 @@ fn replicas(at_least: &str, _: Protocol) -> Finding {
 
 /// Permissions that an ACL may lack: waiters subscribe, scripts look for subscribers and publish, `list` scans and reads.
 async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
-    let channel = format!("{prefix}:wake:doctor");
+    let channel = channel(prefix);
     let (mut numsub, mut publish) = (redis::cmd("PUBSUB"), redis::cmd("PUBLISH"));
     numsub.arg("NUMSUB").arg(&channel);
     publish.arg(&channel).arg("");
@@ -222,15 +240,22 @@ async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
             Err(e) => findings.push(Finding::new(Severity::Problem, "requests", e.to_string())),
         }
     }
-    if let Err(e) = link.subscribe(&channel).await {
-        let message = format!("cannot subscribe, so waiters poll and have no place in the queue: {e}");
-        findings.push(Finding::new(Severity::Warning, "subscriptions", message));
-    }
+    findings.extend(subscriptions(link, &channel).await);
     if findings.is_empty() {
         let message = "scripts can look for subscribers, and locks can be listed";
         findings.push(Finding::new(Severity::Ok, "permissions", message));
     }
     Ok(findings)
+}
+
+fn channel(prefix: &str) -> String {
+    format!("{prefix}:wake:doctor")
+}
+
+async fn subscriptions(link: &Link, channel: &str) -> Option<Finding> {
+    let e = link.subscribe(channel).await.err()?;
+    let message = format!("cannot subscribe, so waiters poll and have no place in the queue: {e}");
+    Some(Finding::new(Severity::Warning, "subscriptions", message))
 }
 
 /// The finding for a command that the server refuses. Any other error ends the diagnosis.

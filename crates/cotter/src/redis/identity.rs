@@ -37,6 +37,8 @@ impl Question {
     pub(super) async fn ask(&self, live: &Live) -> Result<Option<String>> {
         match self {
             Self::Key(key) => by_key(live, key).await,
+            // The connection would be closed at the question.
+            Self::Info if live.through_proxy => Ok(None),
             Self::Info => by_info(live).await,
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Live {
     pub(super) number: u64,
     /// The server is too old for script flags.
     legacy: AtomicBool,
+    /// It leads through a proxy that closes it at any command that it does not forward.
+    pub(super) through_proxy: bool,
     /// The id of the run of the server, once it was requested.
     pub(super) run: OnceCell<String>,
     socket: Arc<SocketState>,
@@ -40,6 +42,7 @@ impl Live {
             wire,
             number: next_number(),
             legacy: AtomicBool::new(legacy),
+            through_proxy: false,
             run: OnceCell::new(),
             socket,
             driver,

@@ -197,6 +197,16 @@ fn assemble(source: &str, votes: bool) -> String {
 /// send no more than 16 KB at once.
 const ON_DEMAND: usize = 8_000;
 
+/// A script that only shows that scripts are run.
+pub(super) fn probe() -> Cmd {
+    command("EVAL", "return 1", &["cotter"], &[])
+}
+
+/// Asks for the time where only scripts and commands with keys are forwarded.
+pub(super) fn time() -> Cmd {
+    command("EVAL", "return redis.call('TIME')", &["cotter"], &[])
+}
+
 /// Sets the client name and loads the smaller scripts, in one round trip. Returns whether the server is too old for script
 /// flags.
 pub(super) async fn introduce(wire: &MultiplexedConnection, name: &str) -> RedisResult<bool> {

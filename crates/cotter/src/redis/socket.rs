@@ -62,7 +62,9 @@ impl Endpoint {
     pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
         ConnectAttempt::new(match self {
             Self::Tls(..) => "if this port is not for TLS, the URL has to begin with redis:",
-            _ => "if this port is for TLS, the URL has to begin with rediss:",
+            _ => {
+                "if this port is for TLS, the URL has to begin with rediss:; it may also be a proxy that knows no CLIENT"
+            }
         })
     }
 

@@ -22,6 +22,7 @@
 //! | `quorum` | a quorum of real servers that fail |
 //! | `authority` | certificates |
 //! | `logins` | logging in to a database server |
+//! | `long_run` | programs that stand between clients and servers, in the long run only |
 //! | `kept` | names that stay locked after the release |
 //! | `silent` | a store that does not answer |
 //! | `interrupted` | waits in a store that fails now and then |
@@ -71,6 +72,8 @@ mod latch;
 mod leader_killed;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod logins;
+#[cfg(all(feature = "postgres", feature = "redis"))]
+mod long_run;
 mod multi;
 mod mutex;
 #[cfg(feature = "mysql")]

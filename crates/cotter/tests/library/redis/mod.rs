@@ -9,6 +9,7 @@ mod election;
 mod faults;
 mod foreign;
 mod interop;
+mod keys_only;
 mod latch;
 mod lone_reader;
 mod lost;
