@@ -93,7 +93,9 @@ impl Connector {
         let connecting = async {
             match self.introduced(endpoint, socket, &attempt).await {
                 Err(e) if e.is_connection_dropped() && !state.was_turned_away() => {
-                    self.unintroduced(endpoint).await.unwrap_or(Err(e))
+                    let Some(made) = self.unintroduced(endpoint).await else { return Err(e) };
+                    // A server that was just restarted closes a connection once, such a proxy each time.
+                    self.introduced(endpoint, Arc::default(), &endpoint.attempt()).await.or(made)
                 }
                 made => made,
             }
