@@ -68,9 +68,11 @@ async fn is_there(id: &SessionId, link: &Link) -> Result<bool> {
     ask(id, link, "SELECT IS_USED_LOCK(?) IS NOT NULL").await
 }
 
-/// Whether a session is seen to execute nothing. Each user may see their own sessions.
+/// Whether a session executes nothing, or has gone. Each user may see their own sessions. The clause at the end keeps what sends reads
+/// to a replica from doing so, which would not know the session.
 pub(super) async fn is_idle(id: &SessionId, link: &Link) -> Result<bool> {
-    let idle = "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE id = IS_USED_LOCK(?) AND command = 'Sleep'";
+    let idle = "SELECT COALESCE((SELECT MAX(command = 'Sleep') FROM information_schema.processlist \
+        WHERE id = IS_USED_LOCK(?)), 1) FROM DUAL FOR UPDATE";
     ask(id, link, idle).await
 }
 
