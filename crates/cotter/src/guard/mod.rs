@@ -53,6 +53,10 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
+/// A process that ends right after the drop, as at the end of `main`, may end before the release is sent: the lock is then free when
+/// its lease ends. Before such an end, call `finish` or [`release`](Self::release), or
+/// [`Client::close`](crate::Client::close), and wait for the answer.
+///
 /// `mem::forget` on a guard with a renewed lease keeps the lock for as long as the process lives.
 #[must_use = "a guard that is dropped at once frees the lock at once"]
 pub struct Guard {
