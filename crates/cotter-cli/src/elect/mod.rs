@@ -99,7 +99,7 @@ pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Resu
     if args.observe {
         return until_stopped(observe::run(&args.name, store, console)).await;
     }
-    let term = args.as_run();
+    let mut term = args.as_run();
     // Of all terms: a signal that arrives at the end of one, while its command is being stopped, prevents the next.
     let mut signals = Signals::listen()?;
     let (mut has_led, mut was_down) = (false, false);
@@ -114,6 +114,8 @@ pub(crate) async fn run(args: &Elect, store: &Chosen, console: &Console) -> Resu
             console.warning(&format!("{}; campaigning again", failure.message));
         }
         (has_led, was_down) = (true, is_down);
+        // This loop waits for a store that is away, and has said so.
+        term.is_asked_again = true;
         if let Some(signal) = pause(&mut signals).await {
             return Ok(Exit::Interrupted(signal));
         }

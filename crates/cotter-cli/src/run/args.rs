@@ -87,6 +87,9 @@ pub(crate) struct Run {
     /// For `cotter elect`.
     #[arg(skip)]
     pub(crate) leading: Option<super::Leading>,
+    /// For `cotter elect --again`, which repeats runs that fail.
+    #[arg(skip)]
+    pub(crate) is_asked_again: bool,
     /// The name of the lock: 1 to 512 bytes, no control characters
     pub(crate) name: String,
     /// The command and its arguments

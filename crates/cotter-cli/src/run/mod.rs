@@ -86,7 +86,7 @@ async fn attempt(
     let client = tokio::select! {
         biased;
         signal = signals.stop() => return Ok(Exit::Interrupted(signal)),
-        client = wait::reach(store, builder, &args.wait_options, console) => client?,
+        client = wait::reach(store, builder, &args.wait_options, !args.is_asked_again, console) => client?,
     };
     let left = args.wait_options.since(began);
     let above = Held::above(|key| std::env::var_os(key))?;

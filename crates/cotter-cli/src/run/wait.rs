@@ -26,15 +26,16 @@ pub(crate) enum Acquired {
 }
 
 /// Connects. A store that is away, because it is restarted or fails over, is waited for as the lock is: a line of a crontab
-/// that says how long it may wait is not lost for it. A folder or file of this host that cannot be used stays so.
+/// that says how long it may wait is not lost for it. A folder or file of this host that cannot be used stays so; and who is not patient asks once.
 pub(crate) async fn reach(
     store: &Chosen,
     builder: impl Fn() -> Builder,
     wait_options: &WaitOptions,
+    is_patient: bool,
     console: &Console,
 ) -> Result<Client, Failure> {
     let is_away = |failure: &Failure| console.warning(&format!("waiting for the store: {}", failure.message));
-    let end = if store.is_local() { Instant::now() } else { wait_options.store_by() };
+    let end = if is_patient && !store.is_local() { wait_options.store_by() } else { Instant::now() };
     store.reach(builder, Some(end), is_away, console).await
 }
 

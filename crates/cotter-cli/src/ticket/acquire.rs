@@ -99,7 +99,7 @@ async fn take(args: &Acquire, store: &Chosen, console: &Console) -> Result<Exit,
         args.label.iter().fold(builder, |builder, label| builder.label(label))
     };
     let began = Instant::now();
-    let client = reach(store, builder, &args.wait_options, console).await?;
+    let client = reach(store, builder, &args.wait_options, true, console).await?;
     let info = client.info();
     if !info.capabilities.tickets || info.scheme == "memory" {
         return Err(Failure::usage(format!(

@@ -104,7 +104,7 @@ pub(super) async fn run(args: &Acquire, store: &Chosen, console: &Console) -> Re
         biased;
         () = binding.ended() => return Ok(Exit::Done),
         () = caller_gone() => return Ok(Exit::Done),
-        client = reach(store, builder, &args.wait_options, console) => client?,
+        client = reach(store, builder, &args.wait_options, true, console) => client?,
     };
     Held::above(|key| std::env::var_os(key))?.refuse(&client, &name)?;
     let kept = Kept::new();
