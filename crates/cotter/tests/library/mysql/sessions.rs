@@ -21,14 +21,14 @@ fn holder(server: &Mariadb, name: &str) -> String {
     ))
 }
 
-/// The server grants the lock to a session whose packets are dropped: nobody would ever hear of it.
+/// The server grants the lock to a session whose packets are dropped: nobody would hear of it before the server ends the session.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]
 async fn a_waiter_whose_answer_is_lost_asks_again() {
     let server = server();
     for mode in MODES {
         let proxy = Proxy::start(server.port());
-        let options = format!("mode={mode}&session_timeout=4s");
+        let options = format!("mode={mode}&session_timeout=2m");
         let one = client(&server.url(&options), TTL).await;
         let other = client(&proxy.mysql_url(&options), TTL).await;
         let guard = one.mutex("unheard").lock().await.unwrap();
