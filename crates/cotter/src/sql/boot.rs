@@ -24,6 +24,7 @@ const TOLERANCE: Duration = Duration::from_secs(1);
 
 impl Boot<'_> {
     /// For moments of a server's clock, which does not begin anew.
+    #[cfg(any(test, feature = "mysql"))]
     pub(crate) const OF_NO_MACHINE: Self = Self { id: "", at: Moment::NEVER };
 
     /// What is written as the moment of a row; zero for none.
