@@ -25,8 +25,9 @@ pub(crate) enum Acquired {
     Interrupted(u8),
 }
 
-/// Connects. A store that is away, because it is restarted or fails over, is waited for as the lock is: a line of a crontab
-/// that says how long it may wait is not lost for it. A folder or file of this host that cannot be used stays so; and who is not patient asks once.
+/// Connects. A store that is away, because it is restarted or fails over, is waited for as the lock is, so that a line of a
+/// crontab with a time limit does not lose its run. There is one attempt only for a store on this host, whose files do not
+/// become usable by waiting, and for a caller that is not `is_patient`.
 pub(crate) async fn reach(
     store: &Chosen,
     builder: impl Fn() -> Builder,
