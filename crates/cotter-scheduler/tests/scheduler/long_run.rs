@@ -24,6 +24,7 @@ async fn what_was_written_is_read_although_the_standby_does_not_have_it_yet() {
     let standby = Postgres::builder().with("recovery_min_apply_delay", BEHIND).start_standby_of(&primary);
     let pgpool = Pgpool::before(&primary, &standby);
     spreads_reads(&primary, &pgpool).await;
+    notes_are_read(&pgpool).await;
 
     let starts = Arc::new(Mutex::new(BTreeMap::new()));
     let mut running = Vec::new();
@@ -50,7 +51,6 @@ async fn what_was_written_is_read_although_the_standby_does_not_have_it_yet() {
         Kind::SlotTwice,
         format!("{all} starts of {} slots: {starts:?}", starts.len()),
     );
-    notes_are_read(&pgpool).await;
 }
 
 /// Without this the run would prove nothing: pgpool answers a plain read from the standby.

@@ -43,15 +43,12 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &[String]) -> Result<bool> {
-    let (only, skipped) = match args.iter().position(|arg| arg == "--skip") {
-        Some(at) => (&args[..at], args.get(at + 1).map(String::as_str)),
-        None => (args, None),
-    };
+    let (only, skipped) = chosen(args);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let list: List = toml::from_str(&std::fs::read_to_string(root.join(FOLDER).join("list.toml"))?)?;
-    let is_chosen = |bug: &&Bug| only.is_empty() || only.contains(&bug.name);
-    let is_skipped = |bug: &&Bug| skipped.is_some_and(|text| bug.test.contains(text));
+    let is_chosen = |bug: &&Bug| only.is_empty() || only.contains(&&*bug.name);
+    let is_skipped = |bug: &&Bug| skipped.iter().any(|text| bug.test.contains(*text));
     let bugs: Vec<&Bug> = list.bug.iter().filter(is_chosen).filter(|bug| !is_skipped(bug)).collect();
     if bugs.is_empty() {
         return Err("no bug of that name is on the list".into());
@@ -65,6 +62,15 @@ fn run(args: &[String]) -> Result<bool> {
     let all = if missed.is_empty() { "each found by its own violation" } else { "not all found" };
     say(&format!("{} planted bugs, {all}", bugs.len()));
     Ok(missed.is_empty())
+}
+
+/// The names among the arguments, and the texts behind each `--skip`.
+fn chosen(args: &[String]) -> (Vec<&str>, Vec<&str>) {
+    let (mut only, mut skipped, mut args) = (Vec::new(), Vec::new(), args.iter());
+    while let Some(arg) = args.next() {
+        if arg == "--skip" { skipped.extend(args.next().map(String::as_str)) } else { only.push(&**arg) }
+    }
+    (only, skipped)
 }
 
 /// Tries all of them, each tree the next one that is left. Those that were missed.

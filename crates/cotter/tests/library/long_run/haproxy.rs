@@ -4,7 +4,7 @@
 use super::players::Players;
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Haproxy, Postgres};
-use cotter_testkit::timing::{Stopwatch, eventually};
+use cotter_testkit::timing::{Stopwatch, eventually, happens};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(6);
@@ -36,7 +36,7 @@ async fn a_primary_that_was_replaced_makes_no_second_holder() {
     let start = Stopwatch::start();
     standby.promote();
     haproxy.switch(1, 2);
-    holding.await.expect("it is told");
+    happens("the holder is told", holding).await.expect("it ends in order");
     start.at_most(TTL + Duration::from_secs(1), "the holder is told");
     let next = players.go_on("the lock is held on the new primary", 1).await;
     let all = players.go_on("those who waited go on", 20).await;

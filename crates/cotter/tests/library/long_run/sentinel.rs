@@ -3,12 +3,15 @@
 use super::players::Players;
 use cotter::{Client, Lease};
 use cotter_testkit::servers::{Haproxy, Redis, Sentinels, acl_rule};
-use cotter_testkit::timing::{Stopwatch, eventually};
+use cotter_testkit::timing::{Stopwatch, eventually, happens};
 use std::time::Duration;
 
-const TTL: Duration = Duration::from_secs(4);
-/// With at least one replica that has it, no grant is forgotten: the sentinels choose the replica that has got most.
-const OPTIONS: &str = "replicas=1&timeout=1s";
+/// Longer than a change of masters, so that the lock is still held when it is over, and shorter than the sentinels take to demote
+/// a master that is back: 8 s.
+const TTL: Duration = Duration::from_secs(6);
+/// With at least one replica that has it, no grant is forgotten: the sentinels choose the replica that has got most. The time limit
+/// is longer than a master is away, so that connections stay.
+const OPTIONS: &str = "replicas=1&timeout=4s";
 
 fn server() -> Redis {
     let server = Redis::builder().with("repl-diskless-sync-delay", "0").start();
@@ -52,7 +55,7 @@ async fn a_master_that_was_replaced_makes_no_second_holder() {
     let start = Stopwatch::start();
     eventually("a replica is promoted", || sentinels.master() != servers[first].port()).await;
     servers[first].go_on();
-    holding.await.expect("it is told");
+    happens("the holder is told", holding).await.expect("it ends in order");
     start.at_most(TTL + Duration::from_secs(1), "the holder is told");
     players.go_on("the lock is held under the new master", 20).await;
     let second = settled(&servers, &sentinels, &haproxy).await;
