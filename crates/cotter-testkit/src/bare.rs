@@ -5,7 +5,6 @@ use crate::shifted_clock::ShiftedClock;
 use cotter::backend::{Backend, Claim, Connect, Grant, Host, Mode, Until};
 use cotter::clock::Clock;
 use cotter::{Client, Lease, Name};
-use cotter::{etcd, redis, zookeeper};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +18,22 @@ pub fn clock() -> Arc<dyn Clock> {
 /// # Panics
 /// When the server does not answer.
 pub async fn backend(url: &str) -> Arc<dyn Backend> {
-    let store: Box<dyn Connect> = match url.split(':').next() {
-        Some("etcd") => Box::new(etcd::Store::from_url(url).unwrap()),
-        Some("zookeeper") => Box::new(zookeeper::Store::from_url(url).unwrap()),
-        _ => Box::new(redis::Store::from_url(url).unwrap()),
-    };
+    let store = store(url);
     store.connect(&Host::without_engine(clock())).await.unwrap()
+}
+
+/// # Panics
+/// When this kind of store is not compiled in.
+fn store(url: &str) -> Box<dyn Connect> {
+    match url.split(':').next() {
+        #[cfg(feature = "etcd")]
+        Some("etcd") => Box::new(cotter::etcd::Store::from_url(url).unwrap()),
+        #[cfg(feature = "zookeeper")]
+        Some("zookeeper") => Box::new(cotter::zookeeper::Store::from_url(url).unwrap()),
+        #[cfg(feature = "redis")]
+        Some("redis") => Box::new(cotter::redis::Store::from_url(url).unwrap()),
+        scheme => panic!("no feature of the test kit for {scheme:?}"),
+    }
 }
 
 /// A claim of its own on a name.

@@ -1,6 +1,6 @@
 //! Common to all database servers.
 
-use cotter::backend::Connect;
+use cotter::Client;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -46,11 +46,11 @@ impl<T> Shared<T> {
 }
 
 /// Creates the tables of a store.
-pub(super) fn migrate(store: &impl Connect) {
+pub(super) fn migrate(url: String) {
     // In a thread of its own, because the caller may be in a runtime already.
     let migrate = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(store.migrate()).expect("the owner may create tables");
+        runtime.block_on(Client::builder().url(url).migrate()).expect("the owner may create tables");
     };
     std::thread::scope(|scope| scope.spawn(migrate).join().expect("no panic"));
 }

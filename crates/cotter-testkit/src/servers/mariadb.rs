@@ -169,8 +169,7 @@ impl Mariadb {
     /// # Panics
     /// When the server refuses.
     pub fn migrate(&self, options: &str) {
-        let store = cotter::mysql::Store::from_url(self.url_of("owner", options)).expect("a good URL");
-        database::migrate(&store);
+        database::migrate(self.url_of("owner", options));
         if !options.contains("mode=shedlock") {
             self.sql(grants());
         }

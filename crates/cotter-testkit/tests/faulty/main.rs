@@ -15,7 +15,7 @@
 //! | `timing` | the stopwatch that allows for a busy machine |
 //! | `file_faults`, `redis_rules` | the rules of one store, each provoked |
 //!
-//! `../processes` has the runs that need the whole machine, `../models` the models.
+//! `../processes` has the runs that need the whole machine.
 
 mod cancel;
 mod checker;

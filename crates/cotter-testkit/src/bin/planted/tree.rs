@@ -9,9 +9,6 @@ use std::process::{Command, Output};
 /// Longer than any of the tests takes; a planted bug may make one hang.
 const SECONDS: &str = "120";
 
-/// Optimising the test kit takes longer than most of these tests. Only runs of many processes need it.
-const QUICK_BUILD: &str = "profile.test.package.cotter-testkit.opt-level=0";
-
 pub(crate) struct Tree<'a> {
     root: &'a Path,
     scratch: PathBuf,
@@ -84,9 +81,6 @@ impl<'a> Tree<'a> {
     fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
         let program = bug.program().0;
         command.args(["test", "--workspace", "--all-features"]);
-        if !program.contains(&"processes") {
-            command.args(["--config", QUICK_BUILD]);
-        }
         command.args(program).args(more);
         // Each bug changes a line or two of what was built for the one before.
         command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");

@@ -6,10 +6,9 @@
 //! | `asleep` | a child that sleeps on the clock of its parent |
 //! | `inherited` | a child that has the descriptors of locks |
 
-#[cfg(all(feature = "file", not(cotter_portable)))]
+#[cfg(not(cotter_portable))]
 mod apart;
 mod asleep;
-#[cfg(feature = "file")]
 mod inherited;
 
 use cotter_testkit::in_own_process;

@@ -25,7 +25,6 @@ fn a_stand_in_can_report_a_loss() {
     assert_eq!((error.lost(), error.kind()), (Some(&lost), cotter::ErrorKind::Lost));
 }
 
-#[cfg(feature = "serde")]
 mod json {
     use super::*;
     use cotter::{Client, ErrorKind, Level, Mode, Record, Released, Severity};

@@ -93,7 +93,6 @@ async fn assert_true(store: &str, url: &str) {
 #[tokio::test]
 async fn the_rows_of_the_embedded_stores_are_true() {
     assert_true("`memory:`", "memory:").await;
-    #[cfg(feature = "file")]
     {
         let dir = tempfile::tempdir().unwrap();
         assert_true("`file:`", &format!("file://{}", dir.path().join("locks").display())).await;

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "etcd")]
 mod etcd;
-#[cfg(feature = "file")]
 mod file;
 mod memory;
 #[cfg(feature = "mysql")]

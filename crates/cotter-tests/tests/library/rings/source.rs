@@ -17,6 +17,8 @@ impl Package {
     pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 4, head: "lib.rs" };
     pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
+    pub(super) const TESTS: Self = Self { name: "cotter-tests", folders: 0, head: "lib.rs" };
+    pub(super) const MODELS: Self = Self { name: "cotter-models", folders: 0, head: "lib.rs" };
 
     pub(super) fn root(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(self.name).join("src")
@@ -36,8 +38,8 @@ impl Package {
     }
 }
 
-pub(super) const PACKAGES: [Package; 4] =
-    [Package::LIBRARY, Package::SCHEDULER, Package::CLI, Package::TESTKIT];
+pub(super) const PACKAGES: [Package; 6] =
+    [Package::LIBRARY, Package::SCHEDULER, Package::CLI, Package::TESTKIT, Package::TESTS, Package::MODELS];
 
 /// A file, without its tests and comments.
 pub(super) struct Source {

@@ -47,13 +47,18 @@ async fn a_master_that_was_replaced_makes_no_second_holder() {
     for _ in 0..5 {
         clients.push(connect(&haproxy).await);
     }
-    let players = Players::start(clients);
+    let mut players = Players::start(clients);
     players.go_on("all is well", 20).await;
 
     let holding = players.hold().await;
     servers[first].stop();
     let start = Stopwatch::start();
     eventually("a replica is promoted", || sentinels.master() != servers[first].port()).await;
+    // Those who are there keep their connections to the old master; these meet the new one.
+    settled(&servers, &sentinels, &haproxy).await;
+    for _ in 0..2 {
+        players.join(connect(&haproxy).await);
+    }
     servers[first].go_on();
     happens("the holder is told", holding).await.expect("it ends in order");
     start.at_most(TTL + Duration::from_secs(1), "the holder is told");

@@ -86,7 +86,7 @@ fn what_makes_no_latch_is_refused() {
     assert_eq!(other.latch("b").wait().wait().unwrap_err().kind(), ErrorKind::ForeignKey);
 }
 
-#[cfg(all(feature = "file", unix))]
+#[cfg(unix)]
 #[test]
 fn a_store_without_compare_and_set_has_no_latches() {
     let path = std::env::temp_dir().join(format!("cotter-latch-{}", std::process::id()));
@@ -127,7 +127,7 @@ fn a_hundred_parties_count_down_in_memory() {
     a_hundred_count_down_at_once(&[one, other]);
 }
 
-#[cfg(all(feature = "file", unix))]
+#[cfg(unix)]
 #[test]
 fn a_hundred_parties_count_down_in_files() {
     let directory = tempfile::tempdir().unwrap();

@@ -198,7 +198,7 @@ fn a_leadership_is_kept_although_no_majority_has_answered_the_announcement() {
     assert_eq!(leader.token, leadership.token());
 }
 
-#[cfg(all(feature = "file", unix))]
+#[cfg(unix)]
 #[test]
 fn a_store_without_notes_has_no_elections() {
     let directory = tempfile::tempdir().unwrap();

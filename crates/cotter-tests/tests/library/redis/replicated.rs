@@ -213,7 +213,6 @@ async fn waiters_subscribe_on_the_new_master() {
 }
 
 /// Every case, on one pair of servers, each under a prefix of its own.
-#[cfg(feature = "conformance")]
 #[test]
 #[ignore = "needs redis-server"]
 fn the_contract_holds_with_replicas() {

@@ -35,6 +35,13 @@ impl Players {
         Self { log, holder, stop, tasks }
     }
 
+    /// One more, who wants the lock like the others.
+    pub(super) fn join(&mut self, client: Client) {
+        let number = self.tasks.len() + 1;
+        let actor = Actor::new(client, &self.log, number.try_into().expect("a few"));
+        self.tasks.push(tokio::spawn(take_turns(actor, self.stop.clone())));
+    }
+
     /// Has the first one hold until it is told of the loss. The others wait meanwhile.
     pub(super) async fn hold(&self) -> JoinHandle<()> {
         let held = self.holder.lock(NAME).await.expect("the store is there");

@@ -36,7 +36,6 @@ fn waits_for_notes_latches_and_leaders_end_with_their_client() {
     waits_end_with_their_client(&Client::connect("memory:").wait().unwrap());
 }
 
-#[cfg(feature = "file")]
 #[test]
 fn so_they_do_on_files() {
     let place = tempfile::tempdir().unwrap();
