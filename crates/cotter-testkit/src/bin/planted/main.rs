@@ -3,18 +3,26 @@
 //! | file | concept |
 //! |---|---|
 //! | `bug` | the bugs of the list, and what counts as found |
+//! | `choice` | which of them are tried |
+//! | `selection` | what is compiled for a bug |
 //! | `tree` | a copy of the tracked files, in which bugs are planted |
 //!
 //! A few are tried at a time. Some bugs show in the timing of several processes only, and a machine that builds beside
 //! them may hide them: a bug that was missed is tried once more with nothing beside it, and only that verdict counts.
 //!
 //! Works on copies, so that the tree itself is never touched. Arguments: names of bugs, none = all of them;
-//! `--skip TEXT` leaves out the bugs whose test has this in its name.
+//! `--store STORE` are those whose tests need this store and no other; `--skip TEXT` leaves out the bugs whose test has this in
+//! its name. Whatever was chosen, every patch of the list has to apply.
 
 mod bug;
+mod choice;
+mod selection;
 mod tree;
 
 use bug::{Bug, List, Verdict};
+use choice::Choice;
+use selection::Selection;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,6 +38,8 @@ const FOLDER: &str = "crates/cotter-testkit/planted";
 
 /// While some build, the tests of the others mostly sleep.
 const TREES: usize = 3;
+/// As many bugs for one tree at most: what they share is built once for them.
+const LOT: usize = 16;
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -43,13 +53,15 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &[String]) -> Result<bool> {
-    let (only, skipped) = chosen(args);
+    let choice = Choice::of(args)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let list: List = toml::from_str(&std::fs::read_to_string(root.join(FOLDER).join("list.toml"))?)?;
-    let is_chosen = |bug: &&Bug| only.is_empty() || only.contains(&&*bug.name);
-    let is_skipped = |bug: &&Bug| skipped.iter().any(|text| bug.test.contains(*text));
-    let bugs: Vec<&Bug> = list.bug.iter().filter(is_chosen).filter(|bug| !is_skipped(bug)).collect();
+    let unplanted: Vec<_> = list.bug.iter().filter_map(|bug| tree::applies(&root, bug).err()).collect();
+    if !unplanted.is_empty() {
+        return Err(unplanted.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ").into());
+    }
+    let bugs: Vec<&Bug> = list.bug.iter().filter(|bug| choice.has(bug)).collect();
     if bugs.is_empty() {
         return Err("no bug of that name is on the list".into());
     }
@@ -64,30 +76,35 @@ fn run(args: &[String]) -> Result<bool> {
     Ok(missed.is_empty())
 }
 
-/// The names among the arguments, and the texts behind each `--skip`.
-fn chosen(args: &[String]) -> (Vec<&str>, Vec<&str>) {
-    let (mut only, mut skipped, mut args) = (Vec::new(), Vec::new(), args.iter());
-    while let Some(arg) = args.next() {
-        if arg == "--skip" { skipped.extend(args.next().map(String::as_str)) } else { only.push(&**arg) }
+/// Those that are built alike, in lots that keep all trees busy to the end.
+fn lots<'a>(bugs: &[&'a Bug]) -> Vec<Vec<&'a Bug>> {
+    let mut alike = BTreeMap::<Selection, Vec<&Bug>>::new();
+    for bug in bugs {
+        alike.entry(Selection::of(bug)).or_default().push(bug);
     }
-    (only, skipped)
+    let mut lots: Vec<Vec<&Bug>> =
+        alike.values().flat_map(|bugs| bugs.chunks(LOT)).map(<[&Bug]>::to_vec).collect();
+    lots.sort_by_key(|lot| std::cmp::Reverse(lot.len()));
+    lots
 }
 
-/// Tries all of them, each tree the next one that is left. Those that were missed.
+/// Tries all of them, each tree the next lot that is left. Those that were missed.
 fn plant<'a>(root: &Path, target: &Path, bugs: &[&'a Bug], trees: usize) -> Result<Vec<&'a Bug>> {
-    let next = AtomicUsize::new(0);
+    let (lots, next) = (lots(bugs), AtomicUsize::new(0));
     let work = |number| -> Result<Vec<&'a Bug>> {
         let (tree, mut missed) = (Tree::copy(root, target, number)?, Vec::new());
-        while let Some(bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let start = Instant::now();
-            let verdict = tree.try_bug(bug)?;
-            report(bug, &verdict, start);
-            missed.extend(verdict.is_err().then_some(*bug));
+        while let Some(lot) = lots.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for bug in lot {
+                let start = Instant::now();
+                let verdict = tree.try_bug(bug)?;
+                report(bug, &verdict, start);
+                missed.extend(verdict.is_err().then_some(*bug));
+            }
         }
         Ok(missed)
     };
     thread::scope(|scope| {
-        let trees: Vec<_> = (1..=trees.min(bugs.len()))
+        let trees: Vec<_> = (1..=trees.min(lots.len()))
             .map(|number| {
                 scope.spawn({
                     let work = &work;

@@ -1,6 +1,7 @@
 //! A copy of the tracked files with a build directory of its own, in which bugs are planted.
 
 use super::bug::{Bug, Verdict, with_output};
+use super::selection::Selection;
 use super::{FOLDER, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,10 +78,9 @@ impl<'a> Tree<'a> {
         Ok(if output.status.success() { Ok(()) } else { Err(why()) })
     }
 
-    /// The whole workspace is chosen, as by `scripts/test`: its dependencies are the same then.
     fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
         let program = bug.program().0;
-        command.args(["test", "--workspace", "--all-features"]);
+        command.arg("test").args(Selection::of(bug).args());
         command.args(program).args(more);
         // Each bug changes a line or two of what was built for the one before.
         command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1").env("RUST_BACKTRACE", "0");
@@ -97,6 +97,19 @@ impl<'a> Tree<'a> {
         let test = bug.program().1;
         self.cargo_test(limited, bug, &["--", "--include-ignored", "--exact", "--nocapture", test])
     }
+}
+
+/// An error unless the bug can be planted in the tree as it is, which stays as it is.
+pub(crate) fn applies(root: &Path, bug: &Bug) -> Result<()> {
+    let name = format!("{}.patch", bug.patch());
+    let mut command = Command::new("patch");
+    command.args(["-p1", "--forward", "--dry-run", "--force", "-i"]).arg(root.join(FOLDER).join(&name));
+    let output = command.current_dir(root).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let printed = String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", ");
+    Err(format!("{name} does not apply any more: {printed}").into())
 }
 
 /// Copies what belongs to the dependencies from one build directory to another: no programs, and nothing of the workspace,
