@@ -35,9 +35,10 @@ impl Selection {
         Self(words)
     }
 
-    /// Whether it is made for this store.
+    /// Whether it is made for this store; `file` and `memory` are what needs no feature.
     pub(crate) fn is_of(&self, store: &str) -> bool {
-        self.0.last().is_some_and(|last| *last == format!("cotter-tests/{store}"))
+        let features: &[&str] = if matches!(store, "file" | "memory") { &[] } else { &[store] };
+        self.0 == package("cotter-tests", features)
     }
 
     pub(crate) fn args(&self) -> &[String] {

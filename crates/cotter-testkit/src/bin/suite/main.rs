@@ -15,7 +15,7 @@
 //! `target/unsteady.txt`, and the run is green. An unsteady test is a fault too, in the product or in the test, and has to
 //! be understood.
 //!
-//! `suite [--skip TEXT]... [--report NAME] [--command WORDS [--without-ignored] -- CHOICE...]`
+//! `suite [--skip TEXT]... [--report NAME] [--command WORDS [--without-ignored] [--only TEXT]... -- CHOICE...]`
 //!
 //! The summary goes to `target/NAME.txt`. With a command, such as `scripts/portable test`, only those tests run that
 //! `cargo test CHOICE...` chooses; the command is what one types to run them.
@@ -55,7 +55,7 @@ fn run() -> Result<Summary> {
     let programs = programs::build(&root, &options)?;
     let summary = match &options.part {
         None => suite_run::all(&programs, &options.skipped)?,
-        Some(_) => suite_run::some(&programs, &options.skipped)?,
+        Some(part) => suite_run::some(&programs, &part.only, &options.skipped)?,
     };
     summary.write(&root.join(target), &options.report)?;
     Ok(summary)

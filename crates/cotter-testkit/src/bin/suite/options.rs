@@ -20,6 +20,8 @@ pub(crate) struct Part {
     pub(crate) command: String,
     /// Whether tests that need a server or a tool are left out.
     pub(crate) without_ignored: bool,
+    /// If there are any, only tests with one of these in their names run.
+    pub(crate) only: Vec<String>,
     /// How `cargo test` chooses them.
     pub(crate) choice: Vec<String>,
 }
@@ -27,11 +29,12 @@ pub(crate) struct Part {
 impl Options {
     pub(crate) fn of(mut args: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self { report: "tests".into(), ..Self::default() };
-        let (mut command, mut without_ignored) = (None, false);
+        let (mut command, mut without_ignored, mut only) = (None, false, Vec::new());
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
             match arg.as_str() {
                 "--skip" => options.skipped.push(value()?),
+                "--only" => only.push(value()?),
                 "--report" => options.report = value()?,
                 "--command" => command = Some(value()?),
                 "--without-ignored" => without_ignored = true,
@@ -41,8 +44,8 @@ impl Options {
         }
         let choice: Vec<_> = args.collect();
         options.part = match command {
-            Some(command) => Some(Part { command, without_ignored, choice }),
-            None if choice.is_empty() && !without_ignored => None,
+            Some(command) => Some(Part { command, without_ignored, only, choice }),
+            None if choice.is_empty() && only.is_empty() && !without_ignored => None,
             None => return Err("a choice of tests needs --command".into()),
         };
         Ok(options)
@@ -61,11 +64,19 @@ mod tests {
     fn options_are_read() {
         let all = options("--skip a:: --skip b").expect("it is right");
         assert_eq!((all.skipped, all.report.as_str()), (vec!["a::".to_owned(), "b".into()], "tests"));
-        let part = options("--report p --command run --without-ignored -- --lib").expect("it is right").part;
-        let expected = Part { command: "run".into(), without_ignored: true, choice: vec!["--lib".into()] };
+        let part = options("--report p --command run --without-ignored --only c -- --lib")
+            .expect("it is right")
+            .part;
+        let expected = Part {
+            command: "run".into(),
+            without_ignored: true,
+            only: vec!["c".into()],
+            choice: vec!["--lib".into()],
+        };
         assert_eq!(part, Some(expected));
         assert!(options("--skip").is_err());
         assert!(options("--what").is_err());
         assert!(options("-- --lib").is_err());
+        assert!(options("--only c").is_err());
     }
 }

@@ -26,7 +26,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Which of the tests of a program, and how many of them at once.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Choice {
-    pub(crate) filter: Option<String>,
+    /// If there are any, only tests with one of these in their names.
+    pub(crate) only: Vec<String>,
     pub(crate) skipped: Vec<String>,
     pub(crate) threads: Option<usize>,
     /// What its lines begin with when they are shown: several programs may run at once.
@@ -48,7 +49,7 @@ pub(crate) enum Ended {
 /// Runs these tests. Each line is shown when it is there.
 pub(crate) fn run(program: &Program, choice: &Choice) -> Result<Ended> {
     let mut command = command(program);
-    command.args(&choice.filter);
+    command.args(&choice.only);
     for text in &choice.skipped {
         command.args(["--skip", text]);
     }

@@ -111,7 +111,7 @@ mod tests {
         assert!(program(r#"{"reason":"build-finished","success":true}"#, &all).is_none());
         let ordinary = message.replace(r#""test":true"#, r#""test":false"#);
         assert!(program(&ordinary, &all).is_none(), "not every executable is a test program");
-        let part = Part { command: "run".into(), without_ignored: true, choice: Vec::new() };
+        let part = Part { command: "run".into(), without_ignored: true, ..Part::default() };
         let found = program(message, &Options { part: Some(part), ..all }).expect("a program");
         assert!(found.arguments.is_empty());
     }

@@ -23,12 +23,13 @@ const STORMS: &str = "fleet_runs::storm";
 /// More failures than this in one program have one cause, and repeating all of them would take hours.
 const REPEATED_AT_MOST: usize = 20;
 
-/// Runs the tests of these programs but those with one of `skipped` in their names.
-pub(crate) fn some(programs: &[Program], skipped: &[String]) -> Result<Summary> {
+/// Runs the tests of these programs with one of `only` in their names, all of them if that is empty, but those with one of
+/// `skipped`.
+pub(crate) fn some(programs: &[Program], only: &[String], skipped: &[String]) -> Result<Summary> {
     let mut summary = Summary::default();
     for program in in_order(programs) {
         let threads = is_waiting(program).then_some(AT_ONCE);
-        let choice = Choice { skipped: skipped.to_vec(), threads, ..Choice::default() };
+        let choice = Choice { only: only.to_vec(), skipped: skipped.to_vec(), threads, prefix: "" };
         summary.take(run_and_repeat(program, &choice)?);
     }
     Ok(summary)
@@ -38,7 +39,7 @@ pub(crate) fn some(programs: &[Program], skipped: &[String]) -> Result<Summary> 
 pub(crate) fn all(programs: &[Program], skipped: &[String]) -> Result<Summary> {
     let fleets = programs.iter().find(|program| program.name == FLEETS).ok_or("there are no fleet runs")?;
     let fleet_runs = |filter: &str, prefix| Choice {
-        filter: Some(filter.into()),
+        only: vec![filter.into()],
         skipped: skipped.to_vec(),
         threads: None,
         prefix,
@@ -46,7 +47,7 @@ pub(crate) fn all(programs: &[Program], skipped: &[String]) -> Result<Summary> {
     thread::scope(|scope| {
         let beside = fleet_runs(REPLICAS, "replicas | ");
         let replicas = scope.spawn(move || program_run::run(fleets, &beside));
-        let mut summary = some(programs, &[skipped, &[FLEET_RUNS.into()]].concat())?;
+        let mut summary = some(programs, &[], &[skipped, &[FLEET_RUNS.into()]].concat())?;
         let ended = replicas.join().map_err(|_| "the replicas cannot be run")??;
         summary.take(judged(fleets, ended)?);
         summary.take(run_and_repeat(fleets, &fleet_runs(STORMS, ""))?);
@@ -65,7 +66,7 @@ fn in_order(programs: &[Program]) -> impl Iterator<Item = &Program> {
 }
 
 fn run_and_repeat(program: &Program, choice: &Choice) -> Result<(Results, Vec<Failure>)> {
-    say(&format!("\n-- {} {}", program.name, choice.filter.as_deref().unwrap_or_default()));
+    say(&format!("\n-- {} {}", program.name, choice.only.join(" ")));
     judged(program, program_run::run(program, choice)?)
 }
 
