@@ -80,12 +80,12 @@ pub enum EventKind {
         again: bool,
     },
     /// This process starts no more runs (of this job) for now.
-    StandsBy {
+    Standby {
         /// Why, and what to do.
         why: String,
     },
     /// This process starts runs (of this job) again.
-    Again,
+    Active,
     /// The note was ahead of the store's clock and was reset: one slot may be lost.
     Alarm,
     /// Another holder had the lock until it was too late for the slot, or the slot is left to that holder.
@@ -104,13 +104,13 @@ pub enum EventKind {
     },
     /// Requests of operators cannot be read, and have no effect until a problem is fixed; jobs run as they did before.
     /// Reported once.
-    RequestsUnread {
+    RequestsUnreadable {
         /// The problem.
         error: String,
     },
     /// The store cannot keep the lock for [`at_least`](crate::Job::at_least) without this process, which therefore
     /// stays for the rest of that time, within the grace period.
-    Stays {
+    Draining {
         /// For how long.
         rest: Duration,
     },
@@ -131,8 +131,8 @@ impl EventKind {
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Ended { outcome, .. } => *outcome != Ending::Ok,
-            Self::Started { .. } | Self::Again | Self::StoreBack | Self::Busy | Self::Paused { .. } => false,
-            Self::Skipped { .. } | Self::Stays { .. } => false,
+            Self::Started { .. } | Self::Active | Self::StoreBack | Self::Busy | Self::Paused { .. } => false,
+            Self::Skipped { .. } | Self::Draining { .. } => false,
             _ => true,
         }
     }
@@ -172,21 +172,23 @@ impl fmt::Display for EventKind {
                 let then = if *again { "; the slot is run again" } else { "" };
                 write!(f, "the run for {} with token {token} never ended{then}", short(*slot))
             }
-            Self::StandsBy { why } => write!(f, "stands by: {why}"),
-            Self::Again => f.write_str("no longer stands by"),
+            Self::Standby { why } => write!(f, "stands by: {why}"),
+            Self::Active => f.write_str("no longer stands by"),
             Self::Alarm => f.write_str("its note was ahead of the store's clock and was reset"),
             Self::Busy => f.write_str("its lock is held by somebody else"),
             Self::StoreDown { error } => write!(f, "the store cannot be used, retrying: {error}"),
             Self::StoreBack => f.write_str("the store answers again"),
             Self::Broken { error } => write!(f, "cannot run: {error}"),
-            Self::Stays { rest } => write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops"),
+            Self::Draining { rest } => {
+                write!(f, "keeps its lock for another {rest:.1?} (at_least), then stops")
+            }
             Self::Paused { yes: true, by, reason } if !reason.is_empty() => {
                 write!(f, "paused by {by}: {reason}")
             }
             Self::Paused { yes: true, by, .. } => write!(f, "paused by {by}"),
             Self::Paused { yes: false, by, .. } if by.is_empty() => f.write_str("no longer paused"),
             Self::Paused { yes: false, by, .. } => write!(f, "resumed by {by}"),
-            Self::RequestsUnread { error } => {
+            Self::RequestsUnreadable { error } => {
                 write!(f, "requests of operators have no effect: {error}")
             }
         }

@@ -28,11 +28,6 @@ impl Fence {
         Self(AtomicU64::new(0))
     }
 
-    /// Creates a fence that continues from the largest token that was stored earlier.
-    pub const fn starting_at(seen: FencingToken) -> Self {
-        Self(AtomicU64::new(seen.get()))
-    }
-
     /// Admits the holder of this guard unless a later one was admitted before.
     ///
     /// # Errors

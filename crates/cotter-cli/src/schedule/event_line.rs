@@ -11,7 +11,7 @@ pub(super) fn is_problem(kind: &EventKind) -> bool {
         EventKind::Ended { outcome, .. } => {
             !matches!(outcome, Ending::Ok | Ending::Stopped | Ending::Replaced)
         }
-        EventKind::Crashed { .. } | EventKind::Broken { .. } | EventKind::RequestsUnread { .. } => true,
+        EventKind::Crashed { .. } | EventKind::Broken { .. } | EventKind::RequestsUnreadable { .. } => true,
         _ => false,
     }
 }
@@ -26,7 +26,7 @@ pub(super) fn text(event: &Event) -> String {
         EventKind::Retrying { slot, attempt, after } => {
             format!("{job}attempt {attempt} for {} follows in {}", short(*slot), words(*after))
         }
-        EventKind::Stays { rest } => {
+        EventKind::Draining { rest } => {
             format!("{job}keeps its lock for another {} (at_least), then stops", words(*rest))
         }
         _ => event.to_string(),
@@ -79,15 +79,17 @@ fn fields(kind: &EventKind) -> Value {
         EventKind::Crashed { slot, token, again } => {
             json!({ "event": "crashed", "slot": slot.to_string(), "token": token.to_string(), "again": again })
         }
-        EventKind::StandsBy { why } => json!({ "event": "stands by", "message": why }),
-        EventKind::Again => json!({ "event": "again" }),
+        EventKind::Standby { why } => json!({ "event": "standby", "message": why }),
+        EventKind::Active => json!({ "event": "active" }),
         EventKind::Alarm => json!({ "event": "alarm", "message": kind.to_string() }),
         EventKind::Busy => json!({ "event": "busy" }),
-        EventKind::StoreDown { error } => json!({ "event": "store down", "message": error }),
-        EventKind::StoreBack => json!({ "event": "store back" }),
+        EventKind::StoreDown { error } => json!({ "event": "store_down", "message": error }),
+        EventKind::StoreBack => json!({ "event": "store_back" }),
         EventKind::Broken { error } => json!({ "event": "broken", "message": error }),
-        EventKind::RequestsUnread { error } => json!({ "event": "requests unread", "message": error }),
-        EventKind::Stays { rest } => json!({ "event": "stays", "rest_ms": millis(*rest) }),
+        EventKind::RequestsUnreadable { error } => {
+            json!({ "event": "requests_unreadable", "message": error })
+        }
+        EventKind::Draining { rest } => json!({ "event": "draining", "rest_ms": millis(*rest) }),
         EventKind::Paused { yes: true, by, reason } => {
             json!({ "event": "paused", "by": by, "reason": given(reason) })
         }

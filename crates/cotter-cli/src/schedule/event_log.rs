@@ -147,11 +147,11 @@ impl EventLog {
 
     pub(super) fn store_down(&self, error: &str) {
         let text = if self.json { error.to_owned() } else { format!("{error}; retrying until it answers") };
-        self.own("store down", None, &text, Line::Warning);
+        self.own("store_down", None, &text, Line::Warning);
     }
 
     pub(super) fn store_back(&self) {
-        self.own("store back", None, "the store answers now", Line::Remark);
+        self.own("store_back", None, "the store answers now", Line::Remark);
     }
 
     pub(super) fn remark(&self, text: &str) {

@@ -3,7 +3,7 @@
 //! The newest runs are in the state of the job. When there are several of them they are moved to a segment: a note that is
 //! written once and overwritten when the history has gone around. A run therefore costs the same however long the history is.
 
-use super::{LastRun, State, foreign, legacy, load_all};
+use super::{LastRun, State, foreign, load_all};
 use crate::{Ending, Result, UnixTime};
 use cotter::{Client, Note};
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,6 @@ pub(crate) const MAX_RUNS: usize = 1000;
 pub(crate) const USUAL_RUNS: usize = 100;
 /// The number of failed runs whose output is kept.
 const OUTPUTS: u64 = 16;
-/// The history in the layout of the first version, a single note.
-const LEGACY: &str = "history";
 
 /// A run in the history of a job.
 #[non_exhaustive]
@@ -98,7 +96,7 @@ impl Output {
 fn keys_of(kept: usize) -> Vec<String> {
     let segments = (0..ring(kept).unwrap_or_default()).map(key);
     let outputs = (0..OUTPUTS).map(Output::key);
-    segments.chain(outputs).chain([LEGACY.to_owned()]).collect()
+    segments.chain(outputs).collect()
 }
 
 /// The keys of the longest history, which this one may have been before.
@@ -134,9 +132,7 @@ fn parse(
     if note.bytes.is_empty() {
         return Ok(());
     }
-    if key == LEGACY {
-        runs.extend(legacy::history(&note.bytes)?);
-    } else if key.starts_with("output") {
+    if key.starts_with("output") {
         let Output { token, text } = serde_json::from_slice(&note.bytes)?;
         outputs.insert(token, text);
     } else {

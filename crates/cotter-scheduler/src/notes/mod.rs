@@ -18,13 +18,12 @@
 //! | `roster` | the jobs that have ever been started |
 //! | `shard` | the notes over which names are spread |
 //! | `changes`, `load` | which of several notes have changed; loading many notes at once |
-//! | `instant`, `legacy` | serializing instants; reading the notes of the first version |
+//! | `instant` | serializing instants |
 
 mod changes;
 mod control;
 pub(crate) mod history;
 mod instant;
-mod legacy;
 mod load;
 pub(crate) mod one_shots;
 pub(crate) mod roster;

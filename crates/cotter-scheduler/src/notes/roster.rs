@@ -1,6 +1,6 @@
 //! The names of all jobs of a group, so that they can be listed: stores forget the names of free locks.
 
-use super::{legacy, load_all, shard};
+use super::{load_all, shard};
 use cotter::{Client, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::JoinSet;
@@ -33,10 +33,7 @@ pub(crate) async fn register(client: &Client, group: &str, jobs: impl Iterator<I
 
 /// Removes a name.
 pub(crate) async fn remove(client: &Client, group: &str, job: &str) -> Result<()> {
-    for key in [shard::key(LIST, shard::of(job)), legacy::roster_key(job)] {
-        edit(client, group, &key, |names| names.retain(|name| name != job)).await?;
-    }
-    Ok(())
+    edit(client, group, &shard::key(LIST, shard::of(job)), |names| names.retain(|name| name != job)).await
 }
 
 async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTreeSet<String>)) -> Result<()> {
@@ -57,8 +54,7 @@ async fn edit(client: &Client, group: &str, key: &str, change: impl Fn(&mut BTre
 
 /// All names, in order.
 pub(crate) async fn read(client: &Client, group: &str) -> Result<BTreeSet<String>> {
-    let keys = shard::all().map(|shard| shard::key(LIST, shard));
-    let keys = keys.chain(legacy::roster_keys()).map(|key| (group.to_owned(), key));
+    let keys = shard::all().map(|shard| (group.to_owned(), shard::key(LIST, shard)));
     let notes = load_all(client, keys.collect::<Vec<_>>()).await?;
     Ok(notes.into_iter().flatten().flat_map(|note| names(&note.bytes)).collect())
 }

@@ -2,7 +2,7 @@
 
 use super::history::{self, Segment};
 use super::run::is_default;
-use super::{Arguments, LastRun, OneShotKey, foreign, instant, legacy};
+use super::{Arguments, LastRun, OneShotKey, foreign, instant};
 use crate::decide::DueRun;
 use crate::definition::Definition;
 use crate::{Ending, Result, UnixTime};
@@ -10,7 +10,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The version of the note. The first one is read by `legacy`.
+/// The version of the note.
 const VERSION: u32 = 2;
 
 /// The note of a job: which slots are settled, the last run, and the runs before it that are not in the history yet. The keys
@@ -121,9 +121,8 @@ impl State {
             return Ok(None);
         }
         let parsed = serde_json::from_slice(bytes).and_then(|Version { version }| match version {
-            1 => serde_json::from_slice(bytes).map(legacy::StateV1::into_state),
             VERSION => serde_json::from_slice(bytes).map(Self::with_implied),
-            newer => Err(serde_json::Error::custom(format_args!("version {newer}"))),
+            other => Err(serde_json::Error::custom(format_args!("version {other}"))),
         });
         parsed.map(Some).map_err(|e| foreign(&format!("state of job {job:?}"), &e))
     }
@@ -224,27 +223,5 @@ impl State {
     /// The number of runs that the history keeps, as far as the note tells.
     pub(super) fn kept(&self) -> usize {
         self.kept
-    }
-
-    /// The parts that the first version of the note had.
-    pub(super) fn from_parts(parts: legacy::StateV1) -> Self {
-        Self {
-            version: VERSION,
-            hash: parts.hash,
-            generation: parts.generation,
-            defined_at: parts.defined_at,
-            trigger: parts.trigger,
-            initial_delay: Duration::ZERO,
-            since: parts.since,
-            anchor: parts.anchor,
-            last: parts.last,
-            handled: parts.handled,
-            succeeded: None,
-            run: parts.run.map(legacy::RunV1::into_run),
-            past: Vec::new(),
-            segments: 0,
-            kept: 0,
-            outputs: 0,
-        }
     }
 }

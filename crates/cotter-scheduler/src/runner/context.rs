@@ -148,7 +148,7 @@ impl Context {
             let why = format!(
                 "this host's clock differs from the store's by {off:.1?}, more than the allowed {most:?}; correct it"
             );
-            let kind = if too_far { EventKind::StandsBy { why } } else { EventKind::Again };
+            let kind = if too_far { EventKind::Standby { why } } else { EventKind::Active };
             self.settings.observer.emit(None, kind);
         }
         too_far

@@ -43,7 +43,7 @@ pub(super) async fn listen(context: Arc<Context>, mut seen: Seen) {
             Ok(now) => (seen, is_told) = (now, false),
             Err(Halt::Stopped) => return,
             Err(Halt::Failed(error)) if !std::mem::replace(&mut is_told, true) => {
-                context.emit_group(EventKind::RequestsUnread { error: error.to_string() });
+                context.emit_group(EventKind::RequestsUnreadable { error: error.to_string() });
                 context.clock.sleep(MAX_CHANGE_WAIT).await;
             }
             Err(_) => context.clock.sleep(MAX_CHANGE_WAIT).await,

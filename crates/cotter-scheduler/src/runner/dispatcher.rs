@@ -180,7 +180,7 @@ impl Dispatcher {
             let why =
                 "another definition of the job is in effect: it has a larger generation or a newer start"
                     .to_owned();
-            let kind = if seen.stands_by { EventKind::StandsBy { why } } else { EventKind::Again };
+            let kind = if seen.stands_by { EventKind::Standby { why } } else { EventKind::Active };
             self.context.emit(snapshot.name(), kind);
         }
         seen.next

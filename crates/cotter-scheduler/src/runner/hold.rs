@@ -232,7 +232,7 @@ impl<'a> Hold<'a> {
             _ = self.guard.lost() => {}
             () = self.context.stopping(Stop::Starts) => {
                 let rest = end.since(self.context.clock.now());
-                self.context.emit(self.snapshot.name(), EventKind::Stays { rest });
+                self.context.emit(self.snapshot.name(), EventKind::Draining { rest });
                 tokio::select! {
                     () = self.context.clock.sleep_until(end) => {}
                     _ = self.guard.lost() => {}

@@ -84,10 +84,10 @@ fn the_store_comes_after_the_scheduler() {
     let env = TestEnv::new();
     env.jobs(&once("a", "true"));
     let mut run = start(&env, &redis.url(""));
-    event(&mut run, "store down");
+    event(&mut run, "store_down");
     run.signal(Signal::HUP);
     redis.restart();
-    event(&mut run, "store back");
+    event(&mut run, "store_back");
     assert_eq!(event(&mut run, "ended")["outcome"], "ok");
     run.signal(Signal::TERM);
     run.end().code(0);
@@ -102,9 +102,9 @@ fn the_store_is_down_at_a_slot_and_comes_back() {
     let mut run = start(&env, &redis.url("timeout=500ms"));
     printed(&mut run);
     redis.kill();
-    event(&mut run, "store down");
+    event(&mut run, "store_down");
     redis.restart();
-    event(&mut run, "store back");
+    event(&mut run, "store_back");
     // It was without persistence: the first start ever, as far as the store knows.
     event(&mut run, "started");
     run.signal(Signal::TERM);

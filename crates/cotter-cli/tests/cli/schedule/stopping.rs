@@ -67,7 +67,7 @@ fn a_lock_that_lives_with_the_process_is_kept_for_at_least_until_the_grace_is_ov
     let mut run = env.schedule(&[once("a", "true"), "at_least = \"1h\"\n".into()].concat());
     event(&mut run, "ended");
     run.signal(Signal::TERM);
-    let stays = event(&mut run, "stays");
+    let stays = event(&mut run, "draining");
     assert!(stays["rest_ms"].as_u64().unwrap() > 3_000_000, "{stays}");
     env.run(["run", "-n", "g/a", "true"]).code(75);
     run.signal(Signal::TERM);

@@ -1,7 +1,7 @@
 //! Adding requests, by compare and set.
 
-use super::super::{legacy, shard};
-use super::{GROUP, GroupControl, JobControl, LIST, parse_legacy, parse_shard};
+use super::super::shard;
+use super::{GROUP, GroupControl, JobControl, LIST, parse_shard};
 use crate::{Error, ErrorKind, Result};
 use cotter::{Client, Note};
 
@@ -20,10 +20,8 @@ pub(crate) async fn edit_job(
     for _ in 0..MAX_ATTEMPTS {
         let note = client.note_at(group, &key).await?;
         let mut all = parse_shard(note.as_ref())?;
-        let older = legacy(client, group, job).await?;
-        let before = all.remove(job).or_else(|| older.clone()).unwrap_or_default();
-        // Nothing would not take precedence over the older one.
-        let after = change(before)?.or_else(|| older.map(|_| JobControl::default()));
+        let before = all.remove(job).unwrap_or_default();
+        let after = change(before)?;
         all.extend(after.map(|after| (job.to_owned(), after)));
         let bytes = serde_json::to_vec(&all).expect("requests can be written");
         if bytes.len() > Note::MAX_BYTES {
@@ -34,11 +32,6 @@ pub(crate) async fn edit_job(
         }
     }
     Err(contended(group))
-}
-
-async fn legacy(client: &Client, group: &str, job: &str) -> Result<Option<JobControl>> {
-    let note = client.note_at(group, legacy::CONTROL).await?;
-    Ok(parse_legacy(note.as_ref())?.remove(job))
 }
 
 /// Changes the requests to the whole group.

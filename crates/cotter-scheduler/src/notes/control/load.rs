@@ -1,7 +1,7 @@
 //! Loading requests.
 
-use super::super::{legacy, load_all, one_shots, shard};
-use super::{Control, GROUP, GroupControl, LIST, parse_legacy, parse_shard};
+use super::super::{load_all, one_shots, shard};
+use super::{Control, GROUP, GroupControl, LIST, parse_shard};
 use crate::Result;
 use cotter::{Client, Note};
 use std::collections::BTreeSet;
@@ -10,17 +10,15 @@ use std::sync::Arc;
 /// The notes with requests, as loaded. They are parsed later, because an outage of the store is another error.
 pub(crate) struct Loaded {
     group: Option<Note>,
-    legacy: Option<Note>,
     shards: Vec<(u8, Option<Note>)>,
     one_shots: Vec<(u8, Option<Note>)>,
 }
 
 /// Loads all requests.
 pub(crate) async fn load(client: &Client, group: &str) -> cotter::Result<Loaded> {
-    let keys = [GROUP, legacy::CONTROL].map(str::to_owned).to_vec();
-    let (first, shards, one_shots) = load_keys(client, group, keys, None, None).await?;
-    let [group, legacy] = first.try_into().expect("as many as keys");
-    Ok(Loaded { group, legacy, shards, one_shots })
+    let (first, shards, one_shots) = load_keys(client, group, vec![GROUP.to_owned()], None, None).await?;
+    let [group] = first.try_into().expect("as many as keys");
+    Ok(Loaded { group, shards, one_shots })
 }
 
 /// Loads the requests that have changed, given the note of the group.
@@ -37,7 +35,7 @@ pub(crate) async fn load_changed(
         Err(_) => (Some(BTreeSet::new()), Some(BTreeSet::new())),
     };
     let (_, shards, one_shots) = load_keys(client, group, Vec::new(), jobs, one_shots).await?;
-    Ok(Loaded { group: Some(note), legacy: None, shards, one_shots })
+    Ok(Loaded { group: Some(note), shards, one_shots })
 }
 
 type Names = Option<BTreeSet<u8>>;
@@ -89,11 +87,7 @@ impl Loaded {
         for (shard, note) in &self.one_shots {
             one_shots.insert(*shard, Arc::new(one_shots::parse(note.as_ref())?));
         }
-        let legacy = match &self.legacy {
-            Some(note) => Arc::new(parse_legacy(Some(note))?),
-            None => known.legacy.clone(),
-        };
-        Ok(Control { group: GroupControl::parse(self.group.as_ref())?, jobs, one_shots, legacy })
+        Ok(Control { group: GroupControl::parse(self.group.as_ref())?, jobs, one_shots })
     }
 }
 

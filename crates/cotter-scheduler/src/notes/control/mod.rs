@@ -17,7 +17,7 @@ pub(crate) use job::{Arguments, JobControl};
 pub(crate) use load::{Loaded, load, load_changed};
 
 use super::one_shots::{self, Added, OneShotKey};
-use super::{foreign, legacy, shard};
+use super::{foreign, shard};
 use crate::Result;
 use cotter::Note;
 use std::collections::BTreeMap;
@@ -33,8 +33,6 @@ pub(crate) struct Control {
     jobs: BTreeMap<u8, Arc<Shard>>,
     /// One-shot runs, by shard.
     one_shots: BTreeMap<u8, Arc<one_shots::Shard>>,
-    /// Those in the note of the first version, where there are no others.
-    legacy: Arc<Shard>,
 }
 
 /// The requests to the jobs of a shard.
@@ -44,7 +42,7 @@ impl Control {
     /// The requests to a job alone.
     pub(crate) fn own(&self, job: &str) -> JobControl {
         let own = self.jobs.get(&shard::of(job)).and_then(|shard| shard.get(job));
-        own.or_else(|| self.legacy.get(job)).cloned().unwrap_or_default()
+        own.cloned().unwrap_or_default()
     }
 
     /// Whether this is the note of the group that was loaded.
@@ -126,10 +124,4 @@ impl Control {
 fn parse_shard(note: Option<&Note>) -> Result<Shard> {
     let Some(note) = note else { return Ok(Shard::new()) };
     serde_json::from_slice(&note.bytes).map_err(|e| foreign("requests for jobs", &e))
-}
-
-fn parse_legacy(note: Option<&Note>) -> Result<Shard> {
-    let Some(note) = note else { return Ok(Shard::new()) };
-    let parsed: serde_json::Result<legacy::ControlV1> = serde_json::from_slice(&note.bytes);
-    Ok(parsed.map_err(|e| foreign("requests for the group", &e))?.into_jobs().collect())
 }

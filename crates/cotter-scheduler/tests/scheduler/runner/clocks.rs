@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 fn stands_by(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::StandsBy { .. })
+    matches!(kind, EventKind::Standby { .. })
 }
 
 #[tokio::test(start_paused = true)]
@@ -23,7 +23,7 @@ async fn a_host_whose_clock_is_off_starts_nothing_until_it_is_well_again() {
     skew.set_millis(0);
     sleep(S * 10).await;
     assert!((5..=10).contains(&world.log.count()), "{:?}", world.log.told());
-    assert_eq!(world.log.events(|e| *e == EventKind::Again), 1);
+    assert_eq!(world.log.events(|e| *e == EventKind::Active), 1);
     let before = world.log.count();
     skew.set_millis(60_000);
     sleep(S * 20).await;

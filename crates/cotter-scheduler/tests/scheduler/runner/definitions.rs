@@ -66,7 +66,7 @@ async fn of_two_definitions_the_larger_generation_wins_then_the_newer_start() {
     let count = world.log.count();
     sleep(S * 3).await;
     assert_eq!(by(count), ["new"], "a smaller generation does not");
-    let told = |e: &EventKind| matches!(e, EventKind::StandsBy { .. });
+    let told = |e: &EventKind| matches!(e, EventKind::Standby { .. });
     assert_eq!(world.log.events(told), 2, "{:?}", world.log.told());
     old.handle.replace([named("old", 2)]).await.unwrap();
     let count = world.log.count();

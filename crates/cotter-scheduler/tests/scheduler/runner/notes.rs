@@ -138,67 +138,6 @@ async fn ten_thousand_jobs_are_listed_and_paused_in_few_round_trips() {
     replica.stop().await;
 }
 
-/// Writes the notes of a job as the first version did.
-async fn write_first_version(client: &Client, now: &str, later: &str) {
-    let run = format!(
-        r#"{{"slot":"{now}","asked":false,"attempt":1,"crashes":0,"token":7,"started":"{now}","ended":"{now}","outcome":"failed","reason":"no"}}"#
-    );
-    let state = format!(
-        r#"{{"version":1,"hash":"f38a9b54dd9a6c8d","generation":1,"defined_at":"{now}","trigger":"fixed rate 10s","since":"{now}","anchor":"{now}","last":"{later}","handled":2,"run":{run}}}"#
-    );
-    let control = format!(
-        r#"{{"jobs":{{"b":{{"paused":true,"resumed_at":null,"by":"alice","requests":0}},"a":{{"paused":false,"resumed_at":"{now}","by":"bob","requests":2}}}}}}"#
-    );
-    let notes = [
-        ("g/a", "", state.clone()),
-        ("g/b", "", state),
-        ("g/a", "history", format!("{run}\n")),
-        ("g", "control", control),
-        ("g", "jobs-a", "a".to_owned()),
-        ("g", "jobs-e", "b".to_owned()),
-    ];
-    for (name, key, text) in notes {
-        client.swap_note(name, key, 0, text).await.unwrap().expect("there is none yet");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn notes_of_the_first_version_are_read() {
-    let world = World::new();
-    let client = world.client().await;
-    let now = world.start(|s| s).await;
-    let at = now.handle.now();
-    // Ten seconds ago the slot of now was settled.
-    write_first_version(&client, &(at - S * 10).to_string(), &at.to_string()).await;
-    let jobs = Jobs::new(&client, "g");
-    let listed = jobs.list().await.unwrap();
-    let found: Vec<_> = listed.iter().map(|job| (job.name.as_str(), job.paused, job.requests)).collect();
-    assert_eq!(found, [("a", false, 0), ("b", true, 0)]);
-    assert_eq!(listed[1].paused_by.as_deref(), Some("alice"));
-    let job = |name| world.log.job(name, every(S * 10), MS);
-    let replica = world.start(|s| s.jobs([job("a"), job("b")])).await;
-    sleep(S * 9).await;
-    assert_eq!(world.log.count(), 0, "no slot is run again: {:?}", world.log.slots());
-    sleep(S * 2).await;
-    assert_eq!(world.log.starts()[0].slot, at + S * 10, "the grid is where it was");
-    let history = jobs.history("a").await.unwrap();
-    let endings: Vec<_> = history.iter().map(|run| run.ending.to_string()).collect();
-    assert_eq!(endings, ["failed: no", "ok"]);
-    jobs.trigger("a").await.unwrap();
-    jobs.resume("b").await.unwrap();
-    sleep(S).await;
-    assert_eq!(world.log.count(), 2, "a request has a new number: {:?}", world.log.told());
-    sleep(S * 10).await;
-    assert!(world.log.starts().iter().any(|start| start.job == "b"), "{:?}", world.log.told());
-    for replica in [now, replica] {
-        replica.stop().await;
-    }
-    let late = world.start(|s| s.job(world.log.job("b", every(S * 10), MS))).await;
-    sleep(S).await;
-    assert!(!jobs.list().await.unwrap()[1].paused, "the older request does not come back");
-    late.stop().await;
-}
-
 /// Bytes that a server has received and sent, without the answer to this question, which the next one would count.
 async fn traffic(port: u16) -> (u64, u64, u64) {
     use std::io::{Read, Write};

@@ -128,8 +128,8 @@ async fn who_stands_by_says_so_once_and_costs_the_other_no_slot() {
     let before = world.log.count();
     sleep(S * 60).await;
     let count = |wanted: fn(&EventKind) -> bool| world.log.events(wanted);
-    let stands = count(|kind| matches!(kind, EventKind::StandsBy { .. }));
-    let again = count(|kind| *kind == EventKind::Again);
+    let stands = count(|kind| matches!(kind, EventKind::Standby { .. }));
+    let again = count(|kind| *kind == EventKind::Active);
     assert_eq!((stands, again), (2, 0), "{:?}", world.log.told());
     assert!(world.log.count() - before >= 118, "{} {:?}", world.log.count() - before, world.log.told());
     old.stop().await;
@@ -147,7 +147,7 @@ async fn notes_that_cannot_be_read_are_reported_with_their_job() {
     let note = replica.client.note_at("g", "group").await.unwrap().unwrap();
     let broken = replica.client.swap_note("g", "group", note.revision, "?").await.unwrap().unwrap();
     sleep(S * 150).await;
-    let unread = |kind: &EventKind| matches!(kind, EventKind::RequestsUnread { .. });
+    let unread = |kind: &EventKind| matches!(kind, EventKind::RequestsUnreadable { .. });
     assert_eq!(world.log.events(unread), 1, "told once: {:?}", world.log.told());
     replica.client.swap_note("g", "group", broken, "{}").await.unwrap();
     let before = world.log.count();
