@@ -1,9 +1,9 @@
 //! The guards that live on a hold, and the signals that wait for its end.
 
 use crate::engine::grant::hold::Hold;
-use crate::sync::lock;
+use crate::sync::{RankedGuard, rank};
 use crate::{FencingToken, LossCause, Moment, Owner};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -214,8 +214,8 @@ impl Hold {
         self.lock().notes_written
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Guards> {
-        lock(&self.guards)
+    pub(super) fn lock(&self) -> RankedGuard<'_, Guards, { rank::GUARDS }> {
+        self.guards.lock()
     }
 }
 

@@ -7,9 +7,10 @@ use crate::engine::grant::guards::Guards;
 use crate::engine::queue::line::Line;
 use crate::engine::report::{Event, report};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
+use crate::sync::{Ranked, rank};
 use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(crate) struct Hold {
     pub(crate) due: AtomicU64,
     /// The index among the holds with the same due time.
     pub(crate) seat: AtomicUsize,
-    pub(super) guards: Mutex<Guards>,
+    pub(super) guards: Ranked<Guards, { rank::GUARDS }>,
 }
 
 impl Hold {
@@ -56,7 +57,7 @@ impl Hold {
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
             seat: AtomicUsize::new(0),
-            guards: Mutex::default(),
+            guards: Ranked::default(),
             grant,
         })
     }

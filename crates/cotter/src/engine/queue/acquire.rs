@@ -10,9 +10,10 @@ use crate::engine::queue::line::{Line, LineHandle, Lines, Phase, State};
 use crate::engine::queue::recall::watch;
 use crate::engine::queue::waiter::{Left, Waiter};
 use crate::engine::timing::{ABANDONED_REQUEST, LATE_ANSWER, ROUND_TRIP};
+use crate::sync::{RankedGuard, rank};
 use crate::{Error, ErrorKind, Guard, Lease, Lost, Mode, Moment, Name, Owner, Result};
 use std::future::poll_fn;
-use std::sync::{Arc, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -158,7 +159,7 @@ fn enter(core: &Arc<Core>, line: &Arc<Line>, request: &Request, until: Until, is
 }
 
 /// Keeps the line locked: its last guard must not be given back, nor the lock pass on, between the look and the re-entry.
-fn re_enter(state: MutexGuard<'_, State>, hold: &Arc<Hold>, request: &Request) -> Found {
+fn re_enter(state: RankedGuard<'_, State, { rank::LINE }>, hold: &Arc<Hold>, request: &Request) -> Found {
     if request.mode.is_exclusive() && !hold.grant.claim.mode.is_exclusive() {
         return Found::Upgrade;
     }

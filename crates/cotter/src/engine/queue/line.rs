@@ -7,12 +7,12 @@ use crate::engine::queue::first_try::SharedTry;
 use crate::engine::queue::joined::Joined;
 use crate::engine::queue::recall::Given;
 use crate::engine::queue::waiter::Waiter;
-use crate::sync::lock;
+use crate::sync::{Ranked, RankedGuard, rank};
 use crate::{Error, LossCause, Lost, Mode, Moment, Name, Owner};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use tokio::sync::Notify;
 
@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) name: Name,
-    state: Mutex<State>,
+    state: Ranked<State, { rank::LINE }>,
     /// Notifies the task that asks the store that the queue has changed.
     pub(crate) changed: Notify,
     /// The number of handles that keep the line in the map while it is unused.
@@ -171,11 +171,11 @@ impl State {
 
 impl Line {
     pub(crate) fn new(name: Name) -> Self {
-        Self { name, state: Mutex::default(), changed: Notify::new(), kept: AtomicUsize::new(0) }
+        Self { name, state: Ranked::default(), changed: Notify::new(), kept: AtomicUsize::new(0) }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    pub(crate) fn state(&self) -> RankedGuard<'_, State, { rank::LINE }> {
+        self.state.lock()
     }
 
     /// Returns true if the claim of this waiter, which is in flight, still serves the first one.
@@ -188,14 +188,16 @@ impl Line {
 #[derive(Debug)]
 pub(crate) struct Lines {
     hasher: RandomState,
-    shards: [Mutex<HashMap<Name, Arc<Line>>>; SHARDS],
+    shards: [Ranked<Shard, { rank::SHARD }>; SHARDS],
 }
+
+type Shard = HashMap<Name, Arc<Line>>;
 
 const SHARDS: usize = 16;
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+        Self { hasher: RandomState::new(), shards: std::array::from_fn(|_| Ranked::default()) }
     }
 }
 
@@ -240,19 +242,19 @@ impl Lines {
 
     /// Returns the lines of all names that are in use.
     pub(crate) fn all(&self) -> Vec<Arc<Line>> {
-        self.shards.iter().flat_map(|shard| lock(shard).values().cloned().collect::<Vec<_>>()).collect()
+        self.shards.iter().flat_map(|shard| shard.lock().values().cloned().collect::<Vec<_>>()).collect()
     }
 
     #[cfg(test)]
     pub(crate) fn each(&self, mut tell: impl FnMut(&Line)) {
         for shard in &self.shards {
-            lock(shard).values().for_each(|line| tell(line));
+            shard.lock().values().for_each(|line| tell(line));
         }
     }
 
-    fn shard(&self, name: &Name) -> MutexGuard<'_, HashMap<Name, Arc<Line>>> {
+    fn shard(&self, name: &Name) -> RankedGuard<'_, Shard, { rank::SHARD }> {
         let at = self.hasher.hash_one(name) as usize % SHARDS;
-        lock(&self.shards[at])
+        self.shards[at].lock()
     }
 }
 
