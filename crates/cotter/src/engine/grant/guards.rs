@@ -20,7 +20,7 @@ pub(super) struct Guards {
     releasing: bool,
     /// The number of turns of the block that were used.
     used: u16,
-    owner: Option<Owner>,
+    pub(super) owner: Option<Owner>,
     notes_written: u64,
     /// Until when the name stays locked after its release, at the wish of guards that were released before the last one: in
     /// steps since the grant, rounded up.
@@ -72,14 +72,6 @@ impl Hold {
         FencingToken::from(self.grant.number + u64::from(used) - 1)
     }
 
-    pub(crate) fn belongs_to(&self, owner: &Owner) -> bool {
-        self.lock().owner.as_ref() == Some(owner)
-    }
-
-    pub(crate) fn has_owner(&self) -> bool {
-        self.lock().owner.is_some()
-    }
-
     pub(crate) fn used(&self) -> u16 {
         self.lock().used
     }
@@ -110,13 +102,15 @@ impl Hold {
     /// Ends re-entry, because the only guard is about to pass the hold on or to keep it for the rest of a time. Returns
     /// false if there are other guards.
     pub(crate) fn end_re_entry(&self) -> bool {
-        let _line = self.line.state();
-        let mut guards = self.lock();
-        let is_alone = guards.count == 1;
-        if is_alone {
-            guards.owner = None;
-        }
-        is_alone
+        // Meanwhile nobody enters it again.
+        self.line.read(|_| {
+            let mut guards = self.lock();
+            let is_alone = guards.count == 1;
+            if is_alone {
+                guards.owner = None;
+            }
+            is_alone
+        })
     }
 
     /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
