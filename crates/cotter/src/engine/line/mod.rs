@@ -19,5 +19,7 @@ mod queue;
 pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod state;
+#[cfg(test)]
+mod tests;
 pub(crate) mod todo;
 pub(crate) mod waiter;

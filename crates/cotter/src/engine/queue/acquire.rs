@@ -5,31 +5,17 @@ use crate::engine::core::Core;
 use crate::engine::grant::hold::{Hold, Line, Waiter};
 use crate::engine::line::request::Request;
 use crate::engine::line::run::{change, change_with};
-use crate::engine::line::state::{Holding, Place, State};
-use crate::engine::line::todo::Todo;
+use crate::engine::line::state::Place;
+use crate::engine::queue::entry::{Found, enter, loss};
 use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment, take_over};
 use crate::engine::queue::handle::{Handle, LineHandle};
 use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::waiting::Waiting;
 use crate::engine::timing::{ABANDONED_REQUEST, LATE_ANSWER, ROUND_TRIP};
-use crate::{Error, ErrorKind, Guard, LossCause, Lost, Mode, Moment, Result};
+use crate::{Error, Guard, Moment, Result};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-
-/// The state of the line when a request arrives.
-enum Found {
-    Place(Place<Hold>),
-    Lost(Lost),
-    /// The same owner holds the lock, which was lost meanwhile.
-    Overdue(Arc<Hold>, LossCause),
-    /// The same owner holds the lock for reading and wants to write.
-    Upgrade,
-    /// This process uses the name as a lock and not as a semaphore, or vice versa.
-    Mixed(Mode),
-    /// The same owner holds the lock.
-    Again(Guard),
-}
 
 /// Acquires the lock; returns `Ok(None)` if it stayed busy until the wait was over.
 pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -> Result<Option<Guard>> {
@@ -52,27 +38,13 @@ pub(crate) async fn acquire(core: Arc<Core>, request: Request, handle: Handle) -
             Found::Place(Place::Free) => return ask(&core, &line, &request, until).await,
             Found::Place(Place::Queued(waiter)) => return Waiting::new(&core, &line, waiter).wait().await,
             Found::Again(guard) => return again(guard).await.map(Some),
-            Found::Lost(lost) => return Err(lost.into()),
             Found::Overdue(hold, cause) => {
                 let cause = hold.lost().unwrap_or(cause);
                 return Err(loss(&hold, cause).into());
             }
-            Found::Upgrade => {
-                let why = "its owner holds it for reading; release that before writing";
-                return Err(Error::new(ErrorKind::Upgrade, why).with_name(&request.name));
-            }
-            Found::Mixed(held) => return Err(mixed(held).with_name(&request.name)),
+            Found::Barred(error) => return Err(error),
         }
     }
-}
-
-fn mixed(held: Mode) -> Error {
-    let (is, wanted) = if held.is_permits() { ("a semaphore", "a lock") } else { ("a lock", "a semaphore") };
-    Error::new(ErrorKind::LimitMismatch, format!("this process uses the name as {is}, not as {wanted}"))
-}
-
-fn loss(hold: &Hold, cause: LossCause) -> Lost {
-    Lost { name: hold.name().clone(), token: hold.grant.number.into(), cause }
 }
 
 /// Returns the line of a request. Without local turns, every acquisition queues in the store separately.
@@ -81,45 +53,6 @@ fn line_for(core: &Arc<Core>, request: &Request, handle: &Handle) -> Arc<Line> {
         handle.get_or_init(|| LineHandle::new(core, &request.name)).line.clone()
     } else {
         Arc::new(Line::new(request.name.clone()))
-    }
-}
-
-/// Whether the owner of a request holds the lock already, and otherwise its place in the line.
-fn enter(state: &mut State<Hold>, request: &Request, until: Until, is_patient: bool) -> (Found, Todo) {
-    if let Some(found) = found_before(state, request) {
-        return (found, Todo::NOTHING);
-    }
-    let (place, todo) = state.enter(request, until, is_patient);
-    (Found::Place(place), todo)
-}
-
-/// What bars a request from the line, or makes it needless.
-fn found_before(state: &State<Hold>, request: &Request) -> Option<Found> {
-    if let Some(held) = state.mixed_with(request.mode) {
-        return Some(Found::Mixed(held));
-    }
-    let owner = request.owner.as_ref()?;
-    if !request.mode.is_permits()
-        && let Some(hold) = state.hold_of(owner)
-    {
-        return Some(re_enter(hold, request));
-    }
-    let lost = state.lost_by(owner)?;
-    Some(Found::Lost(loss(lost, lost.loss().unwrap_or(LossCause::Gone))))
-}
-
-/// Under the lock of the line: its last guard must not be given back, nor the lock pass on, between the look and the re-entry.
-fn re_enter(hold: &Arc<Hold>, request: &Request) -> Found {
-    if request.mode.is_exclusive() && !hold.mode().is_exclusive() {
-        return Found::Upgrade;
-    }
-    match hold.loss() {
-        // Whoever notes a loss needs the line.
-        Some(cause) => Found::Overdue(hold.clone(), cause),
-        None => {
-            let (serial, token) = hold.re_enter();
-            Found::Again(Guard::new(hold.clone(), serial, token))
-        }
     }
 }
 
@@ -229,7 +162,7 @@ fn granted(core: &Arc<Core>, line: &Arc<Line>, grant: Grant, request: &Request) 
 mod tests {
     use super::*;
     use crate::engine::Wait;
-    use crate::{Client, Lease, Name, Owner};
+    use crate::{Client, ErrorKind, Lease, Mode, Name, Owner};
     use std::time::Duration;
 
     const OF_TWO: Mode = Mode::Permits { take: 1, of: 2 };

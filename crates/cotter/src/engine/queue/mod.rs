@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `handle` | the line of a primitive |
-//! | `acquire` | an acquisition, from the first look to the guard |
+//! | `acquire`, `entry` | an acquisition, from the first look to the guard; that look |
 //! | `first_try` | the first request, in the caller's task |
 //! | `joined` | what that request left in the store, if it got no grant |
 //! | `waiting` | the wait of a task in the line |
@@ -13,6 +13,7 @@
 
 pub(crate) mod acquire;
 pub(crate) mod ask_store;
+mod entry;
 pub(crate) mod first_try;
 pub(crate) mod handle;
 pub(crate) mod joined;
