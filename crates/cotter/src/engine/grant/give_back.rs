@@ -52,14 +52,16 @@ enum Step {
 fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
     let step = change_with(&hold.core, &hold.line, |state| match lost {
         Some(cause) => {
-            let left = hold.leave(serial).0;
-            ended(hold, state, left, cause)
+            let (left, signals) = hold.leave(serial);
+            let (step, todo) = ended(hold, state, left, cause);
+            (step, todo.and_wake(signals))
         }
         None if hold.count() > 1 => {
             if let Some(rest) = keep_for {
                 hold.keep_until(hold.core.now() + rest);
             }
-            (Step::Done(Returned::StillHeld(hold.leave(serial).0)), Todo::NOTHING)
+            let (left, signals) = hold.leave(serial);
+            (Step::Done(Returned::StillHeld(left)), Todo::NOTHING.and_wake(signals))
         }
         None => last(hold, serial, state, keep_for),
     });
@@ -78,8 +80,9 @@ fn last(hold: &Arc<Hold>, serial: u32, state: &mut State<Hold>, keep_for: Option
             passes.then(|| hold.next_turn(request.owner.clone())).flatten()
         })
     {
-        hold.leave(serial);
-        return (Step::Pass(waiter, Box::new(Guard::new(hold.clone(), next, token))), todo);
+        let (_, signals) = hold.leave(serial);
+        let guard = Box::new(Guard::new(hold.clone(), next, token));
+        return (Step::Pass(waiter, guard), todo.and_wake(signals));
     }
     match hold.begin_release() {
         (left, Some(cause)) => ended(hold, state, left, cause),

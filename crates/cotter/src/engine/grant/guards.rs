@@ -113,23 +113,20 @@ impl Hold {
         })
     }
 
-    /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
-    pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
+    /// Removes a guard. Returns the number of guards left, and its signals, which are to be woken.
+    pub(super) fn leave(&self, serial: u32) -> (usize, Vec<Waker>) {
         let mut guards = self.lock();
         guards.count -= 1;
+        let left = guards.count as usize;
         if guards.lost.is_some() {
-            return (guards.count as usize, guards.lost);
+            return (left, Vec::new());
         }
         guards.live.remove(serial);
-        let told: Vec<_> = guards.wakers.extract_if(.., |l| l.serial == serial).collect();
-        let left = guards.count as usize;
-        drop(guards);
-        told.into_iter().for_each(|l| l.waker.wake());
-        (left, None)
+        (left, guards.wakers.extract_if(.., |l| l.serial == serial).map(|l| l.waker).collect())
     }
 
-    /// Removes the last guard before the release is sent; returns the same as [`leave`](Self::leave). Signals wait for
-    /// [`end_release`](Self::end_release).
+    /// Removes the last guard before the release is sent. Returns the number of guards left, and the cause of an earlier loss, if
+    /// any. Signals wait for [`end_release`](Self::end_release).
     pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
         let mut guards = self.lock();
         guards.count -= 1;

@@ -21,4 +21,10 @@ pub(crate) struct Todo {
 impl Todo {
     pub(crate) const NOTHING: Self =
         Self { wake: Vec::new(), tell: false, watch: false, ask: false, retire: false };
+
+    /// Also wakes these, which wait for something else that has changed with the line.
+    pub(crate) fn and_wake(mut self, others: Vec<Waker>) -> Self {
+        self.wake.extend(others);
+        self
+    }
 }

@@ -84,7 +84,7 @@ impl Task {
             name: Name::new("a").unwrap(),
             mode: if at % 3 == 2 { Mode::Shared } else { Mode::Exclusive },
             lease: Lease::default(),
-            owner: (at % 2 == 0).then(|| owners[at / 2 % 2].clone()),
+            owner: at.is_multiple_of(2).then(|| owners[at / 2 % 2].clone()),
             wait: if at == 1 { Wait::No } else { Wait::Forever },
             alone: false,
         };
@@ -180,7 +180,7 @@ impl World {
     pub(super) fn is_at_rest(&self) -> bool {
         // A reader without an owner is not in the line, nor is one who was told an error.
         let is_done = |waiter: &Waiter<_>| {
-            !waiter.is_open() && !(waiter.is_given() && waiter.request.mode.is_exclusive())
+            !(waiter.is_open() || waiter.is_given() && waiter.request.mode.is_exclusive())
         };
         let rests = |task: &Task| match &task.at {
             At::Away | At::UntilQuiet => true,
