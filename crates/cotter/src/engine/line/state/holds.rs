@@ -43,8 +43,8 @@ impl<H: Holding> State<H> {
         self.next()
     }
 
-    /// A hold was lost. Its owner may not take the lock again while guards of it live that know nothing of it (`bars`). Either what
-    /// the store still keeps is `freed` now, or others may ask at once.
+    /// A hold was lost. Its owner may not take the lock again while guards of it live that know nothing of it (`bars`).
+    /// Either what the store still keeps is `freed` now, or others may ask at once.
     pub(crate) fn lost(&mut self, hold: &Arc<H>, freed: bool, bars: bool) -> Todo {
         if bars {
             self.lost_holds.push(hold.clone());

@@ -8,8 +8,8 @@
 //! | `waits` | waiters that wake up and leave, new limits, tasks that wait until nothing is in flight |
 //! | `watch` | looking for what is with a task that sleeps |
 //!
-//! A change returns what has to follow it, as a [`Todo`]: no state in between leaves anybody without it. Nothing here waits, sends
-//! or wakes, so the tests go through random changes without a runtime and without a store.
+//! A change returns what has to follow it, as a [`Todo`]: no state in between leaves anybody without it. Nothing here
+//! waits, sends or wakes, so the tests go through random changes without a runtime and without a store.
 
 mod attempts;
 mod holds;
