@@ -2,14 +2,13 @@
 
 use crate::backend::{Admin, Backend, Connect, Feature, Host, Notes, Until};
 use crate::engine::background::Background;
+use crate::engine::drift::Drift;
+use crate::engine::grant::hold::Lines;
+use crate::engine::line::request::{Request, Wait};
 use crate::engine::pulse::Pulse;
-use crate::engine::queue::first_try::take_over;
-use crate::engine::queue::line::Lines;
 use crate::engine::route::Connections;
 use crate::engine::tasks::{EndsTasks, Tasks};
 use crate::engine::thread::Engine;
-use crate::engine::timing::{CLOSE_LOOK, LAST_RELEASES};
-use crate::engine::{Request, Wait};
 use crate::{Clock, Error, ErrorKind, Lease, Moment, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,20 +21,6 @@ pub(crate) struct Settings {
     pub(crate) local_turns: bool,
     pub(crate) drift: Drift,
     pub(crate) give_up: Duration,
-}
-
-/// The maximum difference between the clock rates of client and store.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Drift {
-    pub(crate) ppm: u32,
-    pub(crate) fixed: Duration,
-}
-
-impl Drift {
-    /// Returns the part of `ttl` that must not be relied on.
-    pub(crate) fn of(self, ttl: Duration) -> Duration {
-        ttl.mul_f64(f64::from(self.ppm) / 1e6).saturating_add(self.fixed)
-    }
 }
 
 /// The state of one client.
@@ -71,6 +56,11 @@ impl Core {
             background: Arc::default(),
             pulse: Pulse::default(),
         }
+    }
+
+    /// Returns the tasks that the backend runs on the engine.
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks.0
     }
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
@@ -156,51 +146,6 @@ impl Core {
             Wait::No => Until::Now,
             Wait::For(d) => Until::Moment(self.now() + d),
             Wait::Forever => Until::Forever,
-        }
-    }
-
-    /// Refuses new work, waits for current holds and clean-up, then ends the rest.
-    pub(crate) async fn close(self: Arc<Self>, grace: Duration) -> Result<()> {
-        // Tasks that ask the store on behalf of waiters stop and fail those waiters; pending clean-up is done now.
-        if !self.background.close() {
-            return Ok(());
-        }
-        let end = self.now() + grace;
-        self.quiet_by(end).await;
-        self.background.end();
-        for hold in self.engine.agenda().of(&self) {
-            hold.lose(crate::LossCause::Closed);
-        }
-        // Attempts of tasks that have stopped polling them: what they were granted is released while there is a connection.
-        for line in self.lines.all() {
-            let attempt = line.state().first_try.clone();
-            attempt.into_iter().for_each(|attempt| take_over(&self, &line, &attempt));
-        }
-        let settled = self.background.idle_by(self.clock(), end.max(self.now() + LAST_RELEASES)).await;
-        for connection in self.connections.drain() {
-            connection.close().await;
-        }
-        self.backend.close().await;
-        self.tasks.0.finish(self.clock(), end.max(self.now() + LAST_RELEASES)).await;
-        if settled {
-            return Ok(());
-        }
-        let why =
-            "the client was closed before the store had answered every release; their leases will expire";
-        Err(Error::new(ErrorKind::Unavailable, why).with_backend(self.backend.info().scheme))
-    }
-
-    async fn quiet_by(self: &Arc<Self>, end: Moment) {
-        loop {
-            while !self.engine.agenda().of(self).is_empty() && self.now() < end {
-                let step = self.now() + CLOSE_LOOK;
-                self.clock().sleep_until(step.min(end)).await;
-            }
-            // An attempt that was in flight may have become a hold meanwhile.
-            let is_idle = self.background.idle_by(self.clock(), end).await;
-            if !is_idle || self.now() >= end || self.engine.agenda().of(self).is_empty() {
-                return;
-            }
         }
     }
 }

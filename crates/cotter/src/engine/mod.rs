@@ -3,7 +3,8 @@
 //! | file | concept |
 //! |---|---|
 //! | `thread` | the engine's own thread and runtime |
-//! | `core` | the state shared by all handles of one client |
+//! | `core`, `close` | the state shared by all handles of one client, and its end |
+//! | `line/` | the line of a name: its state, and what has to follow a change of it |
 //! | `queue/` | the steps of a task until it has the lock |
 //! | `grant/` | the life of a grant: renewal, loss, release |
 //! | `route`, `runtimes` | which connection carries a request; the connection of a runtime |
@@ -11,14 +12,18 @@
 //! | `tasks` | tasks that backends run on the engine |
 //! | `pulse` | liveness of the store |
 //! | `patience` | repeating what the store fails to answer |
+//! | `drift` | clocks that run at different rates |
 //! | `report` | tracing events, emitted from another thread |
 //! | `timing` | all durations |
 //! | `block` | blocking waits on threads |
 
 mod background;
 mod block;
+mod close;
 mod core;
+mod drift;
 mod grant;
+mod line;
 mod patience;
 mod pulse;
 mod queue;
@@ -29,15 +34,18 @@ mod tasks;
 mod thread;
 pub(crate) mod timing;
 
-pub(crate) use self::core::{Core, Drift, Settings};
+pub(crate) use self::core::{Core, Settings};
 pub(crate) use background::in_background;
 pub(crate) use block::{block_on, may_block};
+pub(crate) use drift::Drift;
 pub(crate) use grant::downgrade::downgrade;
 pub(crate) use grant::give_back::{Returned, forget, give_back};
 pub(crate) use grant::hold::Hold;
 pub(crate) use grant::ticket::{extend_ticket, release_ticket, resume};
+pub(crate) use line::request::{Request, Wait};
 pub(crate) use patience::Patience;
-pub(crate) use queue::acquire::{Handle, Request, Wait, acquire};
+pub(crate) use queue::acquire::acquire;
+pub(crate) use queue::handle::Handle;
 pub(crate) use queue::resize::resize;
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]

@@ -105,7 +105,7 @@ async fn store(
             let asked = ask_to_extend(hold, shortest).await;
             // A later write, of this hold or of one beside it with a larger token, has overtaken this one, which is no loss: the
             // note is the later one either way.
-            let is_overtaken = hold.last_note() > at || !hold.mode().is_exclusive();
+            let is_overtaken = hold.last_note() > at || !hold.grant.claim.mode.is_exclusive();
             if (is_overtaken || seen.is_some()) && hold.lost().is_none() {
                 return asked.map(|()| None);
             }

@@ -1,9 +1,10 @@
 //! The shape of the sources: which ring imports which, where tasks and pauses are made, that no test
-//! compares an elapsed time by itself, and that the table of every folder is true.
+//! compares an elapsed time by itself, that the table of every folder is true, and how large a circle of modules may be.
 //!
 //! In the library the contract, time, errors, names and all stores import nothing that reaches the engine, and no store imports
 //! another: so each of them could become a crate of its own.
 
+mod circles;
 mod measured;
 mod source;
 mod tables;

@@ -76,7 +76,7 @@ impl Source {
         Self::new(path.strip_prefix(root).unwrap().to_str().unwrap(), &text)
     }
 
-    fn new(path: &str, text: &str) -> Self {
+    pub(super) fn new(path: &str, text: &str) -> Self {
         let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         let code = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
         Self { path: path.to_owned(), code }

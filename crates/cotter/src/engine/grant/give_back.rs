@@ -1,12 +1,10 @@
 //! Giving back a guard: the lock passes to the next task of this process, or is released.
 
 use super::release::ReleaseCall;
-use crate::engine::background::in_background;
-use crate::engine::grant::hold::Hold;
-use crate::engine::queue::ask_store::kick;
-use crate::engine::queue::line::{State, can_pass};
-use crate::engine::queue::recall::watch;
-use crate::engine::queue::waiter::Waiter;
+use crate::engine::grant::hold::{Hold, Waiter};
+use crate::engine::line::run::change_with;
+use crate::engine::line::state::State;
+use crate::engine::line::todo::Todo;
 use crate::{Guard, LossCause, Lost, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,87 +48,65 @@ enum Step {
     Pass(Arc<Waiter>, Box<Guard>),
 }
 
+/// Nobody enters the hold again between the look and the step.
 fn step(hold: &Arc<Hold>, serial: u32, lost: Option<LossCause>, keep_for: Option<Duration>) -> Step {
-    let mut state = hold.line.state();
-    if lost.is_none() && hold.count() > 1 {
-        if let Some(rest) = keep_for {
-            hold.keep_until(hold.core.now() + rest);
+    let step = change_with(&hold.core, &hold.line, |state| match lost {
+        Some(cause) => {
+            let (left, signals) = hold.leave(serial);
+            let (step, todo) = ended(hold, state, left, cause);
+            (step, todo.and_wake(signals))
         }
-        return Step::Done(Returned::StillHeld(hold.leave(serial).0));
+        None if hold.count() > 1 => {
+            if let Some(rest) = keep_for {
+                hold.keep_until(hold.core.now() + rest);
+            }
+            let (left, signals) = hold.leave(serial);
+            (Step::Done(Returned::StillHeld(left)), Todo::NOTHING.and_wake(signals))
+        }
+        None => last(hold, serial, state, keep_for),
+    });
+    if let Step::Done(Returned::Send(_)) = &step {
+        hold.core.engine.agenda().remove(hold);
     }
+    step
+}
+
+/// The last guard of a hold passes it on, or releases it.
+fn last(hold: &Arc<Hold>, serial: u32, state: &mut State<Hold>, keep_for: Option<Duration>) -> (Step, Todo) {
     let keep_for = keep_for.max(hold.left_to_keep());
-    if let Some(pass) = (lost.is_none() && keep_for.is_none()).then(|| pass(hold, &mut state)).flatten() {
-        hold.leave(serial);
-        return pass;
-    }
-    let (left, lost_now) = if lost.is_some() { hold.leave(serial) } else { hold.begin_release() };
-    if let Some(cause) = lost_now.or(lost) {
-        if left == 0 {
-            state.lost_holds.retain(|h| !Arc::ptr_eq(h, hold));
-        }
-        if left == 0 && !frees_at_once(cause) {
-            state.remove_hold(hold);
-            drop(state);
-            return Step::Done(Returned::Evicted(ReleaseCall::new(hold, None)));
-        }
-        drop(state);
-        hold.core.lines.retire(&hold.line);
-        return Step::Done(Returned::AlreadyLost(cause));
-    }
-    state.remove_hold(hold);
-    // The waiting task may never process the answer.
-    let unwatched = state.awake().is_some() && state.given.start();
-    drop(state);
-    if unwatched {
-        watch(&hold.core, &hold.line);
-    }
-    hold.core.engine.agenda().remove(hold);
-    Step::Done(Returned::Send(ReleaseCall::new(hold, keep_for)))
-}
-
-fn pass(hold: &Arc<Hold>, state: &mut State) -> Option<Step> {
-    state.skip_those_that_left();
-    let waiter = state.awake()?.clone();
-    if !can_pass(hold, &waiter.request, hold.core.now()) {
-        return None;
-    }
-    let (serial, token) = hold.next_turn(waiter.request.owner.clone())?;
-    if state.pop(&waiter) {
-        watch(&hold.core, &hold.line);
-    }
-    Some(Step::Pass(waiter, Box::new(Guard::new(hold.clone(), serial, token))))
-}
-
-/// Handles a lost hold: local waiters ask again, and anything that the store still keeps is freed.
-pub(crate) fn after_loss(hold: &Arc<Hold>, cause: LossCause) {
+    if keep_for.is_none()
+        && let Some(((waiter, (next, token)), todo)) = state.pass(|request| {
+            let passes = hold.can_pass_to(request, hold.core.now());
+            passes.then(|| hold.next_turn(request.owner.clone())).flatten()
+        })
     {
-        let mut state = hold.line.state();
-        if frees_at_once(cause) {
-            state.remove_hold(hold);
-        } else {
-            state.forget_hold(hold);
-        }
-        if hold.has_owner() && hold.count() > 0 {
-            state.lost_holds.push(hold.clone());
-        }
+        let (_, signals) = hold.leave(serial);
+        let guard = Box::new(Guard::new(hold.clone(), next, token));
+        return (Step::Pass(waiter, guard), todo.and_wake(signals));
     }
-    hold.core.engine.agenda().remove(hold);
-    if frees_at_once(cause) {
-        send_in_background(hold);
-    } else {
-        kick(&hold.core, &hold.line);
+    match hold.begin_release() {
+        (left, Some(cause)) => ended(hold, state, left, cause),
+        (_, None) => (Step::Done(Returned::Send(ReleaseCall::new(hold, keep_for))), state.releasing(hold)),
     }
+}
+
+/// A guard of a lost hold was given back; so many are left.
+fn ended(hold: &Arc<Hold>, state: &mut State<Hold>, left: usize, cause: LossCause) -> (Step, Todo) {
+    if left > 0 {
+        return (Step::Done(Returned::AlreadyLost(cause)), Todo::NOTHING);
+    }
+    let freed = !frees_at_once(cause);
+    let returned = match freed {
+        true => Returned::Evicted(ReleaseCall::new(hold, None)),
+        false => Returned::AlreadyLost(cause),
+    };
+    (Step::Done(returned), state.lost_and_left(hold, freed))
 }
 
 /// An evicted holder gets no warning. Unless it is done earlier, it has the rest of its lease to stop in; the release is
 /// sent with its last guard.
-fn frees_at_once(cause: LossCause) -> bool {
+pub(super) fn frees_at_once(cause: LossCause) -> bool {
     cause != LossCause::Evicted
-}
-
-fn send_in_background(hold: &Arc<Hold>) {
-    let call = ReleaseCall::new(hold, None);
-    in_background(&hold.core, async move { drop(call.await) });
 }
 
 /// Ends a hold here without telling the store, because its claim belongs to somebody else from now on. The hold must not

@@ -1,9 +1,9 @@
 //! The guards that live on a hold, and the signals that wait for its end.
 
 use crate::engine::grant::hold::Hold;
-use crate::sync::lock;
+use crate::sync::{RankedGuard, rank};
 use crate::{FencingToken, LossCause, Moment, Owner};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) struct Guards {
     releasing: bool,
     /// The number of turns of the block that were used.
     used: u16,
-    owner: Option<Owner>,
+    pub(super) owner: Option<Owner>,
     notes_written: u64,
     /// Until when the name stays locked after its release, at the wish of guards that were released before the last one: in
     /// steps since the grant, rounded up.
@@ -72,14 +72,6 @@ impl Hold {
         FencingToken::from(self.grant.number + u64::from(used) - 1)
     }
 
-    pub(crate) fn belongs_to(&self, owner: &Owner) -> bool {
-        self.lock().owner.as_ref() == Some(owner)
-    }
-
-    pub(crate) fn has_owner(&self) -> bool {
-        self.lock().owner.is_some()
-    }
-
     pub(crate) fn used(&self) -> u16 {
         self.lock().used
     }
@@ -110,32 +102,31 @@ impl Hold {
     /// Ends re-entry, because the only guard is about to pass the hold on or to keep it for the rest of a time. Returns
     /// false if there are other guards.
     pub(crate) fn end_re_entry(&self) -> bool {
-        let _line = self.line.state();
-        let mut guards = self.lock();
-        let is_alone = guards.count == 1;
-        if is_alone {
-            guards.owner = None;
-        }
-        is_alone
+        // Meanwhile nobody enters it again.
+        self.line.read(|_| {
+            let mut guards = self.lock();
+            let is_alone = guards.count == 1;
+            if is_alone {
+                guards.owner = None;
+            }
+            is_alone
+        })
     }
 
-    /// Removes a guard. Returns the number of guards left, and the cause of an earlier loss, if any.
-    pub(crate) fn leave(&self, serial: u32) -> (usize, Option<LossCause>) {
+    /// Removes a guard. Returns the number of guards left, and its signals, which are to be woken.
+    pub(super) fn leave(&self, serial: u32) -> (usize, Vec<Waker>) {
         let mut guards = self.lock();
         guards.count -= 1;
+        let left = guards.count as usize;
         if guards.lost.is_some() {
-            return (guards.count as usize, guards.lost);
+            return (left, Vec::new());
         }
         guards.live.remove(serial);
-        let told: Vec<_> = guards.wakers.extract_if(.., |l| l.serial == serial).collect();
-        let left = guards.count as usize;
-        drop(guards);
-        told.into_iter().for_each(|l| l.waker.wake());
-        (left, None)
+        (left, guards.wakers.extract_if(.., |l| l.serial == serial).map(|l| l.waker).collect())
     }
 
-    /// Removes the last guard before the release is sent; returns the same as [`leave`](Self::leave). Signals wait for
-    /// [`end_release`](Self::end_release).
+    /// Removes the last guard before the release is sent. Returns the number of guards left, and the cause of an earlier loss, if
+    /// any. Signals wait for [`end_release`](Self::end_release).
     pub(crate) fn begin_release(&self) -> (usize, Option<LossCause>) {
         let mut guards = self.lock();
         guards.count -= 1;
@@ -214,8 +205,8 @@ impl Hold {
         self.lock().notes_written
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Guards> {
-        lock(&self.guards)
+    pub(super) fn lock(&self) -> RankedGuard<'_, Guards, { rank::GUARDS }> {
+        self.guards.lock()
     }
 }
 

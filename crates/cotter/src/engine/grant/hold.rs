@@ -1,17 +1,25 @@
 //! One grant as this process sees it.
 
-use crate::backend::{Grant, Mode, OnLoss, Session};
+use crate::backend::{Grant, Session};
 use crate::engine::core::Core;
-use crate::engine::grant::give_back;
 use crate::engine::grant::guards::Guards;
-use crate::engine::queue::line::Line;
-use crate::engine::report::{Event, report};
+use crate::engine::line::state::Holding;
+use crate::engine::line::{lines, waiter};
 use crate::engine::timing::{CONFIRM_AFTER, RENEWAL_SHARE, TURN_SLICE};
-use crate::{Clock, FencingToken, Lease, LossCause, Lost, Moment, Name};
+use crate::sync::{Ranked, rank};
+use crate::{Clock, Lease, LossCause, Moment, Name};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-use std::task::Waker;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
+
+/// The line of a name.
+pub(crate) type Line = lines::Line<Hold>;
+
+/// The lines of all names of a client.
+pub(crate) type Lines = lines::Lines<Hold>;
+
+/// A task that waits for a hold.
+pub(crate) type Waiter = waiter::Waiter<<Hold as Holding>::Guard>;
 
 /// A grant and the guards that live on it: one after the other (local turns), or several at once (re-entry).
 #[derive(Debug)]
@@ -30,7 +38,7 @@ pub(crate) struct Hold {
     pub(crate) due: AtomicU64,
     /// The index among the holds with the same due time.
     pub(crate) seat: AtomicUsize,
-    pub(super) guards: Mutex<Guards>,
+    pub(super) guards: Ranked<Guards, { rank::GUARDS }>,
 }
 
 impl Hold {
@@ -56,7 +64,7 @@ impl Hold {
             renew_at: AtomicU64::new(renew_at.as_nanos()),
             due: AtomicU64::new(0),
             seat: AtomicUsize::new(0),
-            guards: Mutex::default(),
+            guards: Ranked::default(),
             grant,
         })
     }
@@ -71,10 +79,6 @@ impl Hold {
         if self.core.background.is_ended() {
             self.lose(LossCause::Closed);
         }
-    }
-
-    pub(crate) fn mode(&self) -> Mode {
-        self.grant.claim.mode
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -115,16 +119,6 @@ impl Hold {
         Some((if is_moved { at.max(renewal + deadline.since(renewal) / 2) } else { at }, deadline))
     }
 
-    /// Returns the cause of the loss, if the hold is lost. Checks the clock: a paused holder learns of the loss here
-    /// first.
-    pub(crate) fn lost(self: &Arc<Self>) -> Option<LossCause> {
-        let cause = self.loss()?;
-        if cause != LossCause::Forked {
-            self.lose(cause);
-        }
-        Some(cause)
-    }
-
     /// The same, but only looks: nobody is told of a loss that is found here.
     pub(crate) fn loss(&self) -> Option<LossCause> {
         // First: another thread may have had the lock of the guards when the process was forked.
@@ -147,27 +141,6 @@ impl Hold {
             return Some(LossCause::SessionLost);
         }
         (now.as_nanos() >= self.deadline.load(Ordering::Acquire)).then_some(LossCause::Expired)
-    }
-
-    /// Marks the hold as lost, wakes all listeners, and frees anything that the store may still hold. Only the first
-    /// call has an effect.
-    pub(crate) fn lose(self: &Arc<Self>, cause: LossCause) {
-        if let (LossCause::SessionLost, Some(session)) = (cause, &self.grant.session) {
-            // A session that has ended for one grant has ended for all.
-            session.lose(cause);
-        }
-        let Some(wakers) = self.mark_lost(cause) else { return };
-        report(Event::Lost { name: self.name().clone(), token: self.grant.number, cause });
-        // Update the line before waking: a woken task that tries again must not find the old hold there.
-        give_back::after_loss(self, cause);
-        wakers.into_iter().for_each(Waker::wake);
-    }
-
-    pub(crate) fn check(self: &Arc<Self>, token: FencingToken) -> Result<(), Lost> {
-        match self.lost() {
-            None => Ok(()),
-            Some(cause) => Err(Lost { name: self.name().clone(), token, cause }),
-        }
     }
 
     /// Applies the answer to an extension by `asked`. Never shortens; ignored once the last guard is gone.
@@ -212,12 +185,6 @@ impl Hold {
         let end = self.deadline.load(Ordering::Acquire).min(self.ends.load(Ordering::Acquire));
         let by_lease = end == Moment::NEVER.as_nanos() || Moment::from_nanos(end).since(now) >= whole / 2;
         by_lease && self.session_end().is_none_or(|end| now < end)
-    }
-}
-
-impl OnLoss for Hold {
-    fn session_lost(self: Arc<Self>, cause: LossCause) {
-        self.lose(cause);
     }
 }
 

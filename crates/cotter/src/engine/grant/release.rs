@@ -5,7 +5,7 @@ use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{in_time, in_time_if_left, may_succeed_later, release_later, undo_until};
-use crate::engine::queue::ask_store::kick;
+use crate::engine::line::run::change;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::route::Here;
 use crate::engine::timing::release_backoff;
@@ -184,18 +184,8 @@ impl ReleaseWork {
         })
     }
 
-    /// Only now may the next request of this process be sent. It uses the engine's connection: sent along with the
-    /// release it would overtake it, and find the lock taken.
     fn answered(&self) {
-        let line = &self.hold.line;
-        let wakers = {
-            let mut state = line.state();
-            state.releasing -= 1;
-            state.wake_quiet()
-        };
-        wakers.into_iter().for_each(Waker::wake);
-        kick(self.core(), line);
-        self.core().lines.retire(line);
+        change(self.core(), &self.hold.line, |state| state.answered());
     }
 
     /// Retries until the lease would have ended anyway, or the caller has waited long enough; what the store still keeps

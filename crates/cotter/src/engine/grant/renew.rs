@@ -5,13 +5,13 @@ use crate::engine::core::Core;
 use crate::engine::grant::hold::Hold;
 use crate::engine::report::{Doing, Event, report};
 use crate::engine::timing::{RENEWAL_GRID_SHARE, RENEWAL_RETRY, RENEWAL_RETRY_SHARE};
-use crate::sync::lock;
+use crate::sync::{Ranked, RankedGuard, rank};
 use crate::{Clock, Error, Moment, Result};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 /// The due times of holds: the next renewal, or the report of a loss.
 pub(crate) struct Agenda {
     clock: Arc<dyn Clock>,
-    state: Mutex<Entries>,
+    state: Ranked<Entries, { rank::AGENDA }>,
     earlier: Arc<Notify>,
 }
 
@@ -37,7 +37,7 @@ const BATCH: usize = 64;
 
 impl Agenda {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, state: Mutex::default(), earlier: Arc::default() }
+        Self { clock, state: Ranked::default(), earlier: Arc::default() }
     }
 
     pub(crate) fn insert(&self, hold: &Arc<Hold>, now: Moment) {
@@ -144,8 +144,8 @@ impl Agenda {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries> {
-        lock(&self.state)
+    fn lock(&self) -> RankedGuard<'_, Entries, { rank::AGENDA }> {
+        self.state.lock()
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::backend::{Claim, Extension, Feature, Found, Grant, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
-use crate::engine::grant::hold::Hold;
+use crate::engine::grant::freshen::{freshen, is_stale};
+use crate::engine::grant::hold::{Hold, Line};
 use crate::engine::grant::undo::{undo_adopted, undo_until};
-use crate::engine::queue::ask_store::{enter_hold, freshen, is_stale};
-use crate::engine::queue::line::Line;
+use crate::engine::line::run::change;
 use crate::engine::timing::acquire_backoff;
 use crate::lease::check_ttl;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
@@ -41,7 +41,7 @@ async fn take_over(core: &Arc<Core>, ticket: &Ticket, owner: Option<Owner>) -> R
     let hold = Hold::new(core, &line, grant, lease);
     hold.go_on_after_notes(ticket.notes());
     let (serial, token) = hold.next_turn(owner).expect("a grant has at least one turn");
-    enter_hold(&line, &hold);
+    change(core, &line, |state| state.granted(&hold));
     hold.activate();
     Ok(Guard::new(hold, serial, token))
 }

@@ -6,10 +6,11 @@
 use crate::backend::{Acquired, Backend, Claim, Until};
 use crate::engine::background::{Running, in_background};
 use crate::engine::core::Core;
+use crate::engine::grant::freshen::{freshen, is_stale};
+use crate::engine::grant::hold::{Line, Waiter};
 use crate::engine::grant::undo::abandon;
-use crate::engine::queue::ask_store::{Server, end_first_try, freshen, is_stale};
-use crate::engine::queue::line::{Line, Phase};
-use crate::engine::queue::waiter::Waiter;
+use crate::engine::line::run::change;
+use crate::engine::queue::ask_store::Server;
 use crate::engine::route::{Carrier, Here};
 use crate::sync::lock;
 use crate::{Lease, Moment, Result};
@@ -72,7 +73,7 @@ impl FirstTry {
         let state = Mutex::new(State::Sent(pending, None));
         let running = Mutex::new(Some(core.background.enter()));
         let attempt = Arc::new(SharedTry { claim, carrier, waiter, state, running });
-        line.state().first_try = Some(attempt.clone());
+        change(core, line, |state| state.started(&attempt));
         Self { core: core.clone(), line: line.clone(), attempt }
     }
 }
@@ -144,14 +145,13 @@ impl Drop for FirstTry {
                 let SharedTry { claim, carrier, .. } = &*self.attempt;
                 abandon(&self.core, claim.clone(), carrier.clone(), pending);
                 self.attempt.settle();
-                end_first_try(&self.core, &self.line);
+                change(&self.core, &self.line, |state| state.first_try_over());
             }
             State::Taken => {
                 // Leaves the queue as if it had waited there all the time: this passes on a guard that it may have
                 // received.
                 drop(self.attempt.waiter.leave());
-                self.line.state().one_left();
-                self.line.changed.notify_one();
+                change(&self.core, &self.line, |state| state.left());
             }
             State::Done => {}
         }
@@ -186,12 +186,7 @@ impl SharedTry {
 pub(crate) fn take_over(core: &Arc<Core>, line: &Arc<Line>, attempt: &Arc<SharedTry>) {
     let Some((pending, waker)) = attempt.take() else { return };
     attempt.waiter.fall_asleep();
-    {
-        let mut state = line.state();
-        state.phase = Phase::Waiting;
-        state.first_try = None;
-        state.waiters.push_front(attempt.waiter.clone());
-    }
+    change(core, line, |state| state.taken_over(&attempt.waiter));
     // The task may not be asleep at all: the attempt took long, and its wake-up now goes to the engine.
     waker.into_iter().for_each(Waker::wake);
     let (server, taken) = (Server::new(core, line), attempt.clone());

@@ -2,20 +2,22 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `acquire` | an acquisition, from the first look to the guard |
+//! | `handle` | the line of a primitive |
+//! | `acquire`, `entry` | an acquisition, from the first look to the guard; that look |
 //! | `first_try` | the first request, in the caller's task |
-//! | `joined` | the claim of that request, if it has joined the store's queue |
-//! | `line` | the local queue of one name |
-//! | `waiter` | a task in the local queue |
-//! | `ask_store` | waiting for the store, on the engine |
+//! | `joined` | what that request left in the store, if it got no grant |
+//! | `waiting` | the wait of a task in the line |
+//! | `ask_store`, `trouble` | waiting for the store, on the engine, and what those that wait are told when it fails |
 //! | `resize` | a change of the limit of a semaphore |
-//! | `recall` | passing on a grant that a sleeping task does not take |
+//! | `recall` | passing on what is with a task that sleeps |
 
 pub(crate) mod acquire;
 pub(crate) mod ask_store;
+mod entry;
 pub(crate) mod first_try;
+pub(crate) mod handle;
 pub(crate) mod joined;
-pub(crate) mod line;
 pub(crate) mod recall;
 pub(crate) mod resize;
-pub(crate) mod waiter;
+mod trouble;
+mod waiting;

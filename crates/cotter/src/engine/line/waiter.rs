@@ -1,19 +1,19 @@
-//! A task that waits in the local queue.
+//! A task that waits in the line of a name.
 
-use crate::engine::queue::acquire::Request;
+use crate::engine::line::request::Request;
 use crate::sync::lock;
-use crate::{Error, Guard, Mode, Moment};
+use crate::{Error, Mode, Moment};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-/// A task that waits in the local queue, and its answer.
+/// A task that waits, and its answer: a guard, when all is well.
 #[derive(Debug)]
-pub(crate) struct Waiter {
+pub(crate) struct Waiter<G> {
     pub(crate) request: Request,
     /// The end of its wait.
     pub(crate) last: Moment,
-    answer: Mutex<Answer>,
+    answer: Mutex<Answer<G>>,
     /// It was given the lock and did not take it: others go first until it is polled again.
     asleep: AtomicBool,
     /// The limit of the semaphore, once it was changed while this waited; zero before.
@@ -21,23 +21,23 @@ pub(crate) struct Waiter {
 }
 
 #[derive(Debug)]
-enum Answer {
+enum Answer<G> {
     Open(Option<Waker>),
-    Given(Box<Guard>),
+    Given(Box<G>),
     Failed(Error),
     Left,
 }
 
 /// The state that a waiter leaves behind.
-pub(crate) enum Left {
+pub(crate) enum Left<G> {
     /// A guard that had arrived in the meantime.
-    With(Guard),
+    With(G),
     /// A place in the queue.
     Queue,
     Nothing,
 }
 
-impl Waiter {
+impl<G> Waiter<G> {
     pub(crate) fn new(request: Request, last: Moment) -> Arc<Self> {
         Arc::new(Self {
             request,
@@ -71,7 +71,7 @@ impl Waiter {
     }
 
     /// Hands over a guard; returns it if the waiter has left.
-    pub(crate) fn give(&self, guard: Box<Guard>) -> Result<(), Box<Guard>> {
+    pub(crate) fn give(&self, guard: Box<G>) -> Result<(), Box<G>> {
         let mut answer = self.lock();
         let Answer::Open(waker) = &mut *answer else { return Err(guard) };
         let waker = waker.take();
@@ -81,16 +81,16 @@ impl Waiter {
         Ok(())
     }
 
-    pub(crate) fn fail(&self, error: Error) {
+    /// Ends the wait with an error. Returns the task to wake.
+    pub(super) fn fail(&self, error: Error) -> Option<Waker> {
         let mut answer = self.lock();
-        let Answer::Open(waker) = &mut *answer else { return };
+        let Answer::Open(waker) = &mut *answer else { return None };
         let waker = waker.take();
         *answer = Answer::Failed(error);
-        drop(answer);
-        waker.into_iter().for_each(Waker::wake);
+        waker
     }
 
-    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<Guard, Error>> {
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<Result<G, Error>> {
         let mut answer = self.lock();
         self.asleep.store(false, Ordering::Relaxed);
         if let Answer::Open(waker) = &mut *answer {
@@ -108,7 +108,7 @@ impl Waiter {
     }
 
     /// Leaves the queue, whether or not a guard has arrived.
-    pub(crate) fn leave(&self) -> Left {
+    pub(crate) fn leave(&self) -> Left<G> {
         match std::mem::replace(&mut *self.lock(), Answer::Left) {
             Answer::Given(guard) => Left::With(*guard),
             Answer::Open(_) => Left::Queue,
@@ -117,7 +117,7 @@ impl Waiter {
     }
 
     /// Takes back a guard that was given and not taken.
-    pub(crate) fn recall(&self) -> Option<Box<Guard>> {
+    pub(super) fn recall(&self) -> Option<Box<G>> {
         let mut answer = self.lock();
         match std::mem::replace(&mut *answer, Answer::Open(None)) {
             Answer::Given(guard) => {
@@ -148,7 +148,7 @@ impl Waiter {
         !self.asleep.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Answer> {
+    fn lock(&self) -> MutexGuard<'_, Answer<G>> {
         lock(&self.answer)
     }
 }
