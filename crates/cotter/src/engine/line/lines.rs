@@ -124,7 +124,10 @@ mod tests {
             let guard = mutex.lock().wait().unwrap();
             assert!(client.mutex(format!("once {i}")).try_lock().wait().unwrap().is_none());
             drop(guard);
-            drop(mutex.try_lock().wait().unwrap().unwrap());
+            let guard = mutex.try_lock().wait().unwrap().unwrap();
+            // The guard is the last to use the line.
+            drop(mutex);
+            drop(guard);
         }
         let left = client.core().lines.all().len();
         demand(left == 0, Kind::LeftBehind, format!("{left} lines are left behind"));
