@@ -19,6 +19,7 @@
 //! | [`simulation`] | locks in virtual time, decided by one seed |
 //! | [`timing`] | bounds in real time, and waits for what must happen |
 //! | [`storm`] | a Redis server in trouble, and its queues watched meanwhile |
+//! | [`waiter`] | a process that waits for a lock, and is killed, stopped or cut off |
 
 mod actor;
 mod altered;
@@ -54,6 +55,8 @@ pub mod skewed;
 pub mod storm;
 pub mod timing;
 pub mod unkept;
+#[cfg(feature = "servers")]
+pub mod waiter;
 
 pub use actor::{Actor, Played};
 pub use clock::now;

@@ -1,6 +1,7 @@
 //! The lock of flock(1) against the contract: all of it but what one lock for all names, without a record of its holder,
 //! cannot be.
 
+use crate::conformance::{costs, elsewhere};
 use cotter::conformance::Fixture;
 use cotter::{Client, ErrorKind, Eviction, Filter, LossCause, Released, file};
 use cotter_testkit::timing::{FAR, first_within};
@@ -26,7 +27,9 @@ fn place() -> TempDir {
 fn fixture() -> Fixture {
     let place = place();
     let path = place.path().join("lock");
+    let url = format!("flock://{}", path.display());
     Fixture::keeping(store(&place), place)
+        .waiting_elsewhere(elsewhere(url, costs("`flock:`")))
         .removing(move |_| std::fs::remove_file(&path).expect("it stands there"))
 }
 

@@ -10,7 +10,7 @@ use cotter_testkit::servers::{Redis, redlock_url};
 const PAGE: &str = include_str!("../../../../docs/which-store.md");
 
 /// The text in the row of a store and the column of this title. Each of the tables has one row per store.
-fn cell(store: &str, column: &str) -> &'static str {
+pub(crate) fn cell(store: &str, column: &str) -> &'static str {
     let cells = |line: &'static str| line.split('|').map(str::trim).collect::<Vec<_>>();
     let tables = PAGE.split("\n\n").filter(|part| part.starts_with("| store |"));
     let with_column = |table: &'static str| {

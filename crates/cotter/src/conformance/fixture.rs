@@ -1,6 +1,7 @@
 //! A store under test.
 
 use super::sessions::Shared;
+use super::waiters::Waiter;
 use crate::backend::{Backend, Claim, Connect, EvictOrder, Grant, Host, Leave, Mode, Until};
 use crate::engine::{Engine, Tasks};
 use crate::{Clock, Eviction, Filter, Moment, Name};
@@ -19,6 +20,7 @@ pub struct Fixture {
     prefix: String,
     remove: Option<Remove>,
     end_sessions: Option<Box<dyn Fn()>>,
+    wait_elsewhere: Option<WaitElsewhere>,
     /// The most names that are held at once.
     pub(super) most_held: usize,
     /// The longest name, in bytes.
@@ -28,6 +30,8 @@ pub struct Fixture {
 
 /// Removes a lock from the store.
 type Remove = Box<dyn Fn(&Name)>;
+/// Starts a process that waits for a lock.
+type WaitElsewhere = Box<dyn Fn(&Name) -> Box<dyn Waiter>>;
 
 /// Long enough for any store on a busy machine, and shorter than [`TTL`]: the end of a lease must not stand for a wake-up.
 pub(super) const SOON: Duration = Duration::from_secs(15);
@@ -57,6 +61,7 @@ impl Fixture {
             prefix,
             remove: None,
             end_sessions: None,
+            wait_elsewhere: None,
             most_held: usize::MAX,
             longest_name: Name::MAX_BYTES,
             tasks,
@@ -77,6 +82,14 @@ impl Fixture {
     #[must_use]
     pub fn ending_sessions(mut self, end: impl Fn() + 'static) -> Self {
         self.end_sessions = Some(Box::new(end));
+        self
+    }
+
+    /// Sets how to start another process that waits for a lock of the store; it returns once that one has waited for a moment.
+    /// Without it, nobody is killed or stopped.
+    #[must_use]
+    pub fn waiting_elsewhere(mut self, wait: impl Fn(&Name) -> Box<dyn Waiter> + 'static) -> Self {
+        self.wait_elsewhere = Some(Box::new(wait));
         self
     }
 
@@ -102,6 +115,11 @@ impl Fixture {
 
     pub(super) fn end_sessions(&self) {
         self.end_sessions.iter().for_each(|end| end());
+    }
+
+    /// Starts another process that waits for a lock, if that is possible.
+    pub(super) fn wait_elsewhere(&self, name: &str) -> Option<Box<dyn Waiter>> {
+        self.wait_elsewhere.as_ref().map(|wait| wait(&self.name(name)))
     }
 
     /// Returns the store, for a separate client.

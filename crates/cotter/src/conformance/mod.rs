@@ -13,6 +13,7 @@
 // |---|---|
 // | `fixture` | a store under test, and steps that many cases share |
 // | `exclusion`, `queue`, `leases` | one holder; waiting; time |
+// | `waiters` | waiters in other processes, which are killed, stopped and cut off |
 // | `modes`, `readers` | shared locks; readers and writers of one name |
 // | `permits`, `limits` | semaphores; their limits, and names in use in another way |
 // | `answers`, `sessions` | answers and notifications after a lock has gone |
@@ -34,8 +35,10 @@ mod readers;
 mod sessions;
 mod tickets;
 mod tokens;
+mod waiters;
 
 pub use fixture::Fixture;
+pub use waiters::{Fate, Waiter};
 
 /// Derives the claim ids and the jitter of this thread from a seed, or makes them random again after `None`: a
 /// simulation that runs all of a client in one thread ([`Builder::in_this_runtime`](crate::Builder::in_this_runtime))
@@ -107,6 +110,10 @@ cases! {
         acquire_dropped_at_any_poll_can_be_undone
         queued_claim_can_be_released
         contention_gives_everybody_a_turn;
+    waiters:
+        a_killed_waiter_is_passed_over
+        a_stopped_waiter_is_passed_over_and_queues_again
+        a_waiter_that_is_cut_off_is_passed_over_and_queues_again;
     leases:
         as_of_is_before_the_request
         a_lease_ends

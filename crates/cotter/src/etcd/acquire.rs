@@ -2,12 +2,12 @@
 
 use super::backend::Inner;
 use super::errors::{Failure, place_is_gone, unexpected};
-use super::leases::{Proof, seconds};
+use super::leases::{Proof, WAITING, seconds};
 use super::messages::{KeyValue, Target, TxnRequest, TxnResponse};
 use super::names::Line;
 use super::requests::{TXN, empty, equal, first, last, look, put};
 use super::seats::Seat;
-use crate::backend::{Claim, ClaimId, Grant, Mode, Session};
+use crate::backend::{Claim, ClaimId, Grant, Mode, Session, Until};
 use crate::{Error, ErrorKind, Result, queue};
 use std::sync::Arc;
 
@@ -54,12 +54,15 @@ impl From<&KeyValue> for Entry {
 }
 
 impl Inner {
-    /// Puts the entry of a claim, unless it is there already. With `if_empty`, only if there is no other.
-    pub(super) async fn enter(self: Arc<Self>, claim: Claim, if_empty: bool) -> Result<Standing> {
-        let is_new = self.key_pool.enter(claim.id);
+    /// Puts the entry of a claim, unless it is there already. If it may not wait, only if there is no other.
+    pub(super) async fn enter(self: Arc<Self>, claim: Claim, until: Until) -> Result<Standing> {
+        let (is_new, if_empty) = (self.key_pool.enter(claim.id), until == Until::Now);
+        // Whoever asks for the first time most likely gets the lock.
+        let is_first = matches!(until, Until::Now | Until::InLine);
+        let seconds = if is_first { seconds(claim.ttl) } else { WAITING };
         let standing = match claim.mode.is_permits() {
-            true => self.enter_for_permits(&claim, if_empty, is_new).await,
-            false => self.enter_line(&claim, if_empty, is_new).await,
+            true => self.enter_for_permits(&claim, seconds, if_empty, is_new).await,
+            false => self.enter_line(&claim, seconds, if_empty, is_new).await,
         };
         if is_new && !matches!(standing, Ok(Standing::Holds(_) | Standing::Behind(..))) {
             self.key_pool.take_back(claim.id);
@@ -67,8 +70,13 @@ impl Inner {
         standing
     }
 
-    async fn enter_line(self: &Arc<Self>, claim: &Claim, if_empty: bool, is_new: bool) -> Result<Standing> {
-        let seconds = seconds(claim.ttl);
+    async fn enter_line(
+        self: &Arc<Self>,
+        claim: &Claim,
+        seconds: u64,
+        if_empty: bool,
+        is_new: bool,
+    ) -> Result<Standing> {
         for _ in 0..TRIES {
             let proof = self.leases.proved(seconds).await?;
             let answer = match self.put_entry(claim, proof, if_empty).await {
@@ -177,11 +185,13 @@ impl Inner {
         }
     }
 
-    /// The grant of a claim whose entry is the first one.
+    /// The grant of a claim whose entry is the first one, for as long as the lease that it is attached to. That of a waiter is
+    /// short; it is moved to the one that was asked for when it is extended.
     pub(super) async fn grant(&self, claim: &Claim, entry: Entry) -> Result<Grant> {
-        let seconds = seconds(claim.ttl);
-        let seconds = self.seats.place(claim.id).map_or(seconds, |seat| seat.seconds);
-        let proof = self.leases.proved(seconds).await?;
+        let known = self.seats.place(claim.id).map(|seat| seat.seconds);
+        let known = known.or_else(|| self.leases.length_of(entry.lease));
+        let seconds = known.unwrap_or_else(|| seconds(claim.ttl));
+        let proof = self.leases.proved_within(seconds, 3).await?;
         let entry = self.attach(claim, entry, proof).await?;
         let entry = entry.ok_or_else(|| place_is_gone().with_outcome_unknown())?;
         let number = u64::try_from(entry.revision).ok().and_then(|r| r.checked_mul(u64::from(TURNS)));

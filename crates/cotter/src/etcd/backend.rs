@@ -172,7 +172,7 @@ impl Backend for Etcd {
         if let Some((own, ahead)) = queued {
             return self.wait(claim, until, Waiting::behind(inner, claim, own, ahead)).await.map_err(named);
         }
-        let entering = inner.clone().enter(claim.clone(), until == Until::Now);
+        let entering = inner.clone().enter(claim.clone(), until);
         let entered = inner.calls.call(claim.id, entering).await;
         if entered.as_ref().is_err_and(|e| e.kind() == ErrorKind::LimitMismatch) {
             inner.remove(claim).await.map_err(|e| named(e.with_outcome_unknown()))?;

@@ -66,6 +66,10 @@ pub(super) struct Proof {
     revision: i64,
 }
 
+/// The length of the lease of those who wait, in seconds: the shortest one. One that is dead holds up those behind it for that
+/// long, and not for the ttl that it asked for.
+pub(super) const WAITING: u64 = 2;
+
 /// How often a keepalive is repeated whose login has ended.
 const TRIES: usize = 3;
 
@@ -81,11 +85,16 @@ impl Leases {
 
     /// Returns the lease of this length, proved no longer ago than a sixth of it.
     pub(super) async fn proved(self: &Arc<Self>, seconds: u64) -> Result<Proof> {
+        self.proved_within(seconds, 6).await
+    }
+
+    /// The same, proved no longer ago than this part of it.
+    pub(super) async fn proved_within(self: &Arc<Self>, seconds: u64, part: u32) -> Result<Proof> {
         let proving = {
             let mut classes = lock(&self.classes);
             let class = classes.entry(seconds).or_default();
             let now = self.link.now();
-            if let Some(proof) = class.proof.filter(|proof| now.since(proof.as_of) < proof.ttl / 6) {
+            if let Some(proof) = class.proof.filter(|proof| now.since(proof.as_of) < proof.ttl / part) {
                 return Ok(proof);
             }
             let old = class.proof;

@@ -3,7 +3,7 @@
 use super::acquire::{Ahead, Entry, Standing, TRIES};
 use super::backend::Inner;
 use super::errors::{Failure, unexpected};
-use super::leases::{Proof, seconds};
+use super::leases::Proof;
 use super::messages::{Compare, KeyValue, Target, TxnRequest, TxnResponse};
 use super::requests::{TXN, delete, either, empty, equal, look, put, read, touch, until, whole};
 use crate::backend::{Claim, Mode};
@@ -23,10 +23,10 @@ impl Inner {
     pub(super) async fn enter_for_permits(
         &self,
         claim: &Claim,
+        seconds: u64,
         only_if_free: bool,
         is_new: bool,
     ) -> Result<Standing> {
-        let seconds = seconds(claim.ttl);
         for _ in 0..TRIES * 4 {
             let seen = self.snapshot(&claim.name).await?;
             if seen.place_of(&self.entry(claim)).is_some() {

@@ -1,7 +1,7 @@
 //! A task that waits for the end of a key, and the news it has had.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::Notify;
 
 /// Woken by watches.
@@ -10,6 +10,7 @@ pub(super) struct Waiter {
     woken: Arc<Notify>,
     /// The newest revision of which a watch has told; 0 for none.
     told: AtomicI64,
+    is_called: AtomicBool,
 }
 
 impl Waiter {
@@ -29,6 +30,17 @@ impl Waiter {
     /// missed since then.
     pub(super) fn take_told(&self) -> Option<i64> {
         Some(self.told.swap(0, Ordering::AcqRel)).filter(|revision| *revision > 0)
+    }
+
+    /// Completes when it is woken, and keeps that in mind: somebody may wait for something else as well.
+    pub(super) async fn called(self: Arc<Self>) {
+        self.woken.notified().await;
+        self.is_called.store(true, Ordering::Release);
+    }
+
+    /// Whether it was woken since the last call.
+    pub(super) fn take_call(&self) -> bool {
+        self.is_called.swap(false, Ordering::AcqRel)
     }
 
     /// Notified when it is woken.

@@ -6,7 +6,7 @@
 use super::acquire::{Ahead, Entry, Standing};
 use super::backend::Inner;
 use super::errors::place_is_gone;
-use super::leases::seconds;
+use super::leases::{WAITING, seconds};
 use super::waiter::Waiter;
 use super::watches::Watched;
 use crate::backend::poll::Attempt;
@@ -30,8 +30,12 @@ pub(super) struct Waiting<'a> {
     hurry: Option<(i64, Duration)>,
     /// The end of the lease as it was last proved.
     lasts: Moment,
-    period: Duration,
+    /// When it looks again if nothing is told until then.
+    next_look: Moment,
 }
+
+/// How often the lease of those who wait is kept alive: twice within the time for which a proof of it serves for a grant.
+const KEEP_PERIOD: Duration = Duration::from_millis(WAITING * 1000 / 6);
 
 /// The pause after a request that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -56,29 +60,35 @@ impl<'a> Waiting<'a> {
             is_new: true,
             hurry: None,
             lasts,
-            period: Duration::ZERO,
+            next_look: Moment::ZERO,
         };
-        waiting.period = waiting.calm_period();
+        waiting.look_in(waiting.calm_period());
         waiting
     }
 
-    /// Less than the time for which a lease is proved, so that it is kept alive.
     fn calm_period(&self) -> Duration {
         Duration::from_secs(seconds(self.claim.ttl)) / 4
     }
 
-    /// Where it stands. The place dies with its lease, so the lease is kept alive, and one of another term is left.
-    async fn look(&mut self) -> Result<Standing> {
-        let proof = self.inner.leases.proved(seconds(self.claim.ttl)).await?;
-        self.lasts = proof.as_of + proof.ttl;
-        self.period = self.calm_period();
-        let standing = self.find().await?;
-        // That of a holder is moved with the grant.
-        let Standing::Behind(entry, _) = &standing else { return Ok(standing) };
-        match self.inner.attach(self.claim, *entry, proof).await? {
-            Some(_) => Ok(standing),
-            None => Ok(Standing::Gone),
+    fn look_in(&mut self, period: Duration) {
+        self.next_look = self.inner.link.now() + period;
+    }
+
+    /// Keeps the place, which ends with its lease: that of those who wait, and of this term.
+    async fn keep(&mut self) -> Result<Option<Grant>> {
+        match self.try_to_keep().await {
+            Ok(Some((own, lasts))) => (self.own, self.lasts) = (own, lasts),
+            Ok(None) => return Err(place_is_gone()),
+            Err(e) => return self.failed(e),
         }
+        Ok(None)
+    }
+
+    /// Its entry on the lease, and the end of that. `None` if it is gone.
+    async fn try_to_keep(&self) -> Result<Option<(Entry, Moment)>> {
+        let proof = self.inner.leases.proved(WAITING).await?;
+        let own = self.inner.attach(self.claim, self.own, proof).await?;
+        Ok(own.map(|own| (own, proof.as_of + proof.ttl)))
     }
 
     async fn find(&mut self) -> Result<Standing> {
@@ -89,7 +99,8 @@ impl<'a> Waiting<'a> {
             && let Some((standing, revision)) = self.inner.look_here(self.claim, self.own, told).await?
         {
             if revision > told && pause < CAUGHT_UP {
-                (self.hurry, self.period) = (Some((told, pause * 2)), pause);
+                self.hurry = Some((told, pause * 2));
+                self.look_in(pause);
             }
             return Ok(standing);
         }
@@ -107,7 +118,7 @@ impl<'a> Waiting<'a> {
     /// A request that fails does not cost the place, as long as the lease lives.
     fn failed(&mut self, e: Error) -> Result<Option<Grant>> {
         if e.is_retryable() && self.inner.link.now() < self.lasts {
-            self.period = RETRY_PAUSE;
+            self.look_in(RETRY_PAUSE);
             return Ok(None);
         }
         Err(e.with_outcome_unknown())
@@ -140,7 +151,11 @@ impl Attempt for Waiting<'_> {
         if std::mem::take(&mut self.is_new) {
             return Ok(None);
         }
-        let standing = match self.look().await {
+        if !self.woken.take_call() && self.inner.link.now() < self.next_look {
+            return self.keep().await;
+        }
+        self.look_in(self.calm_period());
+        let standing = match self.find().await {
             Ok(standing) => standing,
             Err(e) => return self.failed(e),
         };
@@ -153,24 +168,26 @@ impl Attempt for Waiting<'_> {
                 }
                 self.inner.grant(self.claim, entry).await.map(Some)
             }
-            Standing::Behind(_, ahead) => {
+            Standing::Behind(own, ahead) => {
                 if self.ahead.0 != ahead {
                     self.ahead = watch(self.inner, self.claim, ahead, &self.woken);
-                    (self.hurry, self.period) = (None, self.calm_period());
+                    self.hurry = None;
+                    self.look_in(self.calm_period());
                 } else if self.hurry.is_some() {
                     self.watch_twice();
                 }
-                Ok(None)
+                self.own = own;
+                self.keep().await
             }
             Standing::Gone | Standing::Refused => Err(place_is_gone()),
         }
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.woken.woken().clone().notified_owned())
+        Box::pin(self.woken.clone().called())
     }
 
     fn period(&self) -> Duration {
-        self.period
+        self.next_look.since(self.inner.link.now()).min(KEEP_PERIOD)
     }
 }

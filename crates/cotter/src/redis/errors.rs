@@ -46,6 +46,9 @@ const UNKNOWN_IN_SCRIPT: [&str; 2] = ["Unknown ", "command called from "];
 /// The key holds a value of another program.
 const FOREIGN: &[&str] = &["WRONGTYPE", "FOREIGNKEY"];
 
+/// What a server says if a script cannot compute with a value of the right type: it has another form.
+const FORM_IN_SCRIPT: [&str; 3] = ["attempt to ", "bad argument #", "not a valid float"];
+
 /// Turns an error of the driver into one of this crate.
 pub(super) fn explain(e: RedisError, sent: Sent) -> Error {
     let sent = if is_never_sent(&e) { Sent::No } else { sent };
@@ -77,7 +80,7 @@ fn by_code(code: &str, e: &RedisError) -> Error {
     if let Some(why) = beyond(code, said) {
         return Error::new(ErrorKind::Unsupported, why);
     }
-    if is(FOREIGN).is_some() {
+    if is(FOREIGN).is_some() || is_of_another_form(e) {
         return foreign("the key", e);
     }
     if let Some(code) = is(DENIED) {
@@ -100,6 +103,12 @@ fn by_code(code: &str, e: &RedisError) -> Error {
         return Error::new(ErrorKind::Denied, format!("the server denied access: {code} {said}"));
     }
     Error::new(ErrorKind::Protocol, format!("the server reported an error: {code} {said}"))
+}
+
+/// Whether a script has failed because of a value, whose key the server does not name.
+pub(super) fn is_of_another_form(e: &RedisError) -> bool {
+    let said = e.detail().unwrap_or_default();
+    said.contains("user_script") && FORM_IN_SCRIPT.iter().any(|form| said.contains(form))
 }
 
 /// The error for a value of another program; `key` is which key has it.

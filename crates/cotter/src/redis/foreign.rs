@@ -1,6 +1,6 @@
 //! Finding the key of another program that makes a name unusable.
 
-use super::errors::{Sent, explain, foreign};
+use super::errors::{Sent, explain, foreign, is_of_another_form};
 use super::live::Live;
 use super::names::LockKeys;
 use crate::{Error, ErrorKind};
@@ -29,8 +29,9 @@ async fn find(live: &Live, keys: &LockKeys, e: RedisError) -> Error {
             return foreign(&format!("the key {key}"), &e);
         }
     }
-    // A string of another form.
-    foreign(&format!("the key {}", keys.lock()), &e)
+    // A string of another form, or a member of one of the others.
+    let others = if is_of_another_form(&e) { ", or of one that begins so" } else { "" };
+    foreign(&format!("the key {}{others}", keys.lock()), &e)
 }
 
 fn is_wrong_type(e: &RedisError) -> bool {

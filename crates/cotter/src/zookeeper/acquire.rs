@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// The number of tokens that a transaction stands for.
 pub(super) const TURNS: u16 = 64;
-/// How often a node is asked for whose folder vanishes.
-const TRIES: usize = 8;
+/// How often a node is asked for whose folder vanishes, or whose data change.
+pub(super) const TRIES: usize = 8;
 
 /// Where a claim stands.
 #[derive(Debug, Clone)]
@@ -184,21 +184,25 @@ impl Inner {
         }
     }
 
-    /// Looks at the line of a claim that has a node.
-    pub(super) async fn look(&self, claim: &Claim, node: &Node, session: &ServerSession) -> Result<Standing> {
-        let live = session.live().await?;
+    /// Looks where a claim stands that has a node.
+    async fn look(&self, claim: &Claim, node: &Node, session: &ServerSession) -> Result<Standing> {
         let asked = self.link.now();
-        let line = self.keys.line(&claim.name);
-        let nodes = match live.ask::<Children>(&Op::children(&line)).await {
-            Err(failure) if failure.is(NO_NODE) => return Ok(Standing::Gone),
-            nodes => nodes.inspect_err(|failure| session.note(failure))?,
-        };
-        let seen = self.limited(nodes, &line, &live).await?;
+        let seen = self.line(claim, session).await?;
         self.standing(claim, node.clone(), &seen, asked)
     }
 
+    /// The line of a claim.
+    pub(super) async fn line(&self, claim: &Claim, session: &ServerSession) -> Result<Line> {
+        let (live, line) = (session.live().await?, self.keys.line(&claim.name));
+        let nodes = match live.ask::<Children>(&Op::children(&line)).await {
+            Err(failure) if failure.is(NO_NODE) => Children::new(),
+            nodes => nodes.inspect_err(|failure| session.note(failure))?,
+        };
+        self.limited(nodes, &line, &live).await
+    }
+
     /// The standing of a node in the queue.
-    fn standing(&self, claim: &Claim, own: Node, seen: &Line, asked: Moment) -> Result<Standing> {
+    pub(super) fn standing(&self, claim: &Claim, own: Node, seen: &Line, asked: Moment) -> Result<Standing> {
         let entries = &seen.entries;
         let Some(at) = entries.iter().position(|entry| entry.node == own.name()) else {
             return Ok(Standing::Gone);
@@ -213,8 +217,8 @@ impl Inner {
         })
     }
 
-    /// The grant of a claim whose node is the first one.
-    pub(super) fn grant(
+    /// The grant of a claim whose node is the first one. Nobody may pass over it any more.
+    pub(super) async fn grant(
         &self,
         claim: &Claim,
         node: &Node,
@@ -223,6 +227,7 @@ impl Inner {
     ) -> Result<Grant> {
         let number = u64::try_from(node.created).ok().and_then(|zxid| zxid.checked_mul(u64::from(TURNS)));
         let number = number.ok_or_else(|| unexpected("a transaction number that is too large"))?;
+        self.unmark(claim, node, session).await?;
         let (seat, is_new) = session.seats.take(claim.id, &node.path);
         if is_new {
             session.look_soon(claim.id);

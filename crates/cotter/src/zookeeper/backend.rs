@@ -135,7 +135,7 @@ impl Backend for ZooKeeper {
             inner.remove(claim).await.map_err(|e| named(e.with_outcome_unknown()))?;
         }
         let answer = match entered.map_err(named)? {
-            Standing::Holds(node, asked) => inner.grant_now(claim, &node, asked).map(Acquired::Granted),
+            Standing::Holds(node, asked) => inner.grant_now(claim, &node, asked).await.map(Acquired::Granted),
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
             Standing::Behind(_, ahead) if until == Until::InLine => {
@@ -193,8 +193,8 @@ impl fmt::Debug for ZooKeeper {
 }
 
 impl Inner {
-    fn grant_now(&self, claim: &Claim, node: &Node, asked: crate::Moment) -> Result<Grant> {
+    async fn grant_now(&self, claim: &Claim, node: &Node, asked: crate::Moment) -> Result<Grant> {
         let Some(place) = self.places.get(claim.id) else { return Err(place_is_gone()) };
-        self.grant(claim, node, asked, &place.session)
+        self.grant(claim, node, asked, &place.session).await
     }
 }

@@ -111,3 +111,8 @@ pub(super) fn place_is_gone() -> Error {
 pub(super) fn unreachable(why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Unavailable, format!("the server cannot be reached: {why}")).with_backend(SCHEME)
 }
+
+/// The error for a line, or a node of it, that others have changed again and again.
+pub(super) fn keeps_changing() -> Error {
+    Error::new(ErrorKind::Unavailable, "the queue kept changing during the request; try again")
+}

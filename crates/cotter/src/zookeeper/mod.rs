@@ -16,6 +16,7 @@
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `waiting`, `renewal` | entering the queue; waiting in it; extending grants |
+//! | `roll_call` | passing over waiters that give no sign of life |
 //! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing an ensemble |
@@ -42,6 +43,7 @@ mod proofs;
 mod records;
 mod renewal;
 mod replies;
+mod roll_call;
 mod seats;
 mod session;
 mod waiting;

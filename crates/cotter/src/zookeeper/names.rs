@@ -94,6 +94,8 @@ impl Keys {
 /// The marks on a node: the last lines of its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Marks {
+    /// Its client waits, and has not taken the lock yet. The first mark: earlier versions take it for a part of the label.
+    pub(super) waits: bool,
     /// It is of cotter, beside those of others.
     pub(super) is_ours: bool,
     /// The number of permits that was set while it was there.
@@ -103,6 +105,7 @@ pub(super) struct Marks {
 }
 
 const MARK: &str = "\ncotter: ";
+const WAITS: &str = "waits";
 const OURS: &str = "held";
 const LIMIT: &str = "limit ";
 const EVICTED: &str = "evicted";
@@ -115,15 +118,17 @@ impl Marks {
     /// The same data with these marks instead of others.
     pub(super) fn on(self, data: &[u8]) -> Vec<u8> {
         let limit = self.limit.map(|of| format!("{LIMIT}{of}"));
+        let waits = self.waits.then(|| WAITS.to_owned());
         let is_ours = self.is_ours.then(|| OURS.to_owned());
         let is_evicted = self.is_evicted.then(|| EVICTED.to_owned());
-        let marks = [is_ours, limit, is_evicted].into_iter().flatten();
+        let marks = [waits, is_ours, limit, is_evicted].into_iter().flatten();
         marks.fold(label(data), |marked, mark| marked + MARK + &mark).into_bytes()
     }
 
     /// Adds the mark that a line says. Returns false for one that says none.
     fn add(&mut self, line: &str) -> bool {
         match line {
+            WAITS => self.waits = true,
             OURS => self.is_ours = true,
             EVICTED => self.is_evicted = true,
             line => match line.strip_prefix(LIMIT).and_then(|of| of.parse().ok()) {
@@ -204,7 +209,7 @@ mod tests {
             for (is_ours, limit, is_evicted) in
                 [(true, None, false), (false, Some(7), false), (false, Some(7), true), (true, None, true)]
             {
-                let marks = Marks { is_ours, limit, is_evicted };
+                let marks = Marks { waits: !is_evicted, is_ours, limit, is_evicted };
                 let data = marks.on(label_.as_bytes());
                 assert_eq!(split(&data), (label_.to_owned(), marks));
                 let other = Marks { limit: Some(8), ..marks };

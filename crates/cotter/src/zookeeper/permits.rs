@@ -5,7 +5,7 @@
 
 use super::acquire::{Ahead, Standing};
 use super::backend::Inner;
-use super::errors::{BAD_VERSION, Failure, NO_NODE, NODE_EXISTS, unexpected};
+use super::errors::{BAD_VERSION, Failure, NO_NODE, NODE_EXISTS, keeps_changing, unexpected};
 use super::layout::Entry;
 use super::live::Live;
 use super::messages::{Kind, Op};
@@ -47,10 +47,6 @@ pub(super) fn standing_for_permits(
         return Err(Error::new(ErrorKind::LimitMismatch, why));
     }
     Ok(Standing::Behind(own, ahead))
-}
-
-fn keeps_changing() -> Error {
-    Error::new(ErrorKind::Unavailable, "the queue kept changing during the request; try again")
 }
 
 impl Inner {

@@ -20,6 +20,8 @@ pub(super) struct OwnNode {
     pub(super) node: Option<Node>,
     /// Whose end it waits for, as long as nobody has begun to wait for the claim.
     pub(super) ahead: Option<Ahead>,
+    /// The node may have the mark of those who wait.
+    pub(super) is_marked: bool,
 }
 
 /// The node of a claim.
@@ -40,7 +42,8 @@ impl Node {
 impl OwnNodes {
     /// Records that a node is about to be asked for.
     pub(super) fn asked(&self, id: ClaimId, session: &Arc<ServerSession>) {
-        lock(&self.0).insert(id, OwnNode { session: session.clone(), node: None, ahead: None });
+        lock(&self.0)
+            .insert(id, OwnNode { session: session.clone(), node: None, ahead: None, is_marked: false });
     }
 
     /// Records which node it is.
@@ -63,6 +66,13 @@ impl OwnNodes {
         let mut places = lock(&self.0);
         let place = places.get_mut(&id)?;
         place.node.clone().zip(place.ahead.take())
+    }
+
+    /// Records that the node is about to be marked, or that it is not any more.
+    pub(super) fn marked(&self, id: ClaimId, is_marked: bool) {
+        if let Some(place) = lock(&self.0).get_mut(&id) {
+            place.is_marked = is_marked;
+        }
     }
 
     pub(super) fn get(&self, id: ClaimId) -> Option<OwnNode> {

@@ -1,19 +1,22 @@
 //! Waiting in the queue of a name for the end of the node before one's own.
 //!
 //! Of those who wait for permits, the first one watches the folder, and each other one the waiter before it: that one writes
-//! its data when it is served, and the next of them becomes the first.
+//! its data when it is served, and the next of them becomes the first. A node that was passed over ends the wait (`roll_call`).
 
 use super::acquire::{Ahead, Standing};
 use super::backend::Inner;
 use super::errors::{NO_NODE, place_is_gone};
 use super::messages::Op;
+use super::names::Marks;
+use super::permits::Line;
 use super::places::Node;
 use super::replies::{Children, Data};
+use super::roll_call::{MARK_AFTER, PERIOD, RollCall};
 use super::session::ServerSession;
 use super::watches::Watched;
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
-use crate::{Error, Result};
+use crate::{Error, Moment, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +28,7 @@ pub(super) struct Waiting<'a> {
     claim: &'a Claim,
     session: Arc<ServerSession>,
     own: Node,
-    /// The waiter ahead of it, as long as that is known from joining the queue.
+    /// The end that it waits for, if nothing can change for it before that.
     ahead: Option<Ahead>,
     woken: Arc<Notify>,
     /// The node that it waits for.
@@ -34,7 +37,11 @@ pub(super) struct Waiting<'a> {
     folder: Option<Watched>,
     /// Its own node is gone, and nobody will ever serve it.
     is_out: bool,
-    period: Duration,
+    /// When it marks its node; `None` once it has.
+    marks_at: Option<Moment>,
+    roll: RollCall,
+    /// When it looks at the line if nothing happens until then.
+    next_look: Moment,
 }
 
 /// The pause after a request that failed.
@@ -52,6 +59,7 @@ impl<'a> Waiting<'a> {
         own: Node,
         ahead: Ahead,
     ) -> Self {
+        let marks_at = inner.link.now() + MARK_AFTER;
         Self {
             inner,
             claim,
@@ -62,25 +70,34 @@ impl<'a> Waiting<'a> {
             watched: None,
             folder: None,
             is_out: false,
-            period: CALM_PERIOD,
+            marks_at: Some(marks_at),
+            roll: RollCall::default(),
+            next_look: marks_at,
         }
     }
 
     /// Looks where it stands, and watches whoever is in front of it.
     async fn look(&mut self) -> Result<Option<Grant>> {
-        if let Some(ahead) = self.ahead.take()
+        if self.marks_at.is_some_and(|at| at <= self.inner.link.now()) {
+            self.mark().await?;
+        }
+        if self.inner.link.now() < self.next_look
+            && let Some(ahead) = self.ahead.take()
             && self.watch(&ahead).await?
         {
+            self.keep_in_mind(ahead);
             return Ok(None);
         }
         for _ in 0..TRIES {
-            let ahead = match self.inner.look(self.claim, &self.own, &self.session).await? {
+            let asked = self.inner.link.now();
+            let line = self.inner.line(self.claim, &self.session).await?;
+            let ahead = match self.inner.standing(self.claim, self.own.clone(), &line, asked)? {
                 Standing::Holds(own, asked) => {
                     if self.claim.mode.is_permits() {
                         let live = self.session.live().await?;
                         self.inner.pass_the_turn(self.claim, &own, &live).await?;
                     }
-                    return self.inner.grant(self.claim, &own, asked, &self.session).map(Some);
+                    return self.inner.grant(self.claim, &own, asked, &self.session).await.map(Some);
                 }
                 Standing::Behind(_, ahead) => ahead,
                 Standing::Gone | Standing::Refused => {
@@ -89,10 +106,40 @@ impl<'a> Waiting<'a> {
                 }
             };
             if self.watch(&ahead).await? {
-                return Ok(None);
+                self.keep_in_mind(ahead);
+                self.mind(&line).await?;
+                break;
             }
         }
         Ok(None)
+    }
+
+    /// As long as that is there, nothing changes for it. Permits may be given to others before it, and their number may change.
+    fn keep_in_mind(&mut self, ahead: Ahead) {
+        self.ahead = Some(ahead).filter(|_| !self.claim.mode.is_permits());
+    }
+
+    /// Shows those behind that it waits.
+    async fn mark(&mut self) -> Result<()> {
+        let live = self.session.live().await?;
+        self.inner.mark(self.claim, &self.own, &live).await?;
+        (self.marks_at, self.next_look) = (None, self.inner.link.now() + PERIOD);
+        Ok(())
+    }
+
+    /// Looks whether those before it hold that should.
+    async fn mind(&mut self, line: &Line) -> Result<()> {
+        self.next_look = self.inner.link.now() + CALM_PERIOD;
+        if let Some(marks_at) = self.marks_at {
+            self.next_look = marks_at;
+        } else if let Some(at) = line.entries.iter().position(|entry| entry.node == self.own.name()) {
+            let live = self.session.live().await?;
+            let folder = self.own.path.rsplit_once('/').map_or("/", |(folder, _)| folder);
+            let pause = self.inner.call_the_roll(&mut self.roll, line, at, (folder, &live)).await?;
+            let pause = pause.map_or(CALM_PERIOD, |pause| pause.min(CALM_PERIOD));
+            self.next_look = self.inner.link.now() + pause;
+        }
+        Ok(())
     }
 
     /// Returns false if the node is gone already, or the line may have changed since it was read.
@@ -106,8 +153,8 @@ impl<'a> Waiting<'a> {
         }
         match self.session.live().await?.ask::<Data>(&Op::watch(path)).await {
             Err(failure) if failure.is(NO_NODE) => Ok(false),
-            // A waiter that was served since the line was read, or marked, says nothing any more.
-            Ok(data) if self.claim.mode.is_permits() && data.stat.version > 0 => {
+            // A waiter that was served since the line was read, or whose limit was set, says nothing any more.
+            Ok(data) if self.claim.mode.is_permits() && data.stat.version > i32::from(waits(&data)) => {
                 self.watch_folder(path.rsplit_once('/').map_or("/", |(line, _)| line)).await
             }
             answer => Ok(answer.map(|_| true)?),
@@ -130,18 +177,22 @@ impl<'a> Waiting<'a> {
     /// A request that fails does not cost the place, as long as that is there and the session lives.
     fn failed(&mut self, e: Error) -> Result<Option<Grant>> {
         if e.is_retryable() && !self.is_out && !self.session.is_lost() {
-            self.period = RETRY_PAUSE;
+            self.next_look = self.inner.link.now() + RETRY_PAUSE;
             return Ok(None);
         }
         Err(e.with_outcome_unknown())
     }
 }
 
+fn waits(data: &Data) -> bool {
+    Marks::of(&data.bytes).waits
+}
+
 impl Attempt for Waiting<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
-        (self.period, self.folder) = (CALM_PERIOD, None);
+        self.folder = None;
         match self.look().await {
             Ok(granted) => Ok(granted),
             Err(e) => self.failed(e),
@@ -153,6 +204,6 @@ impl Attempt for Waiting<'_> {
     }
 
     fn period(&self) -> Duration {
-        self.period
+        self.next_look.since(self.inner.link.now())
     }
 }

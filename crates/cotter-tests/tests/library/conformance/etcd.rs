@@ -1,9 +1,10 @@
 //! The etcd store against the contract.
 
+use super::{costs, elsewhere_on};
 use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::etcd::Store;
-use cotter_testkit::servers::Etcd;
+use cotter_testkit::servers::{Etcd, Proxy};
 use std::sync::{Arc, Mutex, Weak};
 
 /// A cluster, and the member that is asked.
@@ -42,7 +43,10 @@ fn fixture_on(running: Arc<Running>, options: &str) -> Fixture {
     let store = Store::from_url(format!("etcd://127.0.0.1:{port}?{options}")).expect("a good URL");
     let own = !options.contains("dialect=");
     let removing = running.clone();
-    Fixture::keeping(store, running).removing(move |name: &Name| {
+    let (options, row) = (options.to_owned(), if own { "`etcd:`" } else { "`etcd:` `dialect=concurrency`" });
+    let url = move |proxy: &Proxy| format!("etcd://127.0.0.1:{}?{options}", proxy.port());
+    let fixture = Fixture::keeping(store, running).waiting_elsewhere(elsewhere_on(port, url, costs(row)));
+    fixture.removing(move |name: &Name| {
         let folder = if own { format!("cotter/lock/{name}/") } else { format!("{name}/") };
         assert_eq!(removing.cluster.ctl(&["del", "--prefix", &folder]).trim(), "1");
     })

@@ -1,5 +1,6 @@
 //! The file store against the contract.
 
+use super::{costs, elsewhere};
 use cotter::{Name, conformance::Fixture, file};
 
 fn fixture() -> Fixture {
@@ -9,7 +10,9 @@ fn fixture() -> Fixture {
         let locks = locks.clone();
         move |name: &Name| std::fs::remove_file(locks.join(format!("{name}.lock"))).expect("it stands there")
     };
-    Fixture::keeping(file::Store::at(locks), place).removing(remove)
+    let url = format!("file://{}", locks.display());
+    let fixture = Fixture::keeping(file::Store::at(locks), place).removing(remove);
+    fixture.waiting_elsewhere(elsewhere(url, costs("`file:`")))
 }
 
 cotter::conformance_tests!(file_store, fixture());

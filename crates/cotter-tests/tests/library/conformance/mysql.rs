@@ -1,17 +1,25 @@
 //! The MySQL store against the contract, on MariaDB.
 
+use super::{costs, elsewhere_on};
 use cotter::Name;
-use cotter::conformance::Fixture;
+use cotter::conformance::{Fixture, Waiter};
 use cotter::mysql::Store;
-use cotter_testkit::servers::{Mariadb, Splitter};
+use cotter_testkit::servers::{Mariadb, Proxy, Splitter};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Other processes that wait for locks of this store.
+fn elsewhere(server: &Mariadb, options: &str) -> impl Fn(&Name) -> Box<dyn Waiter> + use<> {
+    let row = if options.is_empty() { String::new() } else { format!(" `{options}`") };
+    let (options, row) = (options.to_owned(), format!("`mysql:`{row}"));
+    elsewhere_on(server.port(), move |proxy: &Proxy| proxy.mysql_url(&options), costs(&row))
+}
 
 /// A store on a server that all cases share, as the user of docs/stores.md.
 fn fixture(options: &str) -> Fixture {
     let server = Mariadb::migrated();
     let store = Store::from_url(server.url(options)).expect("a good URL");
-    let removing = server.clone();
-    Fixture::keeping(store, server).removing(move |name: &Name| {
+    let (removing, waiting) = (server.clone(), elsewhere(&server, options));
+    Fixture::keeping(store, server).waiting_elsewhere(waiting).removing(move |name: &Name| {
         let deleted =
             removing.sql(&format!("DELETE FROM cotter_locks WHERE name = '{name}'; SELECT ROW_COUNT()"));
         assert_eq!(deleted, "1");
@@ -28,8 +36,9 @@ cotter::conformance_tests!(
 fn shedlock() -> Fixture {
     let server = Mariadb::migrated();
     let store = Store::from_url(server.url("mode=shedlock")).expect("a good URL");
-    let removing = server.clone();
-    Fixture::keeping(store, server).names_up_to(64).removing(move |name: &Name| {
+    let (removing, waiting) = (server.clone(), elsewhere(&server, "mode=shedlock"));
+    let fixture = Fixture::keeping(store, server).names_up_to(64).waiting_elsewhere(waiting);
+    fixture.removing(move |name: &Name| {
         let deleted =
             removing.sql(&format!("DELETE FROM shedlock WHERE name = '{name}'; SELECT ROW_COUNT()"));
         assert_eq!(deleted, "1");
@@ -81,9 +90,10 @@ fn sessions(mode: &str) -> Fixture {
     let user = format!("case{number}");
     server.add_user(&user);
     let store = Store::from_url(server.url_of(&user, &format!("mode={mode}&session_timeout=2s")));
-    let ending = server.clone();
+    let (ending, waiting) = (server.clone(), elsewhere(&server, &format!("mode={mode}")));
     Fixture::keeping(store.expect("a good URL"), server)
         .holding_at_most(20)
+        .waiting_elsewhere(waiting)
         .ending_sessions(move || ending.end_sessions_of(&user))
 }
 

@@ -1,17 +1,25 @@
 //! The PostgreSQL store against the contract.
 
+use super::{costs, elsewhere_on};
 use cotter::Name;
-use cotter::conformance::Fixture;
+use cotter::conformance::{Fixture, Waiter};
 use cotter::postgres::Store;
-use cotter_testkit::servers::{Postgres, Splitter};
+use cotter_testkit::servers::{Postgres, Proxy, Splitter};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Other processes that wait for locks of this store.
+fn elsewhere(server: &Postgres, options: &str) -> impl Fn(&Name) -> Box<dyn Waiter> + use<> {
+    let row = if options.is_empty() { String::new() } else { format!(" `{options}`") };
+    let (options, row) = (options.to_owned(), format!("`postgres:`{row}"));
+    elsewhere_on(server.port(), move |proxy: &Proxy| proxy.postgres_url(&options), costs(&row))
+}
 
 /// A store on a server that all cases share, as the user of docs/stores.md.
 fn fixture(options: &str) -> Fixture {
     let server = Postgres::migrated();
     let store = Store::from_url(server.url(options)).expect("a good URL");
-    let removing = server.clone();
-    Fixture::keeping(store, server).removing(move |name: &Name| {
+    let (removing, waiting) = (server.clone(), elsewhere(&server, options));
+    Fixture::keeping(store, server).waiting_elsewhere(waiting).removing(move |name: &Name| {
         let deleted = removing.sql(&format!(
             "with c as (delete from cotter_claim where name = '{name}' returning 1), \
              l as (delete from cotter_lock where name = '{name}' returning 1) select count(*) from l"
@@ -30,8 +38,9 @@ cotter::conformance_tests!(
 fn shedlock() -> Fixture {
     let server = Postgres::migrated();
     let store = Store::from_url(server.socket_url("mode=shedlock")).expect("a good URL");
-    let removing = server.clone();
-    Fixture::keeping(store, server).names_up_to(64).removing(move |name: &Name| {
+    let (removing, waiting) = (server.clone(), elsewhere(&server, "mode=shedlock"));
+    let fixture = Fixture::keeping(store, server).names_up_to(64).waiting_elsewhere(waiting);
+    fixture.removing(move |name: &Name| {
         let delete = format!(
             "with d as (delete from shedlock where name = '{name}' returning 1) select count(*) from d"
         );
@@ -84,11 +93,13 @@ fn sessions(mode: &str) -> Fixture {
     let name = format!("case-{number}");
     let url = server.socket_url(&format!("mode={mode}&session_timeout=2s&client_name={name}"));
     let store = Store::from_url(url).expect("a good URL");
-    let ending = server.clone();
-    Fixture::keeping(store, server).holding_at_most(20).ending_sessions(move || {
-        let all = format!("select pid from pg_stat_activity where application_name = '{name}'");
-        ending.sql(&format!("select pg_terminate_backend(pid, 5000) from ({all}) as all_of_them"));
-    })
+    let (ending, waiting) = (server.clone(), elsewhere(&server, &format!("mode={mode}")));
+    Fixture::keeping(store, server).holding_at_most(20).waiting_elsewhere(waiting).ending_sessions(
+        move || {
+            let all = format!("select pid from pg_stat_activity where application_name = '{name}'");
+            ending.sql(&format!("select pg_terminate_backend(pid, 5000) from ({all}) as all_of_them"));
+        },
+    )
 }
 
 cotter::conformance_tests!(

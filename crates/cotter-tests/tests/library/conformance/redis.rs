@@ -1,9 +1,10 @@
 //! The Redis store against the contract, in all three modes.
 
+use super::{costs, elsewhere_on};
 use cotter::Name;
 use cotter::conformance::Fixture;
 use cotter::redis::Store;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Proxy, Redis};
 use std::sync::Arc;
 
 /// A store on a server of its own, as the user of docs/stores.md for the mode.
@@ -13,7 +14,12 @@ fn fixture(options: &str) -> Fixture {
     let native = !options.contains("mode=");
     let key = move |name: &Name| if native { format!("cotter:{{{name}}}") } else { name.to_string() };
     let removing = server.clone();
-    Fixture::keeping(store, server).removing(move |name| {
+    let mode = options.split('&').find(|option| option.starts_with("mode="));
+    let row = mode.map_or("`redis:`".to_owned(), |mode| format!("`redis:` `{mode}`"));
+    let (port, options) = (server.port(), options.to_owned());
+    let url = move |proxy: &Proxy| proxy.redis_url(&options);
+    let fixture = Fixture::keeping(store, server).waiting_elsewhere(elsewhere_on(port, url, costs(&row)));
+    fixture.removing(move |name| {
         assert_eq!(removing.command(&["DEL", &key(name)]), "1");
     })
 }

@@ -1,10 +1,11 @@
 //! A quorum of three Redis servers against the contract.
 
+use super::{costs, elsewhere};
 use cotter::conformance::Fixture;
 use cotter::redis::Store;
 use cotter::{Name, quorum};
 use cotter_testkit::bare::enlist;
-use cotter_testkit::servers::Redis;
+use cotter_testkit::servers::{Redis, redlock_url};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,7 +32,10 @@ fn fixture(options: &str, key: fn(&str) -> String) -> Fixture {
     // Many cases at once on a small machine: a silent member is none of their subjects.
     let store = quorum::Store::new(members).expect("enough members").with_timeout(Duration::from_secs(1));
     let removing = servers.clone();
-    Fixture::keeping(store, servers).removing(move |name: &Name| {
+    let url =
+        redlock_url(servers.iter().map(Redis::port), options.trim_start_matches("prefix=cotter:quorum"));
+    let fixture = Fixture::keeping(store, servers).waiting_elsewhere(elsewhere(url, costs("`redlock:`")));
+    fixture.removing(move |name: &Name| {
         for server in removing.iter() {
             server.command(&["DEL", &key(name)]);
         }

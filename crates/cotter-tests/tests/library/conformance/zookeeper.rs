@@ -1,5 +1,6 @@
 //! The ZooKeeper store against the contract.
 
+use super::{costs, elsewhere_on};
 use crate::zookeeper::shared;
 use cotter::Name;
 use cotter::conformance::Fixture;
@@ -35,7 +36,11 @@ fn fixture_on(server: Arc<ZooKeeper>, member: usize, options: &str) -> Fixture {
     let remove = move |name: &Name| {
         assert_eq!(removing.nodes(0).clear(&format!("{folder}/{name}")), 1);
     };
+    let row = if options.is_empty() { String::new() } else { format!(" `{options}`") };
+    let (port, options, row) = (server.port(member), options.to_owned(), format!("`zookeeper:`{row}"));
+    let url = move |proxy: &Proxy| format!("zookeeper://127.0.0.1:{}?{options}", proxy.port());
     let fixture = Fixture::keeping(store.expect("a good URL"), (server, proxy.clone()));
+    let fixture = fixture.waiting_elsewhere(elsewhere_on(port, url, costs(&row)));
     fixture.removing(remove).ending_sessions(move || proxy.freeze(true))
 }
 

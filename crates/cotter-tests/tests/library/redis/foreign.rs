@@ -81,6 +81,17 @@ async fn the_error_names_the_foreign_key() {
     }
 }
 
+/// The type is right, so only a script that computes with the value finds out.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_foreign_value_of_the_right_type_is_named() {
+    let server = Redis::start();
+    let client = client(&server.url(""), TTL).await;
+    server.command(&["ZADD", "cotter:{queue}:q", "1", "theirs"]);
+    let error = client.mutex("queue").try_lock().await.unwrap_err();
+    assert!(error.kind() == ErrorKind::ForeignKey && error.to_string().contains("cotter:{queue}"), "{error}");
+}
+
 /// Grants are extended together. What is wrong with one name must not end the leases of the others.
 #[tokio::test]
 #[ignore = "needs redis-server"]

@@ -6,6 +6,7 @@
 //! | `alive` | how long a session lives |
 //! | `late` | answers that are lost, and requests that arrive after their release |
 //! | `crowd` | many who wait |
+//! | `passed_over` | waiters that give no sign of life, and holders that have waited |
 //! | `resized` | semaphores whose size is changed |
 //! | `folders` | the folders of names, which the servers delete |
 //! | `cut_off` | a follower without its leader, a leader without its followers, and members that are killed |
@@ -20,6 +21,7 @@ mod folders;
 mod late;
 mod lost;
 mod others;
+mod passed_over;
 mod refusals;
 mod resized;
 mod tls;

@@ -5,6 +5,7 @@
 
 use super::backend::{Held, Inner, Steps, seconds};
 use super::connection::Connection;
+use super::limits;
 use super::statements::Statements;
 use super::tokens::Seen;
 use crate::Result;
@@ -44,7 +45,13 @@ impl Steps for Advisory {
         // A statement that reads a table keeps its definition locked for as long as it waits.
         let row = match wait {
             Wait::No => session.ask(&inner.statements.get_lock_and_look, (name, 0, name)).await?,
-            _ => session.ask(&inner.statements.get_lock, (name, seconds(wait))).await?,
+            _ => {
+                let silence = inner.shared.options.session_timeout;
+                session.tell(format!("SET SESSION {}", limits::waiting(silence))).await?;
+                let asked = session.ask(&inner.statements.get_lock, (name, seconds(wait))).await;
+                session.tell(format!("SET SESSION {}", limits::within(silence))).await?;
+                asked?
+            }
         };
         Ok(match value::<Option<u8>>(&row, 0)? {
             Some(1) if wait == Wait::No => Asked::Held(Held { seen: Some(Seen::new(&row, as_of)?) }),

@@ -4,6 +4,7 @@ use crate::mysql::SCHEME;
 use crate::mysql::errors::{WRONG_VALUE, code};
 use crate::mysql::rows::text;
 use crate::mysql::session::Session;
+use crate::sql::sessions::CLAIMED_WITHIN;
 use crate::{Error, ErrorKind, Result};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,8 +25,7 @@ fn wanted(name: &str, silence: u64) -> u64 {
 /// Has the server end this session when its client is silent for this long, or up to a second longer, and for no other reason.
 /// Where that cannot be had, the session must not be used: nobody would end it when its client has gone.
 pub(super) async fn set(session: &mut Session, silence: Duration) -> Result<()> {
-    // Never less than what the client counts with.
-    let silence = silence.as_secs() + u64::from(silence.subsec_nanos() > 0);
+    let silence = whole(silence);
     let there = ask(session).await?;
     let settings: Vec<String> =
         there.keys().map(|name| format!("{name} = {}", wanted(name, silence))).collect();
@@ -44,6 +44,23 @@ pub(super) async fn set(session: &mut Session, silence: Duration) -> Result<()> 
         return Ok(());
     }
     Err(endless(silence))
+}
+
+/// A setting that ends a session that has waited for a lock, and has got it, when its client is silent for as long. MariaDB has
+/// another limit for a session with an open transaction. Written to a `SET SESSION`; where it is ignored, the longer one stays.
+pub(super) fn waiting(silence: Duration) -> String {
+    within(silence.min(CLAIMED_WITHIN))
+}
+
+/// The setting of a session that has not waited, or has claimed what it has waited for.
+pub(super) fn within(silence: Duration) -> String {
+    let seconds = whole(silence);
+    format!("wait_timeout = {seconds} /*M!100300 , idle_transaction_timeout = {seconds} */")
+}
+
+/// Never less than what the client counts with.
+fn whole(silence: Duration) -> u64 {
+    silence.as_secs() + u64::from(silence.subsec_nanos() > 0)
 }
 
 fn endless(silence: u64) -> Error {

@@ -6,6 +6,7 @@
 
 use super::backend::{Held, Inner, Steps, seconds};
 use super::connection::Connection;
+use super::limits;
 use super::own_table;
 use super::statements::{Statements, hex};
 use super::tokens::Seen;
@@ -19,6 +20,7 @@ use crate::sql::Table;
 use crate::sql::sessions::{Asked, Wait, row_vanished};
 use crate::{Error, ErrorKind, Result};
 use mysql_async::Row as Found;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Row {
@@ -40,7 +42,7 @@ const LEFTOVER: u32 = 1;
 
 impl Row {
     /// The statements that lock a row: one message.
-    fn statements(&self, name: &str, wait: Wait) -> String {
+    fn statements(&self, name: &str, wait: Wait, silence: Duration) -> String {
         let (seconds, of) = (seconds(wait).max(1), if wait == Wait::No { " NOWAIT" } else { "" });
         // As text the name is compared by the rules of the column, so that its index can be used.
         let name = match self.table {
@@ -48,14 +50,26 @@ impl Row {
             None => hex(name),
         };
         format!(
-            "SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}; START TRANSACTION; \
+            "SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}, {}; START TRANSACTION; \
              {}{name} LIMIT 2 FOR UPDATE{of}",
+            if wait == Wait::No { limits::within(silence) } else { limits::waiting(silence) },
             self.select
         )
     }
 
-    async fn attempt(&self, session: &Connection, claim: &Claim, wait: Wait) -> Result<Locked> {
-        match session.wait(self.statements(&claim.name, wait)).await {
+    async fn attempt(
+        &self,
+        inner: &Inner<Self>,
+        session: &Connection,
+        claim: &Claim,
+        wait: Wait,
+    ) -> Result<Locked> {
+        let silence = inner.shared.options.session_timeout;
+        let asked = session.wait(self.statements(&claim.name, wait, silence)).await;
+        if wait != Wait::No {
+            session.tell(format!("SET SESSION {}", limits::within(silence))).await?;
+        }
+        match asked {
             Ok(rows) => self.judge(&rows, claim),
             Err(e) => match code(&e) {
                 Some(LOCK_TIMEOUT | LOCKED) => Ok(Locked::Refused(Asked::Busy { failed: true })),
@@ -145,11 +159,11 @@ impl Steps for Row {
         claim: &Claim,
         wait: Wait,
     ) -> Result<Asked<Held>> {
-        let mut locked = self.attempt(session, claim, wait).await?;
+        let mut locked = self.attempt(inner, session, claim, wait).await?;
         if matches!(locked, Locked::Missing) {
             session.tell("ROLLBACK".into()).await?;
             self.insert(inner, claim).await?;
-            locked = self.attempt(session, claim, wait).await?;
+            locked = self.attempt(inner, session, claim, wait).await?;
         }
         match locked {
             Locked::Yes => self.mark(inner, session, claim).await,

@@ -75,7 +75,7 @@ begin
         coalesce(sum(take) filter (where state = 'w' and (not v_mine or ticket < c.ticket)), 0),
         count(*) filter (where state = 'g'),
         coalesce(sum(take) filter (where state = 'g'), 0),
-        coalesce(max(ticket), 0), min(ends) filter (where state = 'g' or state = 'w' and marked), v_used or bool_or(state in ('w', 'g')),
+        coalesce(max(ticket), 0), min(ends) filter (where state = 'g' or state = 'w' and ends < t + interval '2 s'), v_used or bool_or(state in ('w', 'g')),
         count(*) filter (where state = 'w' and not marked and (not v_mine or ticket < c.ticket))
       into v_ahead, v_writers, v_wanted, v_granted, v_taken, v_ticket, v_first, v_used, v_living
       from {cotter}_claim where name = p_name and id <> p_id;

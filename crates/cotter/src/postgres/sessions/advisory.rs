@@ -3,14 +3,14 @@
 //! The number is a hash of the name. The row of the name says which number it has, and no two names have the same, so a name
 //! whose number is in use for another is an error and not a lock that nobody can explain.
 
-use super::backend::{Held, Inner, Steps, setting};
+use super::backend::{Held, Inner, Steps, setting, silence};
 use super::connection::{Connection, Refusal, block, refusal};
 use crate::backend::Claim;
 use crate::postgres::backend::{hex, one, value};
 use crate::postgres::connector::Link;
 use crate::postgres::live::Bound;
 use crate::postgres::options::Options;
-use crate::sql::sessions::{Asked, Tokens, Wait};
+use crate::sql::sessions::{Asked, CLAIMED_WITHIN, Tokens, Wait};
 use crate::{Error, ErrorKind, Result};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
@@ -21,9 +21,12 @@ pub(super) struct Advisory {
     wait: String,
     tokens: String,
     unlock: String,
+    reset: String,
 }
 
 const PLACE: &str = "advisory";
+/// The limit of a session that is in no transaction.
+const IDLE: &str = "idle_session_timeout";
 
 impl Advisory {
     async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
@@ -87,14 +90,18 @@ impl Steps for Advisory {
     const ORDERED: bool = true;
 
     fn new(options: &Options) -> Self {
-        let c = options.qualified();
+        let (c, lasts) = (options.qualified(), options.common.session_timeout);
         let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema(), options.common.prefix);
         let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
         Self {
             attempt: format!("select case when pg_try_advisory_lock({key}) then {hold} end"),
-            wait: format!("select set_config('lock_timeout', $2, true), pg_advisory_lock({key})"),
-            tokens: format!("select {hold}"),
+            wait: format!(
+                "select set_config('lock_timeout', $2, true), pg_advisory_lock({key}), {}",
+                silence(IDLE, CLAIMED_WITHIN.min(lasts), false)
+            ),
+            tokens: format!("select {hold}, {}", silence(IDLE, lasts, false)),
             unlock: format!("select pg_advisory_unlock({key})"),
+            reset: format!("select pg_advisory_unlock_all(), {}", silence(IDLE, lasts, false)),
         }
     }
 
@@ -150,6 +157,6 @@ impl Steps for Advisory {
     }
 
     async fn reset(&self, session: &Connection) -> Result<()> {
-        session.run("select pg_advisory_unlock_all()").await
+        session.run(&self.reset).await
     }
 }

@@ -10,7 +10,7 @@ use crate::postgres::{Shared, doctor};
 use crate::sql::sessions::{self, Asked, Parts, Tokens, Wait};
 use crate::{Moment, Result};
 use std::fmt::Debug;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The steps in which the modes differ.
 pub(super) trait Steps: Debug + Send + Sync + Sized + 'static {
@@ -66,6 +66,11 @@ pub(super) fn setting(wait: Wait) -> String {
         Wait::No | Wait::Forever => "0".into(),
         Wait::For(time) => time.as_nanos().div_ceil(1_000_000).clamp(1, i32::MAX as u128).to_string(),
     }
+}
+
+/// An expression that sets how long the client of a session may be silent, in the transaction or from now on.
+pub(super) fn silence(of: &str, time: Duration, in_transaction: bool) -> String {
+    format!("set_config('{of}', '{}ms', {in_transaction})", time.as_millis())
 }
 
 /// A lock that a session holds.
@@ -153,7 +158,6 @@ impl<S: Steps> sessions::Store for Inner<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_wait_is_never_cut_short() {

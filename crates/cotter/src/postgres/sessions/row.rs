@@ -3,7 +3,7 @@
 //! Tokens are in another row, written over another session in a transaction of its own: in this one they would go with it when
 //! its holder dies. They are reserved only while this transaction is in progress.
 
-use super::backend::{Held, Inner, Steps, setting};
+use super::backend::{Held, Inner, Steps, setting, silence};
 use super::connection::{Connection, Refusal, block, refusal, transaction};
 use crate::backend::Claim;
 use crate::postgres::SCHEME;
@@ -13,7 +13,7 @@ use crate::postgres::errors::unexpected;
 use crate::postgres::live::Bound;
 use crate::postgres::options::Options;
 use crate::sql::Table;
-use crate::sql::sessions::{self, Asked, Tokens, Wait, row_vanished};
+use crate::sql::sessions::{self, Asked, CLAIMED_WITHIN, Tokens, Wait, row_vanished};
 use crate::{Error, ErrorKind, Result};
 use tokio_postgres::types::Type;
 
@@ -24,6 +24,8 @@ pub(super) struct Row {
     lock: String,
     insert: String,
     tokens: String,
+    /// Whether the transaction is open, for one that has waited.
+    claimed: String,
 }
 
 const BEGIN: &str = "begin isolation level read committed, read write";
@@ -31,6 +33,8 @@ const BEGIN: &str = "begin isolation level read committed, read write";
 const CHECK: &str = "select to_regclass($1) is not null, \
     exists (select from pg_attribute where attrelid = to_regclass($1) and attname = $2 and attnum > 0 and not attisdropped), \
     coalesce(has_table_privilege(to_regclass($1), 'SELECT') and has_any_column_privilege(to_regclass($1), 'UPDATE'), false)";
+/// The limit of a session that is in a transaction.
+const IDLE: &str = "idle_in_transaction_session_timeout";
 /// Whether a transaction is still open.
 const IN_PROGRESS: &str = "coalesce(pg_current_xact_id_if_assigned()::text = $1, false)";
 
@@ -98,12 +102,16 @@ impl Steps for Row {
     const ORDERED: bool = false;
 
     fn new(options: &Options) -> Self {
-        let c = options.qualified();
+        let (c, lasts) = (options.qualified(), options.common.session_timeout);
         let (table, lock_set) =
             (options.common.table.clone(), Table::lock_set(options.common.table.as_ref()));
         let arguments = arguments(table.as_ref());
         Self {
-            lock: format!("select set_config('lock_timeout', $3, true), {c}_row_v1({arguments}, $1, $2)"),
+            lock: format!(
+                "select set_config('lock_timeout', $3, true), {c}_row_v1({arguments}, $1, $2), case when $2 then {} end",
+                silence(IDLE, CLAIMED_WITHIN.min(lasts), true)
+            ),
+            claimed: format!("{} is not null and {IN_PROGRESS}", silence(IDLE, lasts, true)),
             insert: format!("insert into {c}_row (name) values ($1) on conflict do nothing"),
             tokens: format!(
                 "select set_config('synchronous_commit', 'off', true), \
@@ -184,7 +192,9 @@ impl Steps for Row {
         }
         // The lock may have been granted long ago, to a process that stood still.
         let as_of = inner.parts.now();
-        let (block, open) = tokio::join!(reserving, session.limited(self.is_open(session, held)));
+        let xid: [Bound<'_>; 1] = [(&held.xid, Type::TEXT)];
+        let open = session.is_good(&self.claimed, &xid);
+        let (block, open) = tokio::join!(reserving, session.limited(open));
         Ok(Tokens { block: block?.filter(|_| open.is_ok_and(|open| open)), as_of })
     }
 

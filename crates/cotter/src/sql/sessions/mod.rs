@@ -3,7 +3,8 @@
 //! Each claim has a session of its own, because two claims of one session would not exclude each other. It waits in the server, in
 //! one statement, and then keeps the lock for as long as it lives. The server ends a session whose client is silent for
 //! `session_timeout`; a client proves that it lives every quarter of that, and counts from the sending of its last answered proof,
-//! so it knows of the end before the server frees the lock.
+//! so it knows of the end before the server frees the lock. One that has waited has to say something within [`CLAIMED_WITHIN`] when
+//! it has got the lock: it may have been stopped or cut off meanwhile.
 //!
 //! | file | concept |
 //! |---|---|
@@ -29,3 +30,8 @@ pub(crate) use connection::{Connection, SessionConnector, SessionLive};
 pub(crate) use errors::{missing_row, not_ended, pooled, row_vanished, session_count};
 pub(crate) use parts::Parts;
 pub(crate) use store::{Asked, Store, Tokens, Wait};
+
+use std::time::Duration;
+
+/// The server ends a session that has waited for a lock, and has got it, when its client is silent for this long.
+pub(crate) const CLAIMED_WITHIN: Duration = Duration::from_secs(2);
