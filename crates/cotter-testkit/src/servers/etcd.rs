@@ -182,7 +182,7 @@ impl Etcd {
     /// The lease of the first key below a prefix, as the commands of `etcdctl` take it.
     pub fn lease_of(&self, prefix: &str) -> Option<String> {
         let found = self.ctl(&["get", "--prefix", prefix, "-w", "fields"]);
-        field(&found, "Lease").map(|lease| format!("{lease:x}"))
+        field(&found, "Lease").map(|lease| format!("{lease:016x}"))
     }
 
     /// Kills a member, without any chance to write.

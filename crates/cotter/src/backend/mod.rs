@@ -1,7 +1,7 @@
 //! The contract between the engine and a store.
 //!
-//! The contract is frozen: a later version adds only methods with defaults, variants of `#[non_exhaustive]` enums, and
-//! fields with defaults. A backend that follows the rules below needs no change.
+//! From 0.1.0 on, a later version adds only methods with defaults, variants of `#[non_exhaustive]` enums, and fields with
+//! defaults, so that a backend that follows the rules below needs no change. Until then the contract may change.
 //!
 //! A backend is a set of atomic steps plus the store's own way of waiting. It renews nothing, retries nothing, polls
 //! only through [`poll::until`], and spawns no tasks other than the one that reads its wake-up channel or keeps its
