@@ -5,7 +5,7 @@ use cotter::{
     Client, ErrorKind, EvictOrder, Eviction, Guard, Lease, LossCause, ManualClock, Released, memory,
 };
 use cotter_testkit::sessions::{Control, Sessions};
-use cotter_testkit::timing::FAR;
+use cotter_testkit::timing::{FAR, until};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -174,10 +174,11 @@ fn a_release_without_an_answer_does_not_keep_a_client_that_is_dropped() {
         } else {
             drop(client);
         }
-        for _ in 0..100 {
+        // How long the engine takes to see a new time is up to the machine.
+        until("the client is gone", || {
             clock.advance(S);
-        }
-        assert_eq!(control.connections(), 0, "the client is still there");
+            control.connections() == 0
+        });
     }
 }
 
