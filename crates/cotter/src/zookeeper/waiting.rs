@@ -1,6 +1,6 @@
 //! Waiting in the queue of a name for the end of the node before one's own.
 //!
-//! Of those who wait for permits, the first one watches the folder, and each other one the waiter before it: that one writes
+//! Of those who wait for permits, the first one watches the folder, and each other one the waiter before it: that one changes
 //! its data when it is served, and the next of them becomes the first. A node that was passed over ends the wait (`roll_call`).
 
 use super::acquire::{Ahead, Standing};
@@ -93,7 +93,8 @@ impl<'a> Waiting<'a> {
             let line = self.inner.line(self.claim, &self.session).await?;
             let ahead = match self.inner.standing(self.claim, self.own.clone(), &line, asked)? {
                 Standing::Holds(own, asked) => {
-                    if self.claim.mode.is_permits() {
+                    // Whoever has a mark tells the next one by taking it off.
+                    if self.claim.mode.is_permits() && self.marks_at.is_some() {
                         let live = self.session.live().await?;
                         self.inner.pass_the_turn(self.claim, &own, &live).await?;
                     }
