@@ -30,6 +30,7 @@
 //! | `leader_killed` | clients that want one name while the leader of their cluster is killed |
 //! | `peer` | another lock client in a process of its own |
 //! | `shedlock` | the real ShedLock, on any database |
+//! | `splitter` | a database whose reads go to a replica that is behind |
 //! | `stopped` | a process that is stopped for longer than its session |
 //! | `suspect` | what a holder sees while the server of its session is silent |
 //! | `steps` | steps that many tests take |
@@ -99,6 +100,8 @@ mod semaphore;
 mod shedlock;
 mod silent;
 mod slow_subscriber;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod splitter;
 #[cfg(all(feature = "sqlite", not(cotter_portable)))]
 mod sqlite;
 #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -69,13 +69,7 @@ impl<'a> Tree<'a> {
     }
 
     fn patch(&self, patch: &Path, direction: &str) -> Result<Verdict> {
-        let mut command = Command::new("patch");
-        command.args(["-p1", direction, "--no-backup-if-mismatch", "-i"]).arg(patch);
-        let output = command.current_dir(&self.scratch).output()?;
-        // What was refused is in the one, that the disk is full in the other.
-        let printed = [output.stdout, output.stderr].concat();
-        let why = || String::from_utf8_lossy(&printed).trim().replace('\n', "; ");
-        Ok(if output.status.success() { Ok(()) } else { Err(why()) })
+        run_patch(&self.scratch, patch, &[direction, "--no-backup-if-mismatch"])
     }
 
     fn cargo_test(&self, mut command: Command, bug: &Bug, more: &[&str]) -> Result<Output> {
@@ -102,14 +96,18 @@ impl<'a> Tree<'a> {
 /// An error unless the bug can be planted in the tree as it is, which stays as it is.
 pub(crate) fn applies(root: &Path, bug: &Bug) -> Result<()> {
     let name = format!("{}.patch", bug.patch());
+    let verdict = run_patch(root, &root.join(FOLDER).join(&name), &["--forward", "--dry-run", "--force"])?;
+    verdict.map_err(|why| format!("{name} does not apply any more: {why}").into())
+}
+
+fn run_patch(folder: &Path, patch: &Path, how: &[&str]) -> Result<Verdict> {
     let mut command = Command::new("patch");
-    command.args(["-p1", "--forward", "--dry-run", "--force", "-i"]).arg(root.join(FOLDER).join(&name));
-    let output = command.current_dir(root).output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let printed = String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", ");
-    Err(format!("{name} does not apply any more: {printed}").into())
+    command.arg("-p1").args(how).arg("-i").arg(patch);
+    let output = command.current_dir(folder).output()?;
+    // What was refused is in the one, that the disk is full in the other.
+    let printed = [output.stdout, output.stderr].concat();
+    let why = || String::from_utf8_lossy(&printed).trim().replace('\n', "; ");
+    Ok(if output.status.success() { Ok(()) } else { Err(why()) })
 }
 
 /// Copies what belongs to the dependencies from one build directory to another: no programs, and nothing of the workspace,

@@ -1,12 +1,10 @@
 //! What these tests share.
 
 use cotter::clock::Clock;
-use cotter::{Client, Lease};
-pub(crate) use cotter_testkit::bare::{claim, clock, take};
+pub(crate) use cotter_testkit::bare::{claim, client, clock, take};
 use cotter_testkit::servers::Mariadb;
 pub(crate) use cotter_testkit::timing::eventually;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A connection without an engine, like a process of its own.
 pub(crate) async fn backend(url: &str) -> Arc<dyn cotter::backend::Backend> {
@@ -18,11 +16,6 @@ pub(crate) async fn backend_on(url: &str, clock: Arc<dyn Clock>) -> Arc<dyn cott
     use cotter::backend::{Connect, Host};
     let store = cotter::mysql::Store::from_url(url).unwrap();
     store.connect(&Host::without_engine(clock)).await.unwrap()
-}
-
-/// A client whose acquisitions stand in the queue one by one.
-pub(crate) async fn client(url: &str, ttl: Duration) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
 }
 
 /// How many wait for a name, as its row says.

@@ -2,8 +2,7 @@
 
 use cotter::backend::{Backend, Claim, Leave, Release};
 use cotter::clock::Clock;
-use cotter::{Client, Lease};
-pub(crate) use cotter_testkit::bare::{claim, clock, take};
+pub(crate) use cotter_testkit::bare::{claim, client, clock, take};
 use cotter_testkit::servers::Postgres;
 pub(crate) use cotter_testkit::timing::eventually;
 use std::sync::Arc;
@@ -31,11 +30,6 @@ pub(crate) async fn released(backend: &Arc<dyn Backend>, claim: &Claim) -> Relea
             answer => return answer.unwrap(),
         }
     }
-}
-
-/// A client whose acquisitions stand in the server's queue one by one.
-pub(crate) async fn client(url: &str, ttl: Duration) -> Client {
-    Client::builder().url(url).lease(Lease::renewed(ttl)).local_turns(false).connect().await.unwrap()
 }
 
 /// How many wait for a name in the server.

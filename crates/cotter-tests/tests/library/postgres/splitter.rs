@@ -1,61 +1,19 @@
-//! Behind something that sends reads to a replica that is behind.
+//! Behind something that sends reads to a replica that is behind. Statements that call a volatile function go to the primary.
 
-use super::setup::client;
-use cotter::{Client, Severity};
-use cotter_testkit::history::{Kind, demand};
+use crate::splitter;
 use cotter_testkit::servers::{Postgres, Splitter};
-use std::time::Duration;
 
-const TTL: Duration = Duration::from_secs(30);
-
-/// Statements that call volatile functions go to the primary. The cases of the contract run behind such a thing as well.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn what_a_holder_has_written_the_next_one_reads() {
     let server = Postgres::migrated();
-    let splitter = Splitter::before_postgres(&server);
-    for mode in ["", "mode=row", "mode=advisory"] {
-        let (one, other) = (client(&splitter.url(mode), TTL).await, client(&splitter.url(mode), TTL).await);
-        let guard = one.mutex("split").lock().await.unwrap();
-        guard.put_note("done").await.unwrap();
-        guard.finish().await.unwrap();
-        let guard = other.mutex("split").lock().await.unwrap();
-        let note = other.note("split").await.unwrap().map(|note| note.bytes);
-        demand(
-            note.as_deref() == Some(b"done"),
-            Kind::LostWrite,
-            format!("{mode:?}: the next holder has read {note:?}"),
-        );
-        guard.finish().await.unwrap();
-        one.latch("split").create(2).await.unwrap();
-        assert!(other.latch("split").state().await.unwrap().is_some(), "{mode:?}: the latch was created");
-    }
-    assert_eq!(splitter.diverted(), Vec::<String>::new());
+    splitter::what_a_holder_has_written_the_next_one_reads(&Splitter::before_postgres(&server)).await;
 }
 
-/// Where reads go to a replica whatever they say, whoever has read an old note writes nothing, and doctor tells.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn whoever_has_read_an_old_note_writes_nothing() {
     let server = Postgres::migrated();
     let splitter = Splitter::careless_before_postgres(&server);
-    for mode in ["", "mode=row", "mode=advisory"] {
-        let (direct, stale) = (client(&server.url(mode), TTL).await, client(&splitter.url(mode), TTL).await);
-        let guard = direct.mutex("stale").lock().await.unwrap();
-        guard.put_note("done").await.unwrap();
-        guard.finish().await.unwrap();
-        let guard = stale.mutex("stale").lock().await.unwrap();
-        assert_eq!(stale.note("stale").await.unwrap(), None, "{mode:?}: it is no replica");
-        assert_eq!(guard.replace_note("", 0, "again").await.unwrap(), None);
-        guard.check().unwrap();
-        guard.finish().await.unwrap();
-        assert_eq!(direct.note("stale").await.unwrap().unwrap().bytes, b"done");
-        assert_eq!((reads(&direct).await, reads(&stale).await), (Severity::Ok, Severity::Problem));
-    }
-}
-
-/// What doctor says about reads.
-async fn reads(client: &Client) -> Severity {
-    let findings = client.diagnose().await.unwrap();
-    findings.iter().find(|finding| finding.subject == "reads").expect("it is looked at").severity
+    splitter::whoever_has_read_an_old_note_writes_nothing(|mode| server.url(mode), &splitter).await;
 }

@@ -99,7 +99,6 @@ async fn permits_wake_those_who_have_just_come() {
     }
     turns.sort_unstable();
     let median = turns[turns.len() / 2];
-    println!("served {median:?} after the release");
     stopwatch.took_at_most(median, Duration::from_millis(40), "the second one is told");
 }
 
