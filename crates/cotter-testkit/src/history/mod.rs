@@ -12,6 +12,7 @@
 //! | `interval` | holds and waits, made of events |
 //! | `overlap` | who believed to hold at once |
 //! | `unheard` | holds of sessions that were ended |
+//! | `inherited` | readers with the grant of a task that had left |
 //! | `tokens` | unique, and rising in real time |
 //! | `turns` | order of arrival, idle and stuck waiters |
 //! | `loss` | losses that were told late |
@@ -19,6 +20,7 @@
 //! | `void` | runs in which too little happened |
 
 mod event;
+mod inherited;
 mod interval;
 mod life;
 mod loss;
@@ -54,8 +56,8 @@ pub struct Limits {
     pub idle: Duration,
     /// A loss may be told so long after the deadline.
     pub loss_margin: Duration,
-    /// A reader, or holder of permits, may have a grant that was made so long before it asked: for a task of its process that
-    /// had left when the grant arrived.
+    /// A grant may be on its way for so long, while its process runs, after the task had left for which it was asked: a reader, or
+    /// holder of permits, of the same process may have it.
     pub inherited: Duration,
     /// A holder whose session was [ended](History::ended) may believe in its lock for so long while its process runs: where a lock
     /// lives with a session, the server frees it first and tells its holder afterwards.
@@ -69,7 +71,7 @@ impl Default for Limits {
             place_slack: ms(100),
             idle: ms(100),
             loss_margin: ms(50),
-            inherited: Duration::ZERO,
+            inherited: ms(2_000),
             unheard: Duration::ZERO,
         }
     }

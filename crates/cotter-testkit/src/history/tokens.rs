@@ -1,5 +1,6 @@
 //! Tokens: one per grant, and rising in real time.
 
+use super::inherited::Abandoned;
 use super::{History, Hold, Kind, Limits, Use, Violation, nanos, violation};
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ pub(super) fn check(history: &History, limits: &Limits) -> Vec<Violation> {
 fn check_name(history: &History, name: &str, limits: &Limits) -> Vec<Violation> {
     let holds: Vec<&Hold> = history.holds_of(name).collect();
     let mut found = repeated(&holds);
-    found.extend(out_of_order(history, &holds, limits));
+    found.extend(out_of_order(history, name, &holds, limits));
     found
 }
 
@@ -31,15 +32,16 @@ fn repeated(holds: &[&Hold]) -> Vec<Violation> {
 
 /// A hold whose asking began after another one was had must carry a larger token. So must an exclusive one that was
 /// had after another exclusive one was over. What was over when it was had orders nothing. Where several hold at once, a
-/// grant that was made for another task orders its holder among the others as if that had asked before.
-fn out_of_order(history: &History, holds: &[&Hold], limits: &Limits) -> Vec<Violation> {
+/// grant that was made for a task that has left orders its next holder among the others as if that had asked then.
+fn out_of_order(history: &History, name: &str, holds: &[&Hold], limits: &Limits) -> Vec<Violation> {
     let real: Vec<&Hold> = holds.iter().copied().filter(|h| h.is_real()).collect();
     let (exclusive, shared): (Vec<&Hold>, Vec<&Hold>) =
         real.iter().copied().partition(|h| h.mode == Use::Exclusive);
-    let inherited = nanos(limits.inherited);
+    let abandoned = Abandoned::of(history, name);
+    let first_asked = |hold: &Hold| abandoned.asked(hold, nanos(limits.inherited));
     let mut found = sweep(&exclusive, &real, |h| h.asked, |h| h.got);
     found.extend(sweep(&shared, &exclusive, |h| h.asked, |h| h.got));
-    found.extend(sweep(&shared, &shared, |h| h.asked.saturating_sub(inherited), |h| h.got));
+    found.extend(sweep(&shared, &shared, first_asked, |h| h.got));
     // One whose session was ended may be had for a moment after the next one was over, where its process stood still.
     let heard = |hold: &Hold| {
         let larger = exclusive.iter().filter(|past| past.end < hold.got && past.token > hold.token);

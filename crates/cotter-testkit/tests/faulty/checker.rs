@@ -214,24 +214,41 @@ fn tokens_of_shared_holders_that_came_together_may_be_in_any_order() {
     assert_eq!(s.kinds(), []);
 }
 
-/// The second one asked so many milliseconds after the first one had got its token, which is larger.
-fn smaller_token(asked_after: u64, modes: [Use; 2], inherited_ms: u64) -> Vec<Kind> {
+/// The second one asked 5 ms after the first one had got its token, which is larger. A task of the second one's process had asked in
+/// this mode before, and left so many milliseconds before the second one asked.
+fn smaller_token(modes: [Use; 2], left: Option<(Use, u64)>, inherited_ms: u64) -> Vec<Kind> {
     let [first, second] = modes;
-    let (mut s, asked) = (story(), 10 + asked_after);
-    s.wants_as(0, 1, 1, first).gets(10, 1, 1, 11).frees(11, 1, 1);
-    s.wants_as(asked, 2, 1, second).gets(asked + 1, 2, 1, 10).frees(asked + 2, 2, 1);
+    let mut s = story();
+    if let Some((mode, before)) = left {
+        s.wants_as(1_001, 2, 1, mode).leaves(1_015 - before, 2, 1);
+    }
+    s.wants_as(1_000, 1, 1, first).gets(1_010, 1, 1, 11).frees(1_011, 1, 1);
+    s.wants_as(1_015, 2, 2, second).gets(1_016, 2, 2, 10).frees(1_017, 2, 2);
     let limits = Limits { inherited: Duration::from_millis(inherited_ms), ..Limits::default() };
     check(&s.history(), &limits).into_iter().map(|violation| violation.kind).collect()
 }
 
 #[test]
 fn a_reader_may_have_the_grant_of_a_task_that_has_left_but_only_among_readers() {
-    let readers = [Use::Shared, Use::Shared];
-    assert_eq!(smaller_token(5, readers, 0), [Kind::TokenOrder]);
-    assert_eq!(smaller_token(5, readers, 20), []);
-    assert_eq!(smaller_token(25, readers, 20), [Kind::TokenOrder], "that long ago");
-    assert_eq!(smaller_token(5, [Use::Exclusive, Use::Shared], 20), [Kind::TokenOrder]);
-    assert_eq!(smaller_token(5, [Use::Shared, Use::Exclusive], 20), [Kind::TokenOrder]);
+    use Use::{Exclusive, Shared};
+    assert_eq!(smaller_token([Shared, Shared], None, 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token([Shared, Shared], Some((Shared, 10)), 20), []);
+    assert_eq!(smaller_token([Shared, Shared], Some((Shared, 10)), 5), [Kind::TokenOrder], "that long ago");
+    assert_eq!(smaller_token([Shared, Shared], Some((Exclusive, 10)), 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token([Exclusive, Shared], Some((Shared, 10)), 20), [Kind::TokenOrder]);
+    assert_eq!(smaller_token([Shared, Exclusive], Some((Shared, 10)), 20), [Kind::TokenOrder]);
+}
+
+/// What it cannot do while it is stopped takes no time.
+#[test]
+fn a_process_that_was_stopped_may_have_an_older_grant() {
+    let mut s = story();
+    s.wants_as(0, 1, 1, Use::Shared).leaves(5, 1, 1).at(6, 1, What::Stopped).at(9_000, 1, What::Continued);
+    s.wants_as(10, 2, 1, Use::Shared).gets(11, 2, 1, 2).frees(12, 2, 1);
+    s.wants_as(9_001, 1, 2, Use::Shared).gets(9_002, 1, 2, 1).frees(9_003, 1, 2);
+    assert_eq!(s.kinds(), []);
+    s.wants_as(12_000, 1, 3, Use::Shared).gets(12_001, 1, 3, 0).frees(12_002, 1, 3);
+    assert_eq!(s.kinds(), [Kind::TokenOrder]);
 }
 
 #[test]

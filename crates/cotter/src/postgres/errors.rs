@@ -15,6 +15,11 @@ const TWO_ROWS: &str = "CT003";
 /// The error for a row that is not there, in a transaction of the caller's own.
 const NO_ROW: &str = "CT004";
 
+/// The codes with which the server ends a session: an operator, a crash, a start, a time limit (of a session, of an idle and of any
+/// transaction), or because it does not accept writes.
+const ENDS_OF_SESSIONS: [&str; 7] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", READ_ONLY];
+const READ_ONLY: &str = "25006";
+
 /// What PgBouncer says to a client that it does not let in.
 const REFUSED_LOGINS: [&str; 3] = ["authentication failed", "no such user", "login rejected"];
 
@@ -52,9 +57,7 @@ fn refused_login(e: &tokio_postgres::Error) -> Option<Error> {
 
 /// Whether the server has ended the session, or refuses to work in it.
 pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
-    e.as_db_error().is_none_or(|said| {
-        matches!(said.code().code(), "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "25006")
-    })
+    e.as_db_error().is_none_or(|said| ENDS_OF_SESSIONS.contains(&said.code().code()))
 }
 
 fn by_code(code: &str, message: &str) -> Error {
@@ -88,7 +91,7 @@ fn by_code(code: &str, message: &str) -> Error {
             );
             Error::new(ErrorKind::Unavailable, why)
         }
-        ("25006", _) => {
+        (READ_ONLY, _) => {
             let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
         }
@@ -103,6 +106,9 @@ fn by_code(code: &str, message: &str) -> Error {
         ("XX000", _) if message.to_lowercase().contains("max client") => {
             let why = format!("the pooler has no connection to spare: {message} ({code})");
             Error::new(ErrorKind::Unavailable, why)
+        }
+        (code, _) if ENDS_OF_SESSIONS.contains(&code) => {
+            Error::new(ErrorKind::Unavailable, format!("the server ended the session: {message} ({code})"))
         }
         // Deadlocks and conflicts; limits of resources; operators; locks that were not available; the connection.
         (_, "40" | "53" | "57" | "58" | "55" | "08") => Error::new(
@@ -177,6 +183,14 @@ mod tests {
             assert!(error.to_string().contains(message), "{error}");
         }
         assert_eq!(by_code("XX000", "Tenant or user not found").kind(), ErrorKind::Protocol);
+    }
+
+    #[test]
+    fn the_end_of_a_session_is_an_outage_whoever_has_ended_it() {
+        for code in ENDS_OF_SESSIONS {
+            let error = by_code(code, "terminating connection due to some timeout");
+            assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
+        }
     }
 
     /// As a database in LATIN1 says it.

@@ -36,7 +36,6 @@ fn six_with_leases_of_two_seconds(run: &mut Run, stop_every: Range<u64>) {
     run.limits.place_slack = Duration::from_secs(15);
     run.limits.idle = Duration::from_secs(15);
     run.limits.loss_margin = Duration::from_secs(1);
-    run.limits.inherited = Duration::from_secs(2);
 }
 
 /// Six processes on mutexes, to which nothing happens, while the leader of their cluster is stopped for two leases, 50 times at

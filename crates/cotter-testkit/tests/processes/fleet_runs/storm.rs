@@ -57,8 +57,6 @@ fn storm_in_all_modes() {
         Usage::Semaphore { of: 4, most: 3 },
         Usage::Semaphore { of: 1, most: 1 },
     ];
-    // Answers come late, and whoever has asked may have left by then.
-    run.limits.inherited = TTL;
     (run.acquisitions, run.faults) = (sized(3_500, 200_000), sized(500, 5_000));
     let mut storm =
         Storm::begin(&server, &proxy, RATES, &run.orders.names[..1], run.orders.seed).expect("a storm");

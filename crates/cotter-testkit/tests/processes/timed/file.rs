@@ -50,8 +50,6 @@ fn stress_in_all_modes() {
         vec![Usage::Mutex, Usage::RwLock { writers: 0.2 }, Usage::Semaphore { of: 4, most: 3 }];
     run.limits.idle = Duration::from_secs(1);
     run.limits.place_slack = Duration::from_secs(5);
-    // A grant may arrive for a task that gives up at the same moment.
-    run.limits.inherited = Duration::from_secs(1);
     run.acquisitions = sized(10_000, 200_000);
     run.patience = Duration::from_secs(sized(300, 2400) as u64);
     let report = run.go().expect("the run can be made");
