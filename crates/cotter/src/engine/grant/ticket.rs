@@ -8,7 +8,6 @@ use crate::engine::grant::hold::{Hold, Line};
 use crate::engine::grant::undo::{undo_adopted, undo_until};
 use crate::engine::line::run::change;
 use crate::engine::timing::acquire_backoff;
-use crate::lease::check_ttl;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +75,7 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
 /// Gives the lock of a ticket more time.
 pub(crate) async fn extend_ticket(core: Arc<Core>, ticket: Ticket, ttl: Duration) -> Result<()> {
     admit(&core, &ticket)?;
-    check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
+    core.backend.info().capabilities.check_ttl(ttl)?;
     let (asked, grant, lost) = (core.clone(), ticket.grant(core.now()), ticket.clone());
     let extend = async move { Ok(asked.backend.extend(&[&grant], ttl).await) };
     let told = match core.on_engine(extend).await?.pop() {
