@@ -109,6 +109,8 @@ cases! {
         dropped_waiter_in_the_middle_blocks_nobody
         acquire_dropped_at_any_poll_can_be_undone
         queued_claim_can_be_released
+        a_place_in_line_waits_for_its_claim
+        a_place_in_line_can_be_given_up
         contention_gives_everybody_a_turn;
     waiters:
         a_killed_waiter_is_passed_over

@@ -1,7 +1,7 @@
 //! Waiting and its order.
 
 use super::fixture::{Fixture, SOON, TTL, WHILE, give, is_busy, poll_once, settle, take, wait_in_task};
-use crate::backend::{Leave, Until};
+use crate::backend::{Acquired, Backend, Claim, Leave, Until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -96,6 +96,54 @@ pub(super) async fn dropped_waiter_in_the_middle_blocks_nobody(f: &Fixture) {
     backends[1].release(&middle, Leave::default()).await.expect("answers");
     give(&backends[0], &held).await;
     assert!(stays.await.expect("no panic").is_some());
+}
+
+/// A claim whose first request has put it in line is served before those that came later.
+pub(super) async fn a_place_in_line_waits_for_its_claim(f: &Fixture) {
+    let [one, other, third] = [f.connect().await, f.connect().await, f.connect().await];
+    let held = f.claim("a");
+    take(&one, &held).await;
+    let Some(wanted) = in_line(f, &other).await else { return };
+    f.queued(&one, 1).await;
+    let later = f.claim("a");
+    let waiting = wait_in_task(&third, &later, f.soon());
+    f.queued(&one, 2).await;
+    give(&one, &held).await;
+    let answer = other.acquire(&wanted, f.soon()).await.expect("answers");
+    let first = answer.granted().expect("granted in time");
+    give(&other, &wanted).await;
+    let second = waiting.await.expect("no panic").expect("granted in time");
+    assert!(second.number > first.number, "{} before {}", second.number, first.number);
+}
+
+pub(super) async fn a_place_in_line_can_be_given_up(f: &Fixture) {
+    let (one, other) = (f.connect().await, f.connect().await);
+    let held = f.claim("a");
+    take(&one, &held).await;
+    let Some(wanted) = in_line(f, &other).await else { return };
+    other.release(&wanted, Leave::default()).await.expect("answers");
+    give(&one, &held).await;
+    take(&one, &f.claim("a")).await;
+}
+
+/// A claim that the first request has put in line; `None` if the store does not do so.
+async fn in_line(f: &Fixture, backend: &Arc<dyn Backend>) -> Option<Claim> {
+    if !backend.info().capabilities.in_line {
+        return None;
+    }
+    // Some stores do so once notifications arrive, which somebody has to wait for.
+    let busy = wait_in_task(backend, &f.claim("a"), f.within(WHILE));
+    let end = Instant::now() + SOON;
+    assert!(busy.await.expect("no panic").is_none());
+    loop {
+        let wanted = f.claim("a");
+        match backend.acquire(&wanted, Until::InLine).await.expect("answers") {
+            Acquired::Queued => return Some(wanted),
+            answer => assert!(Instant::now() < end, "{answer:?}"),
+        }
+        // It was busy, and has left nothing behind.
+        tokio::time::sleep(WHILE).await;
+    }
 }
 
 /// Rules 1 to 3: at whatever poll the future is dropped, a release undoes it.

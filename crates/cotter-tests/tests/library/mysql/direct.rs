@@ -39,6 +39,27 @@ async fn a_pair_is_two_statements() {
     assert_eq!(server.sql("SELECT last_token FROM cotter_locks WHERE state = ''"), last.to_string());
 }
 
+/// Whoever has to wait gets its place with the first request, and does not ask for it again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs mariadbd"]
+async fn a_place_in_line_is_asked_for_once() {
+    let server = server();
+    let (one, other) = (backend(&server.url("")).await, backend(&server.url("connections=1")).await);
+    assert!(other.info().capabilities.in_line, "the engine asks for it");
+    let held = claim("line", TTL);
+    take(&one, &held).await;
+    // Prepared statements are made once.
+    let first = claim("line", TTL);
+    assert!(matches!(other.acquire(&first, Until::InLine).await.unwrap(), Acquired::Queued));
+    other.release(&first, Leave::default()).await.unwrap();
+    let before = statements(&server);
+    let wanted = claim("line", TTL);
+    assert!(matches!(other.acquire(&wanted, Until::InLine).await.unwrap(), Acquired::Queued));
+    assert_eq!(queued(&server, "line"), 1);
+    // The row is read, and the place is written.
+    assert_eq!(statements(&server) - before, 2);
+}
+
 /// Another process has had the name in the meantime, has it, or waits for it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs mariadbd"]

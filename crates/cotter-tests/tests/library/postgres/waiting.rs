@@ -49,6 +49,38 @@ async fn longest_wait(mutex: &Mutex, times: u32) -> Duration {
     longest
 }
 
+/// Whoever has to wait gets its place with the first request, and does not ask for it again: five transactions for two holds, one
+/// of which was waited for.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_place_in_line_is_asked_for_once() {
+    const TIMES: u64 = 30;
+    let server = Postgres::migrated();
+    let (one, other) = (client(&server.url(""), TTL).await, client(&server.url(""), TTL).await);
+    let contend = async || {
+        let (mutex, guard) = (other.mutex("line"), one.mutex("line").lock().await.unwrap());
+        let waiting = tokio::spawn(async move { mutex.lock().await.unwrap().finish().await.unwrap() });
+        eventually("it is in the queue", || queued(&server, "line") == 1).await;
+        guard.finish().await.unwrap();
+        waiting.await.unwrap();
+    };
+    // Somebody listens from then on, and each runtime has its own connections.
+    for _ in 0..10 {
+        contend().await;
+    }
+    let before = transactions(&server);
+    for _ in 0..TIMES {
+        contend().await;
+    }
+    let each = (transactions(&server) - before) as f64 / TIMES as f64;
+    assert!(each < 5.7, "{each} transactions");
+}
+
+/// How many transactions have written something.
+fn transactions(server: &Postgres) -> u64 {
+    server.sql("select pg_snapshot_xmax(pg_current_snapshot())").trim().parse().unwrap()
+}
+
 /// Nobody listens for a waiter that was killed: those behind it wait two seconds for it, and not for its longest silence.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]

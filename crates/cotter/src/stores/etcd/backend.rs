@@ -1,7 +1,7 @@
 //! The contract.
 
 use super::SCHEME;
-use super::acquire::Standing;
+use super::acquire::{Ahead, Entry, Standing};
 use super::connection::Link;
 use super::connector::Cluster;
 use super::doubts::Doubts;
@@ -11,7 +11,6 @@ use super::leases::Leases;
 use super::messages::{RangeRequest, RangeResponse, TxnRequest, TxnResponse};
 use super::names::Keys;
 use super::options::{Dialect, Options};
-use super::queued::Queued;
 use super::requests::{TXN, delete, look, put};
 use super::seats::Seats;
 use super::waiting::Waiting;
@@ -21,6 +20,7 @@ use crate::backend::{
     Acquired, Admin, Backend, Capabilities, Claim, ClaimId, Extension, Grant, Host, Info, Leave, Mode, Notes,
     Release, Until, poll,
 };
+use crate::stores::shared::queued::Queued;
 use crate::{Error, ErrorKind, Name, Result};
 use async_trait::async_trait;
 use std::fmt;
@@ -42,7 +42,9 @@ pub(super) struct Inner {
     pub(super) seats: Seats,
     pub(super) doubts: Doubts,
     pub(super) key_pool: KeyPool,
-    pub(super) queued: Queued,
+    /// What has happened since is seen after the watch is confirmed. Another put would be written by a majority, also when its
+    /// condition fails.
+    pub(super) queued: Queued<(Entry, Ahead)>,
     /// Requests that enter a queue. The requests of one connection are not ordered, so a release first lets them land.
     pub(super) calls: Flights<Standing>,
 }
@@ -182,7 +184,7 @@ impl Backend for Etcd {
             Standing::Refused => Ok(Acquired::Busy),
             Standing::Gone => Err(place_is_gone()),
             Standing::Behind(own, ahead) if until == Until::InLine => {
-                inner.queued.keep(claim.id, own, ahead);
+                inner.queued.keep(claim.id, (own, ahead));
                 Ok(Acquired::Queued)
             }
             Standing::Behind(own, ahead) => {

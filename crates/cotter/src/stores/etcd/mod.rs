@@ -16,7 +16,6 @@
 //! | `backend` | the contract |
 //! | `bare` | bare requests, for benchmarks |
 //! | `acquire`, `look`, `waiting`, `renewal` | entering the queue; looking at it; waiting in it; extending grants |
-//! | `queued` | the places of claims that are not waited for yet |
 //! | `permits` | permits |
 //! | `notes` | notes |
 //! | `admin`, `doctor` | listing and evicting; diagnosing a cluster |
@@ -44,7 +43,6 @@ mod numbers;
 mod options;
 mod orders;
 mod permits;
-mod queued;
 mod renewal;
 mod requests;
 mod seats;

@@ -39,7 +39,8 @@ impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.instance);
-        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
+        info.capabilities =
+            Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let bells = Bells::new(&shared.servers, &link);
         Self { pool, link, shared, bells, info }
     }
@@ -150,6 +151,7 @@ impl Backend for Lease {
         match until {
             Until::Now | Until::InLine => match self.take_free(claim).await? {
                 Some(grant) => Ok(Acquired::from(Some(grant))),
+                None if until == Until::InLine => Box::pin(self.try_or_join(claim)).await,
                 None => self.request(claim, Lock::take).await.map(Acquired::from),
             },
             // Boxed, or the future of every acquisition would have room for it.
@@ -166,6 +168,7 @@ impl Backend for Lease {
 
     async fn release(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let (id, in_flight) = (claim.id, &self.shared.in_flight);
+        self.shared.queued.take(id);
         let known = &self.shared.recent.take_held(claim);
         let released = self.attempt(self.pool.of(id), |live| async move {
             // A request never arrives behind its release on the connection that carried it. One that may still be under way on

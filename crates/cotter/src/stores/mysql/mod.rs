@@ -60,6 +60,7 @@ use crate::Result;
 use crate::backend::inflight::InFlight;
 use crate::backend::pace::Rests;
 use crate::backend::{Backend, Connect, Host};
+use crate::stores::shared::queued::Queued;
 use crate::stores::shared::sql::Mode;
 use address::{Address, ConnectParams, connect_params_of};
 use async_trait::async_trait;
@@ -70,6 +71,7 @@ use shedlock::ShedLock;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use waiting::Joined;
 
 /// The scheme that errors and `info()` name, whatever the URL began with.
 const SCHEME: &str = "mysql";
@@ -104,6 +106,7 @@ struct Shared {
     in_flight: InFlight,
     kept: bells::Kept,
     recent: Recent,
+    queued: Queued<Joined>,
     releases: AtomicU32,
     rests: Rests,
 }
@@ -181,8 +184,8 @@ impl Store {
     fn new(params: ConnectParams, options: Options) -> Self {
         let servers = Arc::new(Servers::new(params, &options));
         let (in_flight, kept, releases) = (InFlight::default(), bells::Kept::default(), AtomicU32::new(0));
-        let (recent, rests) = (Recent::default(), Rests::default());
-        Self(Arc::new(Shared { servers, options, in_flight, kept, recent, releases, rests }))
+        let (recent, queued, rests) = (Recent::default(), Queued::default(), Rests::default());
+        Self(Arc::new(Shared { servers, options, in_flight, kept, recent, queued, releases, rests }))
     }
 
     fn with(self, change: impl FnOnce(&mut Options)) -> Self {

@@ -6,7 +6,7 @@ use super::bells::WithoutBell;
 use super::rows::Changed;
 use super::state::Asking;
 use crate::backend::poll::Attempt;
-use crate::backend::{Backoff, Claim, Grant, Mode};
+use crate::backend::{Acquired, Backoff, Claim, Grant, Mode};
 use crate::stores::shared::sql::grant;
 use crate::{Error, Moment, Result};
 use std::pin::Pin;
@@ -44,17 +44,37 @@ pub(super) struct QueueEntry<'a> {
     pass_on: Backoff,
     /// When the last request was sent that was answered with a place in the queue.
     queued: Option<Moment>,
+    /// That was the request that joined the queue, just now.
+    just_joined: bool,
     period: Duration,
+}
+
+/// A place in the queue, as the answer to a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Joined {
+    position: u32,
+    /// The rest of the first lease that ends.
+    left: Duration,
+    /// When the request was sent.
+    sent: Moment,
 }
 
 impl<'a> QueueEntry<'a> {
     pub(super) fn new(lease: &'a Lease, claim: &'a Claim) -> Self {
-        let (woken, first, pass_on) = (Arc::default(), FIRST, PASS_ON);
-        Self { lease, claim, woken, bell: None, without: None, first, pass_on, queued: None, period: PERIOD }
+        let (woken, first, pass_on, period) = (Arc::default(), FIRST, PASS_ON, PERIOD);
+        let (bell, without, queued, just_joined) = (None, None, None, false);
+        let mut entry =
+            Self { lease, claim, woken, bell, without, first, pass_on, queued, just_joined, period };
+        if let Some(joined) = lease.shared.queued.take(claim.id) {
+            entry.just_joined = true;
+            entry.queued(joined);
+        }
+        entry
     }
 
     /// Sets the period of a waiter at this place, while the first lease to end has so much left.
-    fn queued(&mut self, position: u32, left: Duration) {
+    fn queued(&mut self, Joined { position, left, sent }: Joined) {
+        self.queued = Some(sent);
         if self.bell.as_ref().is_none_or(Bell::is_gone) {
             self.bell = self.lease.bells.stand(&self.claim.name, &self.woken);
         }
@@ -95,6 +115,41 @@ impl<'a> QueueEntry<'a> {
     }
 }
 
+/// The answer to a request of one that waits.
+enum Place {
+    Granted(Grant),
+    Queued(Joined),
+}
+
+impl Lease {
+    /// Takes the lock, or a place in its queue for the waiting `acquire` that follows.
+    pub(super) async fn try_or_join(&self, claim: &Claim) -> Result<Acquired> {
+        match self.take_or_join(claim).await? {
+            Place::Granted(grant) => Ok(Acquired::Granted(grant)),
+            Place::Queued(joined) => {
+                self.shared.queued.keep(claim.id, joined);
+                Ok(Acquired::Queued)
+            }
+        }
+    }
+
+    async fn take_or_join(&self, claim: &Claim) -> Result<Place> {
+        let wanted = claim.clone();
+        let asked = self.take(claim, move |lock, now| {
+            let held = lock.take_or_queue(&wanted, &Asking::at(now.at), now)?;
+            let position = lock.queue.iter().position(|queued| queued.claim.id == wanted.id);
+            Ok((held, (position.unwrap_or(0), lock.next_end())))
+        });
+        let Changed { done: (held, (position, next_end)), now, as_of } = asked.await?;
+        if let Some(held) = held {
+            return Ok(Place::Granted(grant(held, now, as_of)));
+        }
+        let left = next_end.map_or(PERIOD, |end| end.since(now.at));
+        let position = u32::try_from(position).unwrap_or(u32::MAX);
+        Ok(Place::Queued(Joined { position, left, sent: as_of }))
+    }
+}
+
 /// The pause of a waiter at this place, if so many waiters of its client have no bell.
 fn pause_without_bell(position: u32, waiters: usize) -> Duration {
     let turns = u32::try_from(waiters.div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
@@ -105,31 +160,25 @@ impl Attempt for QueueEntry<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
+        if std::mem::take(&mut self.just_joined) {
+            return Ok(None);
+        }
         if self.queued.is_none()
             && let Some(grant) = self.lease.take_free(self.claim).await?
         {
             return Ok(Some(grant));
         }
-        let claim = self.claim.clone();
-        let asked = self.lease.take(self.claim, move |lock, now| {
-            let held = lock.take_or_queue(&claim, &Asking::at(now.at), now)?;
-            let position = lock.queue.iter().position(|queued| queued.claim.id == claim.id);
-            Ok((held, (position.unwrap_or(0), lock.next_end())))
-        });
-        let Changed { done: (held, (position, next_end)), now, as_of } = match asked.await {
-            Ok(changed) => changed,
-            Err(e) => return self.failed(e),
-        };
-        self.queued = Some(as_of);
-        let granted = held.map(|held| grant(held, now, as_of));
-        match &granted {
-            Some(grant) => self.granted(grant),
-            None => {
-                let left = next_end.map_or(PERIOD, |end| end.since(now.at));
-                self.queued(u32::try_from(position).unwrap_or(u32::MAX), left);
+        match self.lease.take_or_join(self.claim).await {
+            Ok(Place::Granted(grant)) => {
+                self.granted(&grant);
+                Ok(Some(grant))
             }
+            Ok(Place::Queued(joined)) => {
+                self.queued(joined);
+                Ok(None)
+            }
+            Err(e) => self.failed(e),
         }
-        Ok(granted)
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {

@@ -4,6 +4,8 @@ use super::SCHEME;
 use super::backend::{Lease, duration, hex, micros, one, token, value};
 use super::errors::unexpected;
 use super::live::Bound;
+use super::waiters::Joined;
+use super::waiting::max_silence;
 use crate::backend::{Acquired, Claim, Grant, Mode};
 use crate::{Error, Moment, Result};
 use std::time::Duration;
@@ -77,6 +79,19 @@ impl Lease {
             Answer::Granted(grant) => Ok(Acquired::Granted(grant)),
             Answer::Busy => Ok(Acquired::Busy),
             Answer::Queued(_) => Err(unexpected("a place in the queue for a request that does not wait")),
+        }
+    }
+
+    /// Tries once and joins the queue if the lock is busy, to be woken on this channel.
+    pub(super) async fn try_or_join(&self, claim: &Claim, channel: &str) -> Result<Acquired> {
+        let registration = self.shared.waiters.wait(claim.id);
+        match self.request(claim, IfBusy::Queue(channel, max_silence(claim))).await? {
+            (Answer::Granted(grant), _) => Ok(Acquired::Granted(grant)),
+            (Answer::Queued(place), sent) => {
+                registration.joined(Joined { place, sent });
+                Ok(Acquired::Queued)
+            }
+            (Answer::Busy, _) => Err(unexpected("busy, for a request that joins the queue")),
         }
     }
 

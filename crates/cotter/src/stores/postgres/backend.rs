@@ -37,7 +37,8 @@ impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.common.instance);
-        info.capabilities = Capabilities { per_runtime: true, ..Capabilities::complete(MIN_TTL) };
+        info.capabilities =
+            Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let channel = format!("{}_{}", shared.options.common.prefix, ClaimId::random());
         let subscription = Subscription::new(&link, &shared.waiters, &channel);
         Self { pool, link, shared, subscription, info }
@@ -110,19 +111,20 @@ impl Backend for Lease {
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
         claim.mode.check()?;
         match until {
-            Until::Now | Until::InLine => self.try_once(claim).await,
+            Until::Now => {}
+            // Without a notification it would lose its place.
+            Until::InLine => {
+                if let Some(channel) = self.shared.waiters.open_channel() {
+                    return Box::pin(self.try_or_join(claim, &channel)).await;
+                }
+            }
             // Boxed, or the future of every acquisition would have room for it.
             _ => {
-                Box::pin(poll::in_queue(
-                    self,
-                    &**self.link.clock(),
-                    claim,
-                    until,
-                    QueueEntry::new(self, claim),
-                ))
-                .await
+                let entry = QueueEntry::new(self, claim);
+                return Box::pin(poll::in_queue(self, &**self.link.clock(), claim, until, entry)).await;
             }
         }
+        self.try_once(claim).await
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {

@@ -3,7 +3,7 @@
 use super::acquire::{Answer, IfBusy, QueuePosition};
 use super::backend::Lease;
 use super::errors::unexpected;
-use super::waiters::Registration;
+use super::waiters::{Joined, Registration};
 use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
 use crate::stores::shared::net::Listener;
@@ -35,7 +35,7 @@ fn period(claim: &Claim) -> Duration {
 }
 
 /// The time without requests after which a waiter loses its place. The row of a waiter that was killed stays for that time.
-fn max_silence(claim: &Claim) -> Duration {
+pub(super) fn max_silence(claim: &Claim) -> Duration {
     (period(claim) * 3).max(Duration::from_secs(2))
 }
 
@@ -47,13 +47,23 @@ pub(super) struct QueueEntry<'a> {
     _count: Listener,
     /// When the last request was sent that was answered with a place in the queue.
     queued: Option<Moment>,
+    /// That was the request that joined the queue, just now.
+    just_joined: bool,
     period: Duration,
 }
 
 impl<'a> QueueEntry<'a> {
     pub(super) fn new(lease: &'a Lease, claim: &'a Claim) -> Self {
         let (registration, count) = (lease.shared.waiters.wait(claim.id), lease.subscription.enter());
-        Self { lease, claim, registration, _count: count, queued: None, period: MAX_PERIOD }
+        let joined = registration.take_joined();
+        let just_joined = joined.is_some();
+        let mut entry =
+            Self { lease, claim, registration, _count: count, queued: None, just_joined, period: MAX_PERIOD };
+        if let Some(Joined { place, sent }) = joined {
+            let heard = lease.subscription.is_open();
+            entry.queued(place, sent, heard);
+        }
+        entry
     }
 
     fn queued(&mut self, QueuePosition { left, position }: QueuePosition, sent: Moment, heard: bool) {
@@ -84,6 +94,9 @@ impl Attempt for QueueEntry<'_> {
     type Done = Grant;
 
     async fn attempt(&mut self) -> Result<Option<Grant>> {
+        if std::mem::take(&mut self.just_joined) {
+            return Ok(None);
+        }
         let subscription = &self.lease.subscription;
         // Until it is open, notifications are lost; when it is, every waiter asks again.
         let heard = subscription.is_open();
@@ -100,7 +113,7 @@ impl Attempt for QueueEntry<'_> {
     }
 
     fn hint(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.registration.woken.clone().notified_owned())
+        Box::pin(self.registration.waiter.woken.clone().notified_owned())
     }
 
     fn period(&self) -> Duration {

@@ -24,7 +24,7 @@ pub(super) struct Subscription {
 struct Reader {
     link: Arc<Link>,
     waiters: Arc<Waiters>,
-    channel: String,
+    channel: Arc<str>,
     state: watch::Sender<State>,
     /// The claims that wait.
     listeners: Arc<Listeners>,
@@ -54,7 +54,7 @@ impl Subscription {
         let reader = Reader {
             link: link.clone(),
             waiters: waiters.clone(),
-            channel: channel.to_owned(),
+            channel: channel.into(),
             state: watch::Sender::new(State::Closed),
             listeners: Arc::default(),
         };
@@ -107,6 +107,7 @@ impl Subscription {
     pub(super) fn close(&self) {
         if let Some(task) = lock(&self.task).take() {
             task.abort();
+            self.reader.waiters.set_open(&self.reader.channel, false);
         }
     }
 }
@@ -133,11 +134,15 @@ impl Reader {
         let mut backoff = BACKOFF;
         loop {
             match self.link.connector.listen(&self.channel).await {
-                Ok(Some(listening)) => match self.read(listening).await {
-                    End::Idle => break,
-                    End::Lost => backoff.reset(),
-                    End::Deaf => self.hear_nothing().await,
-                },
+                Ok(Some(listening)) => {
+                    let end = self.read(listening).await;
+                    self.waiters.set_open(&self.channel, false);
+                    match end {
+                        End::Idle => break,
+                        End::Lost => backoff.reset(),
+                        End::Deaf => self.hear_nothing().await,
+                    }
+                }
                 Ok(None) => self.hear_nothing().await,
                 Err(_) if self.listeners.is_empty() => break,
                 Err(_) => {}
@@ -162,6 +167,7 @@ impl Reader {
             return End::Lost;
         }
         self.state.send_replace(State::Open);
+        self.waiters.set_open(&self.channel, true);
         self.waiters.wake_all();
         let mut tick = tokio::time::interval(ECHO_PERIOD);
         let mut idle = self.listeners.idle_time();
@@ -190,7 +196,7 @@ impl Reader {
     async fn hears_itself(&self, listening: &mut Listening) -> bool {
         let echo = async {
             let Ok(live) = self.link.live().await else { return false };
-            if live.rows(NOTIFY, &[(&self.channel, Type::TEXT)]).await.is_err() {
+            if live.rows(NOTIFY, &[(&&*self.channel, Type::TEXT)]).await.is_err() {
                 return false;
             }
             while let Some(payload) = listening.next().await {
