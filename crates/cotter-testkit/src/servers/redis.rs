@@ -229,6 +229,16 @@ impl Redis {
         self.wire().command(words).expect("it answers")
     }
 
+    /// How many scripts it has run since the last reset.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn scripts(&self) -> usize {
+        let stats = self.command(&["INFO", "commandstats"]);
+        let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        calls.and_then(|line| line.split(',').next()).map_or(0, |calls| calls.parse().expect("a number"))
+    }
+
     /// A connection for many commands.
     ///
     /// # Panics

@@ -15,14 +15,6 @@ use tokio::task::JoinSet;
 const TIMEOUT: Duration = Duration::from_millis(250);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The scripts that a member has run.
-fn scripts(members: &Members, member: usize) -> usize {
-    let stats = members.servers[member].command(&["INFO", "commandstats"]);
-    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-    let calls = line.and_then(|line| line.split(',').next()).unwrap_or("0");
-    calls.parse().unwrap()
-}
-
 /// One vote and one release: counters of new names begin at the same number.
 #[tokio::test]
 #[ignore = "needs redis-server"]
@@ -31,12 +23,12 @@ async fn a_new_name_costs_one_round_trip() {
     let members = Members::voting(3, HOUR, TIMEOUT);
     let client = members.client().await.unwrap();
     release(&client, &acquire(&client, "warm").await).await;
-    let before: Vec<_> = (0..3).map(|member| scripts(&members, member)).collect();
+    let before: Vec<_> = (0..3).map(|member| members.servers[member].scripts()).collect();
     for number in 0..NAMES {
         release(&client, &acquire(&client, &format!("new {number}")).await).await;
     }
     for (member, before) in before.into_iter().enumerate() {
-        let run = scripts(&members, member) - before;
+        let run = members.servers[member].scripts() - before;
         // Names that are new just when a second ends are the exception.
         assert!(run <= 2 * NAMES + NAMES / 5, "member {member} ran {run} scripts for {NAMES} names");
     }
@@ -127,7 +119,7 @@ async fn redis_gives_a_number_to_one_reader() {
 async fn readers_that_ask_at_once_share_no_token() {
     const READS: usize = 300;
     let members = Members::voting(3, HOUR, Duration::from_secs(2));
-    let (mut readers, before) = (JoinSet::new(), scripts(&members, 0));
+    let (mut readers, before) = (JoinSet::new(), members.servers[0].scripts());
     for _ in 0..6 {
         let client = members.client().await.unwrap();
         readers.spawn(async move {
@@ -144,7 +136,7 @@ async fn readers_that_ask_at_once_share_no_token() {
     let reads: Vec<_> = readers.join_all().await.into_iter().flatten().collect();
     let (tokens, mut times): (HashSet<_>, Vec<_>) = reads.into_iter().unzip();
     times.sort_unstable();
-    let rounds = (scripts(&members, 0) - before) as f64 / times.len() as f64;
+    let rounds = (members.servers[0].scripts() - before) as f64 / times.len() as f64;
     let figures = format!(
         "{} reads, {rounds:.2} scripts each at a member, median {:?}, 99th percentile {:?}, worst {:?}",
         times.len(),

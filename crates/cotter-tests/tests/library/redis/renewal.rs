@@ -14,13 +14,6 @@ async fn hold(client: &Client, count: usize) -> Vec<Guard> {
     set.join_all().await
 }
 
-/// How many scripts the server has run.
-fn scripts(server: &Redis) -> usize {
-    let info = server.command(&["INFO", "commandstats"]);
-    let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-    line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
-}
-
 /// The answer to each question takes 10 ms: asked for one after the other, they would last a second and a half.
 async fn many_short_leases_over_a_slow_connection(mode: &str) {
     let server = Redis::start();
@@ -35,7 +28,7 @@ async fn many_short_leases_over_a_slow_connection(mode: &str) {
     tokio::time::sleep(ttl * 3).await;
     let lost = guards.iter().filter(|guard| !guard.is_valid()).count();
     assert_eq!(lost, 0, "of {} locks", guards.len());
-    let scripts = scripts(&server);
+    let scripts = server.scripts();
     // Nine renewals of 300 in six seconds, 64 in each.
     assert!(scripts < 300, "{scripts} scripts");
 }

@@ -9,7 +9,7 @@ use crate::backend::poll::Attempt;
 use crate::backend::{Claim, Grant};
 use crate::stores::shared::net::Listener;
 use crate::{Error, Moment, Result};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 /// A waiter sends its request at least this often, so that a lost message costs no more.
@@ -102,8 +102,13 @@ impl<'a> QueueEntry<'a> {
     /// Whether a message would be received. Only before the first request it is worth waiting for the subscription.
     async fn is_subscribed(&mut self) -> bool {
         let subscription = &self.native.subscription;
-        let requested = std::mem::replace(&mut self.requested, true);
-        if requested { subscription.is_open() } else { subscription.wait_until_open().await }
+        if std::mem::replace(&mut self.requested, true) {
+            return subscription.is_open();
+        }
+        let is_open = subscription.wait_until_open().await;
+        // All were woken when it opened. The request that follows is later than that.
+        pin!(self.registration.waiter.woken.notified()).as_mut().enable();
+        is_open
     }
 
     fn queued(&mut self, Joined { ticket, sent, left, position }: Joined) {
