@@ -42,10 +42,10 @@ pub(crate) use grant::downgrade::downgrade;
 pub(crate) use grant::give_back::{Returned, forget, give_back};
 pub(crate) use grant::hold::Hold;
 pub(crate) use grant::ticket::{extend_ticket, release_ticket, resume};
+pub(crate) use line::handle::Handle;
 pub(crate) use line::request::{Request, Wait};
 pub(crate) use patience::Patience;
 pub(crate) use queue::acquire::acquire;
-pub(crate) use queue::handle::Handle;
 pub(crate) use queue::resize::resize;
 pub(crate) use route::crashed;
 #[cfg(feature = "conformance")]

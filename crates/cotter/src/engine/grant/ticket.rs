@@ -4,8 +4,9 @@ use crate::backend::{Claim, Extension, Feature, Found, Grant, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
 use crate::engine::grant::freshen::{freshen, is_stale};
-use crate::engine::grant::hold::{Hold, Line};
+use crate::engine::grant::hold::Hold;
 use crate::engine::grant::undo::{undo_adopted, undo_until};
+use crate::engine::line::handle::LineHandle;
 use crate::engine::line::run::change;
 use crate::engine::timing::acquire_backoff;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
@@ -35,12 +36,11 @@ async fn take_over(core: &Arc<Core>, ticket: &Ticket, owner: Option<Owner>) -> R
         grant =
             freshen(core, &*core.backend, grant).await.inspect_err(|_| undo_adopted(core, claim.clone()))?;
     }
-    // A line of its own: the tasks that wait here have asked the store already.
-    let line = Arc::new(Line::new(claim.name));
-    let hold = Hold::new(core, &line, grant, lease);
+    let kept = LineHandle::new(core, &claim.name);
+    let hold = Hold::new(core, &kept.line, grant, lease);
     hold.go_on_after_notes(ticket.notes());
     let (serial, token) = hold.next_turn(owner).expect("a grant has at least one turn");
-    change(core, &line, |state| state.granted(&hold));
+    change(core, &kept.line, |state| state.resumed(&hold));
     hold.activate();
     Ok(Guard::new(hold, serial, token))
 }

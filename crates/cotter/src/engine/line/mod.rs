@@ -8,12 +8,13 @@
 //! | `given` | what was given to tasks that may sleep, and whether that is watched |
 //! | `state/` | the state of a line: every change says what has to follow it |
 //! | `todo` | what has to follow a change |
-//! | `lines` | the lines of all names |
+//! | `lines`, `handle` | the lines of all names; one that is kept |
 //! | `run` | changes a line, and does what has to follow |
 //!
 //! A state is changed through `run` only: nobody else can lock it for writing, and nobody else carries out a [`todo::Todo`].
 
 mod given;
+pub(crate) mod handle;
 pub(crate) mod lines;
 mod queue;
 pub(crate) mod request;

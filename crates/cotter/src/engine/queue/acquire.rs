@@ -3,12 +3,12 @@
 use crate::backend::{Acquired, Grant, Until};
 use crate::engine::core::Core;
 use crate::engine::grant::hold::{Hold, Line, Waiter};
+use crate::engine::line::handle::{Handle, LineHandle};
 use crate::engine::line::request::Request;
 use crate::engine::line::run::{change, change_with};
 use crate::engine::line::state::Place;
 use crate::engine::queue::entry::{Found, enter, loss};
 use crate::engine::queue::first_try::{FirstAnswer, FirstTry, last_moment, take_over};
-use crate::engine::queue::handle::{Handle, LineHandle};
 use crate::engine::queue::joined::keep_or_undo;
 use crate::engine::queue::waiting::Waiting;
 use crate::engine::timing::{ABANDONED_REQUEST, LATE_ANSWER, ROUND_TRIP};

@@ -2,7 +2,6 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `handle` | the line of a primitive |
 //! | `acquire`, `entry` | an acquisition, from the first look to the guard; that look |
 //! | `first_try` | the first request, in the caller's task |
 //! | `joined` | what that request left in the store, if it got no grant |
@@ -15,7 +14,6 @@ pub(crate) mod acquire;
 pub(crate) mod ask_store;
 mod entry;
 pub(crate) mod first_try;
-pub(crate) mod handle;
 pub(crate) mod joined;
 pub(crate) mod recall;
 pub(crate) mod resize;

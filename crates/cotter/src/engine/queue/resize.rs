@@ -2,8 +2,8 @@
 
 use crate::engine::core::Core;
 use crate::engine::grant::hold::Line;
+use crate::engine::line::handle::{Handle, LineHandle};
 use crate::engine::line::run::change;
-use crate::engine::queue::handle::{Handle, LineHandle};
 use crate::{Name, Result};
 use std::future::Future;
 use std::sync::Arc;

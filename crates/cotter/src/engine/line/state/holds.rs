@@ -17,6 +17,12 @@ impl<H: Holding> State<H> {
         Todo { wake, ask: self.ask(), ..Todo::NOTHING }
     }
 
+    /// A task has taken over a hold that another process had. Whoever waits here has asked the store already, or is about to.
+    pub(crate) fn resumed(&mut self, hold: &Arc<H>) -> Todo {
+        self.beside.push(hold.clone());
+        Todo::NOTHING
+    }
+
     /// The lock passes to the first waiter, if there is a `turn` for its request.
     pub(crate) fn pass<T>(
         &mut self,
@@ -72,7 +78,7 @@ impl<H: Holding> State<H> {
         if hold.mode().is_exclusive() {
             self.holder = Some(hold.clone());
         } else if hold.has_owner() {
-            self.readers.push(hold.clone());
+            self.beside.push(hold.clone());
         }
         self.wake_quiet()
     }
@@ -87,7 +93,7 @@ impl<H: Holding> State<H> {
 
     fn forget(&mut self, hold: &Arc<H>) {
         self.holder.take_if(|h| Arc::ptr_eq(h, hold));
-        self.readers.retain(|h| !Arc::ptr_eq(h, hold));
+        self.beside.retain(|h| !Arc::ptr_eq(h, hold));
     }
 
     /// Removes a hold whose release is in flight.

@@ -49,8 +49,9 @@ pub(crate) trait Holding: Debug {
 pub(crate) struct State<H: Holding> {
     /// The exclusive hold that guards of this client live on.
     holder: Option<Arc<H>>,
-    /// Shared holds that their owner may re-enter for reading.
-    readers: Vec<Arc<H>>,
+    /// Holds that keep nobody here from asking, and that their owner may enter again: shared ones, for reading, and those that
+    /// were taken over from another process.
+    beside: Vec<Arc<H>>,
     /// Lost holds whose owner may still try to re-enter.
     lost_holds: Vec<Arc<H>>,
     phase: Phase,
@@ -97,7 +98,7 @@ impl<H: Holding> State<H> {
     pub(crate) fn is_unused(&self) -> bool {
         self.is_quiet()
             && self.queue.all_left()
-            && self.readers.is_empty()
+            && self.beside.is_empty()
             && self.lost_holds.is_empty()
             && self.quiet_wakers.is_empty()
     }
@@ -114,7 +115,7 @@ impl<H: Holding> State<H> {
 
     /// Returns the hold that this owner already holds.
     pub(crate) fn hold_of(&self, owner: &Owner) -> Option<&Arc<H>> {
-        self.holder.iter().chain(&self.readers).find(|h| !h.mode().is_permits() && h.belongs_to(owner))
+        self.holder.iter().chain(&self.beside).find(|h| !h.mode().is_permits() && h.belongs_to(owner))
     }
 
     /// Returns the lost hold that bars this owner from taking the lock again.
@@ -125,7 +126,7 @@ impl<H: Holding> State<H> {
     /// Returns the mode of a hold here that uses the name in another way: a lock is not a semaphore. All holds of a name
     /// use it in one way, so any of them will do.
     pub(crate) fn mixed_with(&self, mode: Mode) -> Option<Mode> {
-        let held = self.holder.as_ref().or(self.readers.first())?.mode();
+        let held = self.holder.as_ref().or(self.beside.first())?.mode();
         (held.is_permits() != mode.is_permits()).then_some(held)
     }
 
@@ -161,7 +162,7 @@ impl<H: Holding> Default for State<H> {
     fn default() -> Self {
         Self {
             holder: None,
-            readers: Vec::new(),
+            beside: Vec::new(),
             lost_holds: Vec::new(),
             phase: Phase::Idle,
             first_try: None,

@@ -31,11 +31,27 @@ impl World {
     }
 
     fn rarely(&mut self, task: usize) {
-        match self.random.random_range(0..3) {
+        match self.random.random_range(0..4) {
             0 => self.store.is_taken ^= true,
             1 => self.fails(),
+            2 => self.resumes(task),
             _ => self.loses_patience(task),
         }
+    }
+
+    /// The process that has the lock hands it to this task.
+    fn resumes(&mut self, task: usize) {
+        let (request, at) = (&self.tasks[task].request, &self.tasks[task].at);
+        if !self.store.is_taken || !request.mode.is_exclusive() || !matches!(at, At::Away) {
+            return;
+        }
+        self.met.note("resumed");
+        self.store.is_taken = false;
+        // It has nothing while others here have it.
+        let Some(grant) = self.store.acquire(request.mode, request.owner.clone()) else { return };
+        let todo = self.state.resumed(&grant);
+        self.tasks[task].at = At::Holding(grant);
+        self.carry_out(todo);
     }
 
     fn arrives(&mut self, task: usize) {

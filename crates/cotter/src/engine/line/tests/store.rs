@@ -77,7 +77,7 @@ impl Store {
 #[derive(Debug, Default)]
 pub(super) struct Met(BTreeMap<&'static str, usize>);
 
-const ALL: [&str; 15] = [
+const ALL: [&str; 16] = [
     "answered",
     "asked",
     "barred",
@@ -88,6 +88,7 @@ const ALL: [&str; 15] = [
     "passed",
     "quiet",
     "recalled",
+    "resumed",
     "retired",
     "served",
     "taken over",

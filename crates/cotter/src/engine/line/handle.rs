@@ -1,4 +1,4 @@
-//! The line of a primitive, kept for as long as the primitive lives.
+//! A line that is kept for as long as somebody needs it: a primitive, mostly.
 
 use crate::Name;
 use crate::engine::core::Core;
