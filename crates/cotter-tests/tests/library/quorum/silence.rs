@@ -1,10 +1,11 @@
 //! Members that are gone or silent.
 
 use super::setup::{Members, TTL, acquire, attempt, release};
-use cotter::backend::{Extension, Found};
+use cotter::backend::{Extension, Found, Leave, Until};
 use cotter::{Client, ErrorKind, memory, quorum};
 use cotter_testkit::bare::claim;
 use cotter_testkit::history::{Kind, demand};
+use cotter_testkit::servers::Loss;
 use cotter_testkit::skewed::{Skew, Skewed};
 use cotter_testkit::timing::{FAR, Stopwatch, eventually};
 use std::time::{Duration, Instant, SystemTime};
@@ -206,4 +207,35 @@ async fn one_wrong_clock_does_not_move_the_time() {
             "member {wrong} is {hours} h ahead, the quorum off by {off:?}"
         );
     }
+}
+
+/// The member has voted, but its answer and the release are lost. While the claim still waits, the vote is taken back: it kept the
+/// name for a lease otherwise, and several waiters have left a majority of such votes, so that all of them waited for nobody.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_waiter_takes_back_a_vote_that_it_did_not_hear_of() {
+    let members = Members::voting(3, HOUR, TIMEOUT);
+    let (holder, waiter) = (members.client().await.unwrap(), members.client().await.unwrap());
+    // One member is free, and votes for everybody who asks.
+    members.proxies[2].refuse(true);
+    members.proxies[2].cut();
+    let held = attempt(&holder, &claim("a", TTL)).await.unwrap().expect("a majority is there");
+    members.proxies[2].refuse(false);
+    let wanted = claim("a", TTL);
+    let (asking, claim) = (waiter.clone(), wanted.clone());
+    let waiting = tokio::spawn(async move { asking.acquire(&claim, Until::Forever).await });
+    eventually("it asks", || members.holds(2, "a")).await;
+    members.proxies[2].refuse(true);
+    members.proxies[2].lose_reply(b"\r\ng", Loss::Cut);
+    eventually("it asks once more", || members.proxies[2].has_lost()).await;
+    tokio::time::sleep(4 * TIMEOUT).await;
+    assert!(members.holds(2, "a"), "its release cannot arrive");
+    members.proxies[2].refuse(false);
+    // Votes of later attempts come and go.
+    let taken_back = eventually("the vote was taken back", || !members.holds(2, "a"));
+    let in_time = tokio::time::timeout(TTL / 2, taken_back).await.is_ok();
+    demand(in_time, Kind::IdleWaiter, "a vote that nobody uses stays for a lease");
+    waiting.abort();
+    waiter.release(&wanted, Leave::default()).await.unwrap();
+    release(&holder, &held).await;
 }

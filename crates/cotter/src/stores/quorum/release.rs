@@ -42,6 +42,17 @@ impl Quorum {
         undone
     }
 
+    /// Releases once more what the earlier attempts of a claim that waits may have left at members that answer again. These votes would
+    /// keep everybody out until they end, the claim itself among them.
+    pub(super) async fn undo_again(&self, id: ClaimId) {
+        let awake = self.seats.awake();
+        for round in self.shared.rounds.of(id).into_iter().filter(|round| round.won.is_none()) {
+            if round.asked().iter().any(|seat| awake.contains(seat)) {
+                self.undo(id, &round.claim, Leave::default()).await;
+            }
+        }
+    }
+
     /// Releases all attempts of a claim.
     pub(super) async fn release_all(&self, claim: &Claim, leave: Leave) -> Result<Release> {
         let (mut found, mut open) = (Release::NotHeld, None);

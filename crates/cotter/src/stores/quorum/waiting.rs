@@ -115,6 +115,7 @@ impl Attempt for Waiting<'_> {
             self.pause = left;
             return Ok(None);
         }
+        self.quorum.undo_again(self.claim.id).await;
         let told = self.told.swap(false, Ordering::Relaxed);
         let order = if told && self.crowded { Order::OneFirst } else { Order::AllAtOnce };
         match self.quorum.try_once(self.claim, order).await {
