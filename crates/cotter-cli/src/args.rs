@@ -1,8 +1,6 @@
 //! The declaration of the command line. Parsing it has no effects.
 
-use crate::bench::Bench;
 use crate::cron::Cron;
-use crate::demo::Demo;
 use crate::doctor::Doctor;
 use crate::elect::Elect;
 use crate::evict::Evict;
@@ -114,8 +112,10 @@ pub(crate) enum Command {
     Schedule(Schedule),
     Jobs(Jobs),
     Cron(Cron),
-    Bench(Bench),
-    Demo(Demo),
+    #[cfg(feature = "demo")]
+    Bench(cotter_demo::Bench),
+    #[cfg(feature = "demo")]
+    Demo(cotter_demo::Demo),
     Completions(Completions),
     Man(Man),
 }
@@ -150,5 +150,11 @@ mod tests {
             let short = Cli { global: short.global, command: Command::Run(run) };
             assert_eq!(format!("{short:?}"), format!("{whole:?}"));
         }
+    }
+
+    #[test]
+    fn the_workbench_is_there_with_its_feature_only() {
+        let has = |name: &str| Cli::command().find_subcommand(name).is_some();
+        assert_eq!(["bench", "demo", "run"].map(has), [cfg!(feature = "demo"), cfg!(feature = "demo"), true]);
     }
 }

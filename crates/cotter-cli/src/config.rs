@@ -1,7 +1,7 @@
 //! The configuration file, which defines named stores.
 
 use crate::nearest::nearest;
-use crate::output::{Console, Failure, clean};
+use cotter_console::{Console, Failure, clean};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

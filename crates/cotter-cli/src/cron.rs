@@ -1,6 +1,6 @@
 //! `cotter cron`: the instants and the meaning of an expression.
 
-use crate::exit::Exit;
+use cotter_console::Exit;
 use cotter_scheduler::{Cron as Expression, UnixTime, Zone};
 use serde_json::json;
 use std::io::{self, Write};

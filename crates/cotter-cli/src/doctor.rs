@@ -1,12 +1,11 @@
 //! `cotter doctor`: the guarantees of a store, and problems of its setup.
 
-use crate::duration::millis;
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::backend::Capabilities;
 use cotter::{Client, Finding, Info, Level, Severity};
+use cotter_console::duration::millis;
+use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::Zone;
 use serde_json::json;
 use std::io::Write;

@@ -1,10 +1,9 @@
 //! `cotter evict`: takes a lock away from its holder.
 
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, EvictOrder, Eviction, FencingToken, Filter, Name, Record};
+use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::json;
 use std::io::Write;
 

@@ -1,10 +1,10 @@
 //! Shell completions and manual pages, generated from the declaration of the command line.
 
 use crate::args::{self, Cli, Completions, Man};
-use crate::exit::{self, Exit};
-use crate::output::{Console, Failure};
+use crate::exit_codes;
 use clap::{Command, CommandFactory};
 use clap_mangen::roff::{Roff, roman};
+use cotter_console::{Console, Exit, Failure};
 use std::io::Write;
 
 /// Prints shell completions.
@@ -87,7 +87,7 @@ fn which_store() -> Roff {
 fn exit_status(command: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["EXIT STATUS"]);
-    for (code, meaning) in exit::rows(command) {
+    for (code, meaning) in exit_codes::rows(command) {
         roff.control("TP", []).text([roman(*code)]).text([roman(*meaning)]);
     }
     roff

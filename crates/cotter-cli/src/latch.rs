@@ -1,11 +1,10 @@
 //! `cotter latch`: waits until a number of parties have arrived.
 
-use crate::duration::{parse, words};
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::{Args, Subcommand};
 use cotter::{Client, LatchEnd, LatchState, Name};
+use cotter_console::duration::{parse, words};
+use cotter_console::{Console, Exit, Failure, clean};
 use rustix::process::getppid;
 use rustix::system::uname;
 use serde_json::{Value, json};

@@ -1,13 +1,12 @@
 //! `cotter list`: all locks that are held.
 
-use crate::duration::{since, words};
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::show;
 use crate::store::Chosen;
 use crate::table;
 use clap::Args;
 use cotter::{Client, Filter, Name, Record};
+use cotter_console::duration::{since, words};
+use cotter_console::{Console, Exit, Failure, clean};
 use std::collections::BTreeMap;
 use std::io::Write;
 

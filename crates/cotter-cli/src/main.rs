@@ -9,24 +9,20 @@
 //! | `list`, `show`, `evict`, `doctor` | inspecting and evicting locks |
 //! | `migrate`, `prune` | creating the tables of a store; deleting the files of unused names |
 //! | `schedule/`, `jobs`, `cron` | scheduled jobs; operating them; cron expressions |
-//! | `bench/`, `demo/` | measurements; demonstrations |
 //! | `store`, `config`, `password` | choosing the store; the configuration file; the password file |
-//! | `output`, `table`, `status_line`, `duration`, `nearest` | output; tables; the status line; durations; suggestions |
-//! | `exit`, `raise`, `stop_signals` | exit codes; ending by a signal; signals that end a command at once |
-//! | `sibling`, `bare_redis` | further processes of this program; a direct connection to Redis |
+//! | `table`, `nearest` | tables; suggestions |
+//! | `exit_codes`, `raise` | the table of exit codes; ending by a signal |
+//!
+//! `cotter bench` and `cotter demo` are in `cotter-demo`, and what all commands share is in `cotter-console`.
 
 mod args;
-mod bare_redis;
-mod bench;
 mod command;
 mod config;
 mod cron;
-mod demo;
 mod doctor;
-mod duration;
 mod elect;
 mod evict;
-mod exit;
+mod exit_codes;
 mod generate;
 mod global;
 mod jobs;
@@ -34,16 +30,12 @@ mod latch;
 mod list;
 mod migrate;
 mod nearest;
-mod output;
 mod password;
 mod prune;
 mod raise;
 mod run;
 mod schedule;
 mod show;
-mod sibling;
-mod status_line;
-mod stop_signals;
 mod store;
 mod table;
 mod ticket;
@@ -51,8 +43,7 @@ mod usage;
 
 use args::{Cli, Command};
 use command::signals::{Signals, keep_children, keep_going_at_the_file_limit, until_stopped};
-use exit::Exit;
-use output::{Console, Failure};
+use cotter_console::{Console, Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -115,8 +106,10 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             // These listen for signals themselves.
             Command::Acquire(args) => ticket::acquire(args, &store, console).await,
             Command::Elect(args) => elect::run(args, &store, console).await,
-            Command::Bench(args) => bench::run(args, &store, console).await,
-            Command::Demo(args) => demo::run(args, &store, console).await,
+            #[cfg(feature = "demo")]
+            Command::Bench(args) => args.run(&store, console).await,
+            #[cfg(feature = "demo")]
+            Command::Demo(args) => args.run(&store, console).await,
             command => until_stopped(ask(command, &store, console)).await,
         }
     })

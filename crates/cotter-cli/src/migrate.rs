@@ -1,9 +1,8 @@
 //! `cotter migrate`: creates the tables of a store.
 
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use clap::Args;
+use cotter_console::{Console, Exit, Failure};
 use serde_json::json;
 use std::io::Write;
 

@@ -1,6 +1,6 @@
 //! The file with the password of a store. Only its path is passed on; the store reads the file.
 
-use crate::output::{Console, Failure, clean};
+use cotter_console::{Console, Failure, clean, encoded};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -106,23 +106,4 @@ fn copy(text: &str) -> io::Result<File> {
     file.set_permissions(Permissions::from_mode(0o600))?;
     file.write_all(text.as_bytes())?;
     Ok(file)
-}
-
-/// A path as a part of a URL.
-pub(crate) fn encoded(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    path.bytes().fold(String::new(), |text, byte| match plain(byte) {
-        true => text + &char::from(byte).to_string(),
-        false => text + &format!("%{byte:02X}"),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_encoded_so_that_nothing_ends_it() {
-        assert_eq!(encoded("/run/a b&c?d#é:@%"), "/run/a%20b%26c%3Fd%23%C3%A9%3A%40%25");
-    }
 }

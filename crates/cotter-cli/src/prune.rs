@@ -1,12 +1,11 @@
 //! `cotter prune`: deletes what is left of names that nobody uses any more.
 
-use crate::duration::{parse, since, words};
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::show::stamp;
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, PruneOrder, PruneOutcome, Pruned};
+use cotter_console::duration::{parse, since, words};
+use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::json;
 use std::io::Write;
 use std::time::Duration;

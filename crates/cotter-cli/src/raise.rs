@@ -3,7 +3,7 @@
 //! A shell that runs a script stops at Ctrl-C only if the program that it waits for died of the signal: a program that
 //! exits, even with 130, has handled it.
 
-use crate::exit::{Exit, Share};
+use cotter_console::{Exit, Share};
 use rustix::process::{DumpableBehavior, Signal, getpid, kill_current_process_group, set_dumpable_behavior};
 
 /// Ends this process by a signal if its parent depends on that; otherwise returns.

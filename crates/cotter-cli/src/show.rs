@@ -1,11 +1,10 @@
 //! `cotter show`: one lock; and locks as JSON.
 
-use crate::duration::{millis, since, words};
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, Filter, Holder, Mode, Name, Record};
+use cotter_console::duration::{millis, since, words};
+use cotter_console::{Console, Exit, Failure, clean};
 use serde::Serialize;
 use std::io::Write;
 use std::time::SystemTime;

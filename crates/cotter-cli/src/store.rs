@@ -1,11 +1,10 @@
 //! The choice of the store, and connecting to it.
 
 use crate::config::{self, Named};
-use crate::exit::Exit;
 use crate::global::Global;
-use crate::output::{Console, Failure};
 use crate::password::PasswordFile;
 use cotter::{Builder, Client, Info};
+use cotter_console::{Console, Exit, Failure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -109,11 +108,6 @@ impl Chosen {
         &self.complete
     }
 
-    /// The contents of the password file.
-    pub(crate) fn password(&self) -> Result<Option<String>, Failure> {
-        self.password_file.as_ref().map(PasswordFile::read).transpose()
-    }
-
     /// The environment variables for a command.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let url = Some(("COTTER_URL", self.public_url()));
@@ -214,6 +208,22 @@ impl Chosen {
         let (url, why) = (self.public_url(), &self.why);
         let message = format!("the store {url} (from {why}) did not answer within 5 s; is it running?");
         Failure::new(Exit::Unreachable, message)
+    }
+}
+
+#[cfg(feature = "demo")]
+#[async_trait::async_trait(?Send)]
+impl cotter_demo::Store for Chosen {
+    fn secret_url(&self) -> &str {
+        self.secret_url()
+    }
+
+    fn password(&self) -> Result<Option<String>, Failure> {
+        self.password_file.as_ref().map(PasswordFile::read).transpose()
+    }
+
+    async fn connect(&self, builder: Builder, console: &Console) -> Result<Client, Failure> {
+        self.connect(builder, console).await
     }
 }
 

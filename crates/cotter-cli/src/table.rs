@@ -1,6 +1,6 @@
 //! Text tables.
 
-use crate::output::{Console, Failure};
+use cotter_console::{Console, Failure};
 use std::io::{IsTerminal, Write, stdout};
 
 /// Prints rows under a header; nothing if there are no rows. On a terminal that is too narrow for the table, where its lines

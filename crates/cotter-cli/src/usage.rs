@@ -1,10 +1,9 @@
 //! Help, and errors of the command line.
 
 use crate::args::{self, Cli};
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, Error};
+use cotter_console::{Console, Exit, Failure};
 use std::io::Write;
 
 /// Prints the help, the version, or a one-line error.

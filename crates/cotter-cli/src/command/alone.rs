@@ -1,10 +1,9 @@
 //! A command that needs no lock. It runs in a shim as others do, so that none of its processes outlives cotter.
 
-use super::boot_clock;
 use super::child::Child;
 use super::launch::Launch;
 use super::wire::ShimEvent;
-use crate::output::Failure;
+use cotter_console::{Failure, boot_clock};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;

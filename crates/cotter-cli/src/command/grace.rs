@@ -1,7 +1,7 @@
 //! The grace period of a command.
 
-use crate::output::Failure;
 use cotter::{Guard, LossCause, Lost};
+use cotter_console::Failure;
 use std::time::Duration;
 
 /// No command can stop in less time.

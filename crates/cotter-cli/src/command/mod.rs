@@ -10,14 +10,13 @@
 //! | `wire`, `argv` | the protocol between cotter and a shim; the arguments of the command |
 //! | `watch`, `outcome` | waiting until the command has ended or has to be stopped; the outcome |
 //! | `grace` | the grace period |
-//! | `termination`, `group`, `proc`, `boot_clock` | ending all processes of the command |
+//! | `termination`, `group`, `proc` | ending all processes of the command |
 //! | `terminal`, `signals` | the foreground group; signals that are forwarded |
 //!
 //! One process can run several commands at once, each under its own guard.
 
 mod alone;
 mod argv;
-pub(crate) mod boot_clock;
 mod child;
 mod grace;
 mod group;

@@ -4,12 +4,10 @@
 //! ended and that has no living shim above it. Descendants of a living shim are therefore never found here. The id of a
 //! shim is not reused until it is reaped, which only its owner does.
 
-use super::boot_clock;
 use super::group::Group;
 use super::proc::{self, Process};
 use super::termination::Termination;
-use crate::exit::Exit;
-use crate::output::Failure;
+use cotter_console::{Exit, Failure, boot_clock};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, waitpid,
 };

@@ -1,8 +1,7 @@
 //! Signals that are forwarded to the command, or end the wait for the lock.
 
 use super::proc;
-use crate::exit::Exit;
-use crate::output::Failure;
+use cotter_console::{Exit, Failure};
 use rustix::process::{Signal, getpid};
 use std::future::poll_fn;
 use std::io;

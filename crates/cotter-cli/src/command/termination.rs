@@ -1,8 +1,8 @@
 //! Termination: TERM, then KILL, until no process is left.
 
-use super::boot_clock;
 use super::group::Group;
 use super::proc::Process;
+use cotter_console::boot_clock;
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 

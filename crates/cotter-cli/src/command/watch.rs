@@ -1,13 +1,11 @@
 //! Waiting until the command has ended or has to be stopped.
 
-use super::boot_clock;
 use super::child::Child;
 use super::grace::Grace;
 use super::outcome::Outcome;
 use super::wire::ShimEvent;
-use crate::exit::Exit;
-use crate::output::Failure;
 use cotter::{ExpirySignal, Guard};
+use cotter_console::{Exit, Failure, boot_clock};
 use std::future::pending;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

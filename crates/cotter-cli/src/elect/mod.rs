@@ -7,12 +7,12 @@
 mod observe;
 
 use crate::command::signals::{Signals, until_stopped};
-use crate::duration::{parse, parse_positive};
-use crate::exit::{self, Exit};
-use crate::output::{Console, Failure};
+use crate::exit_codes;
 use crate::run::{self, Leading, Run, WaitOptions};
 use crate::store::Chosen;
 use clap::{Args, Parser};
+use cotter_console::duration::{parse, parse_positive};
+use cotter_console::{Console, Exit, Failure};
 use std::ffi::OsString;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -32,7 +32,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// With --observe, prints the current leader and then each change, until interrupted. Followers learn of a new leader at
 /// once, of a leader's death when its lease ends, and of a leader that gave up without a successor within 5 s.
 #[derive(Debug, Args)]
-#[command(after_long_help = exit::table("elect"))]
+#[command(after_long_help = exit_codes::table("elect"))]
 pub(crate) struct Elect {
     /// Print who leads, and each change; with --json, one object per line
     #[arg(long, conflicts_with_all = ["announce", "again", "no_wait", "wait", "busy_code", "ttl", "grace", "label", "shell", "command"])]

@@ -1,9 +1,8 @@
 //! Printing who leads, and each change.
 
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use cotter::{Client, ErrorKind, Leader, Name};
+use cotter_console::{Console, Exit, Failure, clean};
 use serde_json::json;
 use std::io::Write;
 

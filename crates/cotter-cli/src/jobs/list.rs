@@ -1,9 +1,9 @@
 //! `cotter jobs list`.
 
 use super::short;
-use crate::duration::words;
-use crate::output::{Console, Failure, clean};
 use crate::table;
+use cotter_console::duration::words;
+use cotter_console::{Console, Failure, clean};
 use cotter_scheduler::{Ending, JobStatus, UnixTime};
 use serde_json::{Value, json};
 use std::io::Write;

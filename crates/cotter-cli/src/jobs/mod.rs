@@ -15,15 +15,14 @@ mod one_shots;
 mod watch;
 
 use crate::config;
-use crate::duration::parse_positive;
-use crate::exit::Exit;
 use crate::global::Global;
-use crate::output::{Console, Failure, clean};
 use crate::schedule::file;
 use crate::store::{self, StoreRef};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Subcommand};
 use cotter::Client;
+use cotter_console::duration::parse_positive;
+use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{ErrorKind, UnixTime};
 use rustix::process::getuid;
 use rustix::system::uname;

@@ -1,11 +1,10 @@
 //! `cotter jobs add-once`, `pending` and `cancel`.
 
 use super::{arguments, refused, short};
-use crate::duration::parse;
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::table;
 use clap::{ArgGroup, Args};
+use cotter_console::duration::parse;
+use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{Jobs, OneShot, Pending, UnixTime};
 use serde_json::{Value, json};
 use std::io::Write;

@@ -1,8 +1,7 @@
 //! `cotter jobs list --watch`.
 
 use super::list;
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
+use cotter_console::{Console, Exit, Failure};
 use cotter_scheduler::{JobStatus, Jobs};
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};

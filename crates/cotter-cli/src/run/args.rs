@@ -1,9 +1,9 @@
 //! The arguments of `cotter run`.
 
 use super::wait_options::WaitOptions;
-use crate::duration::parse_positive;
-use crate::exit;
+use crate::exit_codes;
 use clap::Args;
+use cotter_console::duration::parse_positive;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// While a job is stopped with Ctrl-Z, its lock is not renewed: if the store's locks have a ttl, the lock is lost when
 /// the ttl runs out, and CMD is killed.
 #[derive(Debug, Args)]
-#[command(after_long_help = exit::table("run"))]
+#[command(after_long_help = exit_codes::table("run"))]
 pub(crate) struct Run {
     /// Take a shared lock, which several holders can hold at once
     ///

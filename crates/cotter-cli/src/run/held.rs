@@ -1,8 +1,8 @@
 //! The locks held by ancestors of this process: a nested run of the same lock would be a deadlock.
 
 use super::ancestors::{Holder, is_above};
-use crate::output::{Failure, clean};
 use cotter::{Client, Name, Record};
+use cotter_console::{Failure, clean};
 use rustix::fs::stat;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

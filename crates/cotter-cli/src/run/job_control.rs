@@ -3,9 +3,9 @@
 use crate::command::Child;
 use crate::command::signals::cannot_listen;
 use crate::command::terminal::{Terminal, from_the_background, has_a_shell};
-use crate::duration::words;
-use crate::output::{Console, Failure};
 use cotter::Guard;
+use cotter_console::duration::words;
+use cotter_console::{Console, Failure};
 use nix::sys::pthread::{pthread_kill, pthread_self};
 use nix::sys::signal::{SigSet, Signal::SIGTTIN};
 use rustix::process::{Signal, kill_current_process_group};

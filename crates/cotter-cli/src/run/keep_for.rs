@@ -4,9 +4,9 @@ use super::args::Run;
 use super::{release, release_with};
 use crate::command::Outcome;
 use crate::command::signals::Signals;
-use crate::duration::words;
-use crate::output::Console;
 use cotter::{Client, Guard, Lost};
+use cotter_console::Console;
+use cotter_console::duration::words;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 

@@ -31,10 +31,9 @@ use crate::command::signals::Signals;
 use crate::command::{
     Child, Grace, Launch, OVERDUE, Outcome, Step, Watch, reap_as_init, restore_lease, stop,
 };
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use cotter::{Client, Guard, Lease, Lost, Name, Op, Released};
+use cotter_console::{Console, Exit, Failure, clean};
 use held::Held;
 use job_control::JobControl;
 use keep_for::KeepFor;
@@ -234,7 +233,7 @@ fn conclude(end: Outcome, lost: Option<Lost>, name: &Name) -> Result<Exit, Failu
         }
         (Outcome::Overdue, None) => lost_failure(format!("{name:?}: {OVERDUE}; the command was stopped")),
         (Outcome::MaxHold(longest), _) => {
-            let longest = crate::duration::words(longest);
+            let longest = cotter_console::duration::words(longest);
             let why = format!("{name:?}: --max-hold of {longest} was reached; the command was stopped");
             Err(Failure::new(Exit::MaxHold, why))
         }

@@ -1,11 +1,10 @@
 //! The waiting line: who holds the lock, and whether the store answers.
 
 use super::held::{inside, is_held_above};
-use crate::duration::{since, words};
-use crate::output::{Console, Failure, clean};
 use crate::show::{self, Permits};
-use crate::status_line::StatusLine;
 use cotter::{Client, ErrorKind, Name, Record};
+use cotter_console::duration::{since, words};
+use cotter_console::{Console, Failure, StatusLine, clean};
 use std::future::pending;
 use std::io::Write;
 use std::time::Duration;

@@ -1,10 +1,9 @@
 //! `--slot`: runs a command once per key.
 
 use super::args::Run;
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use cotter::{Client, Guard, Name, Note};
+use cotter_console::{Console, Exit, Failure};
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of keys that are kept; fewer if they do not fit into a note.

@@ -1,10 +1,9 @@
 //! `--report`: a report of the run for programs.
 
 use super::sink;
-use crate::duration::millis;
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use cotter::FencingToken;
+use cotter_console::duration::millis;
+use cotter_console::{Console, Exit, Failure, clean};
 use std::path::Path;
 use tokio::time::Instant;
 

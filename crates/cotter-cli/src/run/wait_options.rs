@@ -1,8 +1,8 @@
 //! The time limit for waiting for a lock, and the exit code when it is exceeded.
 
-use crate::duration::parse;
-use crate::exit::Exit;
 use clap::Args;
+use cotter_console::Exit;
+use cotter_console::duration::parse;
 use std::time::Duration;
 use tokio::time::Instant;
 

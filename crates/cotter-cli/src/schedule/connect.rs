@@ -3,9 +3,9 @@
 use super::event_log::EventLog;
 use super::systemd::{self, Watchdog};
 use crate::command::signals::Signals;
-use crate::output::{Console, Failure};
 use crate::store::Chosen;
 use cotter::Client;
+use cotter_console::{Console, Failure};
 use rustix::process::Signal;
 
 /// The result of connecting.

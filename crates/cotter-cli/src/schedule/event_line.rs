@@ -1,7 +1,7 @@
 //! One event as a line of text, or as a JSON object. `docs/jobs.md` lists the fields.
 
-use crate::duration::{millis, words};
 use crate::jobs::short;
+use cotter_console::duration::{millis, words};
 use cotter_scheduler::{Ending, Event, EventKind, UnixTime};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 //! A separate thread writes them, so that a stopped terminal or a full pipe does not delay jobs.
 
 use super::event_line::{is_problem, object, stamped, text};
-use crate::output::{Console, clean};
+use cotter_console::{Console, clean};
 use cotter_scheduler::{Event, EventKind, UnixTime};
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -27,11 +27,10 @@ mod reload;
 mod serve;
 mod systemd;
 
-use crate::duration::parse_positive;
-use crate::exit::Exit;
 use crate::global::Global;
-use crate::output::{Console, Failure, clean};
 use clap::Args;
+use cotter_console::duration::parse_positive;
+use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::UnixTime;
 use file::{File, Mistake};
 use serde_json::json;

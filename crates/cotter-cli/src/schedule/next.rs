@@ -1,8 +1,7 @@
 //! `--next`: the next slots.
 
 use super::file::Spec;
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
+use cotter_console::{Console, Exit, Failure, clean};
 use cotter_scheduler::{UnixTime, Zone};
 use serde_json::json;
 use std::collections::BTreeSet;

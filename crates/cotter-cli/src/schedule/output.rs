@@ -122,7 +122,7 @@ async fn read(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Console;
+    use cotter_console::Console;
     use cotter_scheduler::UnixTime;
     use std::io::Write;
 

@@ -3,7 +3,7 @@
 use super::file::{self, File, Mistake};
 use super::serve::{Service, jobs, set_names};
 use super::systemd;
-use crate::output::Failure;
+use cotter_console::Failure;
 use std::future::{Future, pending};
 use std::path::PathBuf;
 use std::pin::Pin;

@@ -3,15 +3,14 @@
 use super::keeper;
 use super::text::TicketText;
 use super::wait::wait;
-use crate::duration::parse_positive;
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
 use crate::run::WaitOptions;
 use crate::run::held::Held;
 use crate::run::wait::{close, reach};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, FencingToken, Lease, Name};
+use cotter_console::duration::parse_positive;
+use cotter_console::{Console, Exit, Failure};
 use serde_json::json;
 use std::io::{self, Write};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The process that a lock is bound to.
 
-use crate::output::Failure;
+use cotter_console::Failure;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};

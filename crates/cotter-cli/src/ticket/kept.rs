@@ -1,8 +1,7 @@
 //! Locks that a keeper holds: their tickets, and asking the keeper.
 
-use crate::exit::Exit;
-use crate::output::Failure;
 use cotter::backend::ClaimId;
+use cotter_console::{Exit, Failure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;

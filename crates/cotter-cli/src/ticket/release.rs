@@ -2,11 +2,10 @@
 
 use super::kept::{Answer, Request};
 use super::text::TicketText;
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::{Client, Released};
+use cotter_console::{Console, Exit, Failure, clean};
 
 /// Release a lock taken by `cotter acquire`
 ///

@@ -2,12 +2,11 @@
 
 use super::kept::{Answer, Request};
 use super::text::TicketText;
-use crate::duration::{parse_positive, words};
-use crate::exit::Exit;
-use crate::output::{Console, Failure, clean};
 use crate::store::Chosen;
 use clap::Args;
 use cotter::Client;
+use cotter_console::duration::{parse_positive, words};
+use cotter_console::{Console, Exit, Failure, clean};
 use std::time::Duration;
 
 /// Give a lock taken by `cotter acquire` more time

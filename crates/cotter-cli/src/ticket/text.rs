@@ -1,8 +1,8 @@
 //! Tickets as text.
 
 use super::kept::Kept;
-use crate::output::Failure;
 use cotter::Ticket;
+use cotter_console::Failure;
 use std::fmt;
 
 /// A ticket of `cotter acquire`.

@@ -2,10 +2,9 @@
 
 use super::acquire::Acquire;
 use crate::command::signals::Signals;
-use crate::exit::Exit;
-use crate::output::{Console, Failure};
 use crate::run::wait::{Acquired, acquire, lock};
 use cotter::{Client, Guard, Name};
+use cotter_console::{Console, Exit, Failure};
 use tokio::time::Instant;
 
 /// Waits as long as the arguments say, from `began` on, as `cotter run` does. `Err` has the exit if there is no lock.

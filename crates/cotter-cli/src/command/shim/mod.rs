@@ -20,8 +20,8 @@ mod script;
 mod start;
 mod supervisor;
 
-use super::boot_clock;
 use super::wire::{Request, ShimEvent, TerminalAccess};
+use cotter_console::boot_clock;
 use nix::sys::prctl::set_name;
 use nix::sys::signal::SigSet;
 use std::ffi::CStr;

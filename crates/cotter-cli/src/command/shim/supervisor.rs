@@ -2,9 +2,9 @@
 
 use super::descendants::{self, Event};
 use super::start::Started;
-use crate::command::boot_clock;
 use crate::command::group::Group;
 use crate::command::wire::{Request, ShimEvent};
+use cotter_console::boot_clock;
 use nix::sys::signal::{SigSet, Signal as Heard};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};

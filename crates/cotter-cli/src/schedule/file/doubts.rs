@@ -1,7 +1,7 @@
 //! Settings of a job that are allowed but probably a mistake: warnings, because they may be intended, or differ on another host.
 
 use super::job::Spec;
-use crate::output::clean;
+use cotter_console::clean;
 use cotter_scheduler::{Misfire, UnixTime};
 use std::ffi::OsStr;
 use std::path::Path;

@@ -17,9 +17,9 @@ mod value;
 
 pub(crate) use job::Spec;
 
-use crate::output::{Failure, clean};
 use crate::store::StoreRef;
 use cotter::Client;
+use cotter_console::{Failure, clean};
 use section::{Mistakes, Section};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Parsing of values. Errors say what to write.
 
-use crate::duration;
+use cotter_console::duration;
 use cotter_scheduler::{Scheduler, Trigger, UnixTime, Zone};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -14,10 +14,9 @@ mod page;
 mod server;
 mod text;
 
-use crate::duration::words;
-use crate::exit::Exit;
-use crate::output::Failure;
 use cotter::Client;
+use cotter_console::duration::words;
+use cotter_console::{Exit, Failure};
 use cotter_scheduler::{Event, JobStatus, Jobs, UnixTime};
 use figures::Figures;
 use health::Health;

@@ -15,7 +15,9 @@ pub(super) struct Package {
 impl Package {
     pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 33, head: "lib.rs" };
     pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 4, head: "lib.rs" };
-    pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
+    pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 10, head: "main.rs" };
+    pub(super) const CONSOLE: Self = Self { name: "cotter-console", folders: 0, head: "lib.rs" };
+    pub(super) const DEMO: Self = Self { name: "cotter-demo", folders: 5, head: "lib.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
     pub(super) const TESTS: Self = Self { name: "cotter-tests", folders: 0, head: "lib.rs" };
     pub(super) const MODELS: Self = Self { name: "cotter-models", folders: 0, head: "lib.rs" };
@@ -42,8 +44,16 @@ impl Package {
 /// The folder whose folders are modules of their own.
 const STORES: &str = "stores";
 
-pub(super) const PACKAGES: [Package; 6] =
-    [Package::LIBRARY, Package::SCHEDULER, Package::CLI, Package::TESTKIT, Package::TESTS, Package::MODELS];
+pub(super) const PACKAGES: [Package; 8] = [
+    Package::LIBRARY,
+    Package::SCHEDULER,
+    Package::CONSOLE,
+    Package::DEMO,
+    Package::CLI,
+    Package::TESTKIT,
+    Package::TESTS,
+    Package::MODELS,
+];
 
 /// A file, without its tests and comments.
 pub(super) struct Source {
