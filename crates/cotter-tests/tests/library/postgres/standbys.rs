@@ -2,7 +2,9 @@
 
 use super::setup::{client, eventually, server};
 use cotter::{Finding, Level, Severity};
+use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Postgres;
+use cotter_testkit::timing::FAR;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -88,4 +90,23 @@ async fn doctor_says_what_a_failover_forgets() {
     let missing = finding(&server, "replicas").await;
     assert_eq!(missing.severity, Severity::Problem, "{missing}");
     assert_eq!(finding(&server, "reads").await.severity, Severity::Problem);
+}
+
+/// A primary whose synchronous standby has gone, because it was promoted, say, answers whoever asks, and no commit returns.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn a_server_whose_commits_do_not_return_is_left() {
+    let (old, new) = (server(), server());
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", old.port(), new.port());
+    let url = format!("postgres://app:secret@{hosts}/cotter?timeout=500ms&connect_timeout=1s");
+    let before = client(&url, TTL).await;
+    before.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    set(&old, "synchronous_standby_names = gone");
+    for (client, name) in [(before, "a"), (client(&url, TTL).await, "b")] {
+        let locked = tokio::time::timeout(FAR, client.mutex(name).lock()).await;
+        let guard = locked.ok().and_then(Result::ok);
+        demand(guard.is_some(), Kind::StuckWaiter, "the next host has it to give");
+        let held = format!("select count(*) from cotter_lock where name = '{name}' and claim is not null");
+        assert_eq!(new.sql(&held), "1");
+    }
 }

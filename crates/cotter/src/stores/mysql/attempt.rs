@@ -14,7 +14,9 @@ pub(super) async fn attempt<T, F: Future<Output = Result<T>>>(
     attempt: impl Fn(Arc<Live>) -> F,
 ) -> Result<T> {
     let (began, live) = (link.now(), link.live().await?);
-    match attempt(live.clone()).await {
+    let answer = attempt(live.clone()).await;
+    live.count(&answer);
+    match answer {
         Err(e) if e.is_retryable() && !e.outcome_unknown() && !live.is_usable() => {
             if link.now().since(began) > link.timeout() / 2 {
                 return Err(e);

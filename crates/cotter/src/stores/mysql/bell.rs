@@ -114,7 +114,7 @@ pub(super) async fn tend(bells: Arc<Bells>, mut work: Work) {
 
 /// A session whose number is the server's own: behind a proxy it may be that of somebody else.
 async fn open(bells: &Bells) -> Option<Conn> {
-    let mut conn = bells.servers.first_good(false).await.ok()?;
+    let (mut conn, _) = bells.servers.first_good(false).await.ok()?;
     let number: Option<u32> = conn.query_first(SESSION_NUMBER).await.ok()?;
     (number == Some(conn.id())).then_some(conn)
 }

@@ -8,7 +8,7 @@ use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
 use crate::stores::shared::net::{
-    self, Found, Load, Open, Password, Pooled, addresses, one_server, timed_out,
+    self, AtHost, Found, Hosts, Load, Open, Password, Pooled, addresses, one_server, timed_out,
 };
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
@@ -23,6 +23,7 @@ pub(super) struct Servers {
     pub(super) params: ConnectParams,
     pub(super) tables: Tables,
     options: Options,
+    hosts: Arc<Hosts>,
 }
 
 /// Opens connections to the server that takes writes, with the same settings.
@@ -44,8 +45,8 @@ impl Open for Connector {
     const SCHEME: &'static str = SCHEME;
 
     async fn open(&self) -> Result<Live> {
-        let conn = self.servers.first_good(true).await?;
-        Ok(Live::start(conn, self.clock.clone(), self.timeout()))
+        let (conn, at) = self.servers.first_good(true).await?;
+        Ok(Live::start(conn, self.clock.clone(), self.timeout(), at))
     }
 
     fn timeout(&self) -> Duration {
@@ -72,7 +73,8 @@ impl Connector {
 
 impl Servers {
     pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
-        Self { params, tables: Tables::new(options), options: options.clone() }
+        let hosts = Hosts::new(params.servers.len());
+        Self { params, tables: Tables::new(options), options: options.clone(), hosts }
     }
 
     /// The beginning of the names of tables.
@@ -82,7 +84,7 @@ impl Servers {
 
     /// Runs the statements that create tables, without a time limit.
     pub(super) async fn migrate(self: &Arc<Self>, statements: &str) -> Result<()> {
-        let mut conn = self.first_good(false).await?;
+        let (mut conn, _) = self.first_good(false).await?;
         for statement in statements.split_inclusive(";\n").filter(|s| !s.trim().is_empty()) {
             conn.query_drop(statement).await.map_err(unreachable)?;
         }
@@ -91,11 +93,12 @@ impl Servers {
     }
 
     /// The first server that can be reached and takes writes. The error is that of the last one.
-    pub(super) async fn first_good(self: &Arc<Self>, has_tables: bool) -> Result<Conn> {
+    pub(super) async fn first_good(self: &Arc<Self>, has_tables: bool) -> Result<(Conn, AtHost)> {
         let mut last = None;
-        for server in &self.params.servers {
-            match self.try_host(server, has_tables).await {
-                Ok(conn) => return Ok(conn),
+        for host in self.hosts.order() {
+            let at = self.hosts.at(host);
+            match self.try_host(&self.params.servers[host], has_tables).await {
+                Ok(conn) => return Ok((conn, at)),
                 Err(e) => last = Some(e),
             }
         }

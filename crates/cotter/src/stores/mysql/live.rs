@@ -3,7 +3,7 @@
 use super::errors::{ended, no_answer};
 use super::fate::Caller;
 use super::session::{Session, Signs};
-use crate::stores::shared::net::{self, Idle, Load, next_number};
+use crate::stores::shared::net::{self, AtHost, Idle, Load, next_number};
 use crate::stores::shared::sql::sessions::SessionLive;
 use crate::{Clock, Moment, Result};
 use mysql_async::Conn;
@@ -31,17 +31,23 @@ pub(super) struct Live {
     timeout: Duration,
     idle: Idle,
     load: Load,
+    at: AtHost,
 }
 
 impl Live {
     /// Hands a connection over to a task of the caller's runtime.
-    pub(super) fn start(conn: Conn, clock: Arc<dyn Clock>, timeout: Duration) -> Self {
+    pub(super) fn start(conn: Conn, clock: Arc<dyn Clock>, timeout: Duration, at: AtHost) -> Self {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (signs, stop) = (Arc::<Signs>::default(), Arc::<Notify>::default());
         let session = Session::new(conn, clock, signs.clone());
         tokio::spawn(work(session, queue, stop.clone()));
         let (idle, load) = (Idle::new(), Load::default());
-        Self { jobs, signs, stop, number: next_number(), timeout, idle, load }
+        Self { jobs, signs, stop, number: next_number(), timeout, idle, load, at }
+    }
+
+    /// Counts a step that the server had to write.
+    pub(super) fn count<T>(&self, answer: &Result<T>) {
+        self.at.count(answer);
     }
 
     /// The requests that were not answered yet.
@@ -124,7 +130,7 @@ async fn work(mut session: Session, mut jobs: mpsc::UnboundedReceiver<Job>, stop
 
 impl net::Live for Live {
     fn is_usable(&self) -> bool {
-        !self.signs.broken.load(Ordering::Acquire) && !self.jobs.is_closed()
+        self.at.is_good() && !self.signs.broken.load(Ordering::Acquire) && !self.jobs.is_closed()
     }
 
     fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {

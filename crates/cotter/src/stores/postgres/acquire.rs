@@ -66,6 +66,7 @@ impl Lease {
         let sent = self.now();
         let request = self.shared.in_flight.send(claim.id, live.number, self.link.arrives_by(sent));
         let row = live.rows(&self.shared.statements.acquire, &bound).await.and_then(one);
+        live.count(&row);
         let answer = row.and_then(|row| parse(claim, &row, sent)).map_err(|e| e.with_name(&claim.name));
         if !answer.as_ref().is_err_and(Error::outcome_unknown) {
             request.answered();

@@ -60,6 +60,7 @@ impl Lease {
         let bound: [Bound<'_>; 4] =
             [(&&*claim.name, Type::TEXT), (&id, Type::TEXT), (&used, Type::INT4), (&keep, Type::INT8)];
         let row = live.rows(&self.shared.statements.release, &bound).await.and_then(one);
+        live.count(&row);
         match value::<String>(&row.map_err(|e| e.with_name(&claim.name))?, 0)?.as_str() {
             "f" => Ok(Release::Freed),
             "n" => Ok(Release::NotHeld),

@@ -8,7 +8,9 @@ use super::live::{Bound, Driving, Live};
 use super::options::Options;
 use super::shedlock;
 use super::socket;
-use crate::stores::shared::net::{self, Found, Load, Open, Password, Pooled, Stream, one_server, timed_out};
+use crate::stores::shared::net::{
+    self, Found, Hosts, Load, Open, Password, Pooled, Stream, one_server, timed_out,
+};
 use crate::stores::shared::sql::Mode;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
@@ -29,6 +31,8 @@ pub(super) struct Connector {
     options: Arc<Options>,
     /// Whether the role has been able to write before.
     was_writable: Arc<AtomicBool>,
+    /// Those of the URL.
+    hosts: Arc<Hosts>,
 }
 
 /// The current connection, and what it takes to make the next one.
@@ -78,7 +82,8 @@ impl fmt::Debug for Connector {
 
 impl Connector {
     pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
-        Self { params, options: Arc::new(options.clone()), was_writable: Arc::default() }
+        let hosts = Hosts::new(params.endpoints.len());
+        Self { params, options: Arc::new(options.clone()), was_writable: Arc::default(), hosts }
     }
 
     /// Opens a connection to create tables with.
@@ -94,9 +99,10 @@ impl Connector {
     /// The first server that can be reached and takes writes. The error is that of the last one.
     async fn first_good(&self, has_tables: bool) -> Result<Live> {
         let mut last = None;
-        for endpoint in &self.params.endpoints {
-            match self.try_host(endpoint, has_tables).await {
-                Ok(live) => return Ok(live),
+        for host in self.hosts.order() {
+            let at = self.hosts.at(host);
+            match self.try_host(&self.params.endpoints[host], has_tables).await {
+                Ok(live) => return Ok(live.at(at)),
                 Err(e) => last = Some(e),
             }
         }
@@ -243,8 +249,8 @@ impl Connector {
     /// gives statements to several sessions: what is left in one of them would stay there.
     pub(super) async fn listen(&self, channel: &str) -> Result<Option<Listening>> {
         let mut last = None;
-        for endpoint in &self.params.endpoints {
-            for place in self.places(endpoint).await.unwrap_or_default() {
+        for host in self.hosts.order() {
+            for place in self.places(&self.params.endpoints[host]).await.unwrap_or_default() {
                 match self.listen_at(&place, channel).await {
                     Ok(made) => return Ok(made),
                     Err(e) => last = Some(e),

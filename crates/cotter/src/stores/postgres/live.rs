@@ -3,7 +3,7 @@
 use super::SCHEME;
 use super::address::Endpoint;
 use super::errors::{explain, is_end_of_session};
-use crate::stores::shared::net::{self, Idle, Load, next_number};
+use crate::stores::shared::net::{self, AtHost, Idle, Load, next_number};
 use crate::stores::shared::sql::sessions::SessionLive;
 use crate::sync::lock;
 use crate::{Error, ErrorKind, Moment, Result};
@@ -35,6 +35,7 @@ pub(super) struct Live {
     direct: AtomicBool,
     /// The statements that this session has prepared, by their text.
     prepared: Mutex<HashMap<String, Statement>>,
+    at: Option<AtHost>,
 }
 
 /// The task that drives a connection.
@@ -60,7 +61,19 @@ impl Live {
             load: Load::default(),
             direct: AtomicBool::new(false),
             prepared: Mutex::default(),
+            at: None,
         }
+    }
+
+    /// Leads to this host of the URL.
+    pub(super) fn at(mut self, host: AtHost) -> Self {
+        self.at = Some(host);
+        self
+    }
+
+    /// Counts a step that the server had to write.
+    pub(super) fn count<T>(&self, answer: &Result<T>) {
+        self.at.iter().for_each(|at| at.count(answer));
     }
 
     /// Has statements prepared from now on: no pooler gives them to other sessions.
@@ -169,7 +182,8 @@ fn is_about_preparing(e: &tokio_postgres::Error) -> bool {
 
 impl net::Live for Live {
     fn is_usable(&self) -> bool {
-        !self.broken.load(Ordering::Acquire) && !self.client.is_closed()
+        let is_good = self.at.as_ref().is_none_or(AtHost::is_good);
+        is_good && !self.broken.load(Ordering::Acquire) && !self.client.is_closed()
     }
 
     fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {

@@ -31,7 +31,9 @@ impl Lease {
             [(&names, Type::TEXT_ARRAY), (&ids, Type::TEXT_ARRAY), (&ttl, Type::INT8)];
         let live = self.link.live().await?;
         let as_of = self.now();
-        let row = live.rows(&self.shared.statements.extend, &bound).await.and_then(one)?;
+        let row = live.rows(&self.shared.statements.extend, &bound).await.and_then(one);
+        live.count(&row);
+        let row = row?;
         let left: Vec<i64> = value(&row, 0)?;
         if left.len() != grants.len() {
             return Err(unexpected("a wrong number of extensions"));

@@ -8,6 +8,7 @@
 //! | `blocking` | what happens in a thread of its own: looking up hosts, reading files |
 //! | `password` | the password, and the file that contains it |
 //! | `connect_attempt` | one attempt to connect, and why it has failed |
+//! | `hosts` | hosts that answer and carry nothing out |
 //! | `idle` | connections that nobody has driven for a while |
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
@@ -23,6 +24,8 @@ mod blocking;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 mod connect_attempt;
 mod decode;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod hosts;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod idle;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
@@ -52,6 +55,8 @@ pub(crate) use blocking::addresses;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "zookeeper"))]
 pub(crate) use connect_attempt::ConnectAttempt;
 pub(crate) use decode::decode;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(crate) use hosts::{AtHost, Hosts};
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 pub(crate) use idle::Idle;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
