@@ -122,6 +122,7 @@ mod sync;
 mod sys;
 mod ticket;
 mod token;
+mod trial;
 mod url;
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ pub struct Info {
     pub caution: Option<&'static str>,
     /// The reason for which the store cannot support semaphores, for the error.
     pub(crate) no_semaphores: Option<&'static str>,
+    /// Names are those of other programs: keys, nodes or rows of theirs, and users may have rights to no others.
+    pub(crate) names_are_given: bool,
 }
 
 impl Info {
@@ -46,6 +48,7 @@ impl Info {
             instance: instance.into(),
             caution: None,
             no_semaphores: None,
+            names_are_given: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::errors::unreachable;
 use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
-use crate::net::{self, Found, Load, Open, Password, Pooled, addresses, one_server, timed_out};
+use crate::net::{self, Asked, Found, Load, Open, Password, Pooled, addresses, one_server, timed_out};
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
@@ -62,6 +62,11 @@ impl Pooled for Connector {
 }
 
 impl Connector {
+    /// Which server each address of the URL leads to, if there are several.
+    pub(super) async fn survey(&self) -> Vec<Asked> {
+        self.servers.survey().await
+    }
+
     /// For requests that are timed by this clock.
     pub(super) fn new(servers: &Arc<Servers>, clock: &Arc<dyn Clock>) -> Self {
         Self { servers: servers.clone(), clock: clock.clone() }
@@ -111,6 +116,40 @@ impl Servers {
             async move { servers.try_one(&server, vec![address], has_tables).await }
         });
         conn.await.map_err(|e| e.with_backend(SCHEME))
+    }
+
+    /// Which server each address of the URL leads to, if there are several.
+    async fn survey(&self) -> Vec<Asked> {
+        let mut found = Vec::new();
+        for server in &self.params.servers {
+            match self.addresses(server).await {
+                Ok(addresses) if addresses.is_empty() => found.push((server, Ok(None))),
+                Ok(addresses) => {
+                    found.extend(addresses.into_iter().map(|address| (server, Ok(Some(address)))))
+                }
+                Err(e) => found.push((server, Err(e))),
+            }
+        }
+        let mut asked = Vec::new();
+        if found.len() < 2 {
+            return asked;
+        }
+        for (server, address) in found {
+            let host = format!("{}:{}", server.ip_or_hostname(), server.tcp_port());
+            let (address, who) = match address {
+                Ok(Some(at)) => (at.to_string(), self.who_is_at(server, vec![at]).await),
+                Ok(None) => (host.clone(), self.who_is_at(server, Vec::new()).await),
+                Err(e) => (host.clone(), Err(e)),
+            };
+            asked.push(Asked { host, address, who });
+        }
+        asked
+    }
+
+    async fn who_is_at(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Result<Option<String>> {
+        let (conn, identity) = self.try_one(server, addresses, true).await?;
+        let _ = conn.disconnect().await;
+        Ok(identity)
     }
 
     /// The addresses of a host. The driver would panic where there is no thread to look for them.

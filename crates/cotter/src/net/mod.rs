@@ -12,6 +12,7 @@
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
 //! | `one_server` | which of the addresses of a name is the server that accepts writes |
+//! | `survey` | which servers the addresses of a URL lead to |
 //! | `load` | how many requests wait for their answers |
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
@@ -40,6 +41,8 @@ mod options;
 mod password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+mod survey;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 mod tcp;
 #[cfg(feature = "server")]
@@ -79,6 +82,8 @@ pub(crate) use options::{duration, pairs};
 pub(crate) use password::Password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use survey::{Asked, of_addresses, read_only};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{HostPort, Stream};
 #[cfg(feature = "server")]

@@ -8,7 +8,7 @@ use super::live::{Bound, Driving, Live};
 use super::options::Options;
 use super::shedlock;
 use super::socket;
-use crate::net::{self, Found, Load, Open, Password, Pooled, Stream, one_server, timed_out};
+use crate::net::{self, Found, Load, Open, Password, Pooled, Stream, one_server, read_only, timed_out};
 use crate::sql::Mode;
 use crate::{Error, ErrorKind, Result};
 use std::fmt;
@@ -120,7 +120,7 @@ impl Connector {
     }
 
     /// The addresses that a host has now.
-    async fn places(&self, endpoint: &Endpoint) -> Result<Vec<Endpoint>> {
+    pub(super) async fn places(&self, endpoint: &Endpoint) -> Result<Vec<Endpoint>> {
         let Endpoint::Tcp(host) = endpoint else { return Ok(vec![endpoint.clone()]) };
         let limit = self.options.common.connect_timeout;
         match timeout(limit, host.each()).await {
@@ -131,7 +131,7 @@ impl Connector {
 
     /// A connection to one of several servers, if it takes writes, and what tells it from any other: no two are started in
     /// the same microsecond, and one that was promoted has the system identifier of the one that it replaces.
-    async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
+    pub(super) async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
         let live = self.try_one(place, has_tables).await?;
         let rows = live.rows("select pg_postmaster_start_time()::text", &[]).await;
         let identity = rows.ok().and_then(|rows| rows.first()?.try_get(0).ok());
@@ -178,8 +178,7 @@ impl Connector {
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
         if row.get(0) {
-            let why = "this server is a replica and does not accept writes; put the primary, or all servers, into the URL";
-            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+            return Err(read_only(SCHEME, "; put the primary, or all servers, into the URL"));
         }
         if row.get(2) {
             let why = "transactions are read-only for this role, on this database or on this server: \

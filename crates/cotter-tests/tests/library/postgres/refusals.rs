@@ -1,9 +1,10 @@
 //! What cannot work is refused when the client connects, with what to do about it.
 
 use super::setup::server;
+use crate::trial;
 use cotter::backend::Connect;
 use cotter::postgres::Store;
-use cotter::{Client, ErrorKind};
+use cotter::{Client, ErrorKind, Level, Severity};
 use cotter_testkit::servers::Postgres;
 
 /// The error of a connection with these options, which must name all of these.
@@ -34,6 +35,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     let error = client.mutex("a").lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("cotter_lock") && error.to_string().contains("GRANT"), "{error}");
+    trial::fails(&client, "cotter_lock").await;
     let url = server.url("");
     refused(&url.replace("secret", "wrong-secret"), ErrorKind::Denied, &["app"]).await;
     refused(&url.replace(":secret@", "@"), ErrorKind::Denied, &["password"]).await;
@@ -59,6 +61,11 @@ async fn servers_that_take_no_writes_are_passed_over() {
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     guard.finish().await.unwrap();
     waiting.await.unwrap();
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Ok, None), "{found}");
+    replica.sql("select pg_promote()");
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
     primary.sql("alter role app set default_transaction_read_only = on");
     refused(&primary.url(""), ErrorKind::Config, &["default_transaction_read_only"]).await;
 }

@@ -45,6 +45,7 @@ const TIMED: &[&str] = &[
     // The connection to a server, and its subscription.
     "redis/connector.rs",
     "redis/live.rs",
+    "redis/rights.rs",
     "redis/wake.rs",
     "redis/watched.rs",
     // The connection to an ensemble, and the session that goes on over several of them.
