@@ -280,7 +280,7 @@ fn by_url_or_name(
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
     if password(url).is_some() {
-        let why = "the password in --url is visible to every user on this host: \
+        let why = "refused: a password in --url would be visible to every user on this host; \
                    use --password-file, or put the URL into COTTER_URL or the configuration file";
         return Err(Failure::config(why));
     }

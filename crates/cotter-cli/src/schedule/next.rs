@@ -10,7 +10,8 @@ use std::io::Write;
 
 /// Prints the next slots of all jobs, then the jobs whose slots depend on earlier runs.
 pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Exit, Failure> {
-    let (planned, counted) = plan(jobs, UnixTime::now(), count);
+    let now = UnixTime::now();
+    let (planned, counted) = plan(jobs, now, count);
     let mut out = console.out();
     let width = jobs.iter().map(|job| job.name.chars().count()).max().unwrap_or_default();
     for (at, job) in planned {

@@ -14,6 +14,7 @@ use mysql_async::{Conn, Opts, OptsBuilder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// The servers of a store, and what is the same for all connections to them.
@@ -28,7 +29,12 @@ pub(super) struct Servers {
 pub(super) struct Connector {
     servers: Arc<Servers>,
     clock: Arc<dyn Clock>,
+    /// Each session has a receiver until it has said goodbye to the server.
+    sessions: Arc<watch::Sender<()>>,
 }
+
+/// The time for which the end of a client waits until its sessions have said goodbye. The server would log those that have not.
+const FAREWELL: Duration = Duration::from_millis(100);
 
 /// The current connection, and what it takes to make the next one.
 pub(super) type Link = net::Link<Connector>;
@@ -43,7 +49,7 @@ impl Open for Connector {
 
     async fn open(&self) -> Result<Live> {
         let conn = self.servers.first_good(true).await?;
-        Ok(Live::start(conn, self.clock.clone(), self.timeout()))
+        Ok(Live::start(conn, self.clock.clone(), self.timeout(), self.sessions.subscribe()))
     }
 
     fn timeout(&self) -> Duration {
@@ -69,7 +75,13 @@ impl Connector {
 
     /// For requests that are timed by this clock.
     pub(super) fn new(servers: &Arc<Servers>, clock: &Arc<dyn Clock>) -> Self {
-        Self { servers: servers.clone(), clock: clock.clone() }
+        Self { servers: servers.clone(), clock: clock.clone(), sessions: Arc::default() }
+    }
+
+    /// Waits a moment until the sessions that nobody uses any more have told the server that they end: a process that ends before
+    /// would leave that to the server, which logs it.
+    pub(super) async fn farewell(&self) {
+        let _ = timeout(FAREWELL, self.sessions.closed()).await;
     }
 }
 

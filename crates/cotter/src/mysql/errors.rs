@@ -229,7 +229,9 @@ mod tests {
 
     #[test]
     fn what_the_server_has_refused_is_not_in_doubt() {
-        for (code, ends, in_doubt) in [(1290, true, false), (1836, true, false), (1142, false, false), (1053, true, true)] {
+        for (code, ends, in_doubt) in
+            [(1290, true, false), (1836, true, false), (1142, false, false), (1053, true, true)]
+        {
             let (message, state) = ("as the server says it".into(), "HY000".into());
             let (error, ended) = explain(Failure::Server(ServerError { code, message, state }), true);
             assert_eq!((ended, error.outcome_unknown()), (ends, in_doubt), "{code}: {error}");

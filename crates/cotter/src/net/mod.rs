@@ -17,7 +17,7 @@
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
 //! | `tcp` | hosts, and connecting to them |
-//! | `tls` | TLS configuration |
+//! | `tls`, `named` | TLS configuration; a server whose own certificate is named as trusted |
 
 #[cfg(feature = "server")]
 mod blocking;
@@ -34,6 +34,8 @@ mod listeners;
 mod load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod members;
+#[cfg(feature = "server")]
+mod named;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod one_server;
 mod options;

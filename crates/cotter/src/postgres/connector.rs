@@ -188,7 +188,10 @@ impl Connector {
             return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME).with_retryable(may_change));
         }
         self.was_writable.store(true, Ordering::Relaxed);
-        if process_id(live.cancel_token().1).await == Some(row.get(5)) {
+        let needs_session = matches!(mode, Mode::Row | Mode::Advisory);
+        if process_id(live.cancel_token().1).await == Some(row.get(5))
+            || needs_session && is_pgpool(live).await
+        {
             live.set_direct();
         }
         if row.get::<_, &str>(1) != "read committed" {
@@ -279,6 +282,13 @@ impl Connector {
         };
         timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(false))
     }
+}
+
+/// Whether this is pgpool, which has a session on the primary for each of its clients, and names that of any of its servers in the
+/// message that cancels a statement. A server, which does not know the setting, is not asked: it would log that.
+async fn is_pgpool(live: &Live) -> bool {
+    let told = live.texts("show pool_version").await;
+    told.is_ok_and(|told| told.iter().any(|answer| matches!(answer, SimpleQueryMessage::Row(_))))
 }
 
 /// The process id in the message that cancels a statement: the server's own, unless something else has made it.

@@ -111,6 +111,21 @@ async fn other_isolation_levels_are_set_right() {
     assert!(String::from_utf8_lossy(&said.stderr).contains("not read committed"), "{said:?}");
 }
 
+/// As a server does that has the functions only in name: it grants a lock, and has none.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn advisory_locks_that_the_server_only_pretends_to_have_are_refused() {
+    let server = server();
+    let url = server.url("mode=advisory");
+    Client::connect(&url).await.unwrap().mutex("a").lock().await.unwrap().finish().await.unwrap();
+    server.sql(
+        "create schema stub; grant usage on schema stub to app; \
+         create view stub.pg_locks as select * from pg_catalog.pg_locks where false; grant select on stub.pg_locks to app; \
+         alter role app set search_path = stub, pg_catalog, public",
+    );
+    refused(&url, ErrorKind::Unsupported, &["PostgreSQL", "advisory locks", "mode=lease"]).await;
+}
+
 /// Two that create the tables at once, and a third time: everything stays.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
