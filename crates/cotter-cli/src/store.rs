@@ -8,6 +8,7 @@ use crate::password::PasswordFile;
 use cotter::{Builder, Client, Info};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -16,6 +17,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bounds of the pause between two attempts to reach a store that is away.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The longest time for the last words to a server.
+const FAREWELL: Duration = Duration::from_millis(300);
 
 /// The default store.
 const DEFAULT_URL: &str = "file:";
@@ -36,6 +40,8 @@ pub(crate) struct Chosen {
     /// The configuration file that contains its password.
     exposed: Option<PathBuf>,
     why: String,
+    /// Those that have something to say to their server before the process ends.
+    clients: Mutex<Vec<Client>>,
 }
 
 impl Chosen {
@@ -50,6 +56,7 @@ impl Chosen {
             name: None,
             exposed: None,
             why: why.into(),
+            clients: Mutex::default(),
         }
     }
 
@@ -185,7 +192,20 @@ impl Chosen {
 
     async fn attempt(&self, builder: Builder) -> Result<Client, Failure> {
         let connecting = timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
-        Ok(connecting.await.map_err(|_| self.silent())??)
+        let client = connecting.await.map_err(|_| self.silent())??;
+        // Its driver says goodbye only when it is asked to, and the server logs sessions that end without it.
+        if client.info().scheme == "mysql" {
+            self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+        }
+        Ok(client)
+    }
+
+    /// Ends the sessions of a command that is done. Takes a moment at most.
+    pub(crate) async fn farewell(&self) {
+        let clients = std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner));
+        for client in clients {
+            let _ = timeout(FAREWELL, client.close(Duration::ZERO)).await;
+        }
     }
 
     /// What a user should know about the store.

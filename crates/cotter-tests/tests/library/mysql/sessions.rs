@@ -354,26 +354,3 @@ async fn a_holder_on_a_server_that_takes_no_writes_is_told() {
         assert_eq!(told.unwrap().cause, LossCause::SessionLost, "{mode}");
     }
 }
-
-/// A process that ends says goodbye to the server, which would log it otherwise.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs mariadbd"]
-async fn ordinary_work_leaves_no_line_in_the_log() {
-    let server = Mariadb::builder().with("log-warnings", "9").start();
-    server.migrate_all();
-    for options in ["", "mode=row", "mode=advisory", "mode=shedlock"] {
-        let before = server.log().len();
-        let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
-        let guard = one.mutex("7").lock().await.unwrap();
-        for _ in 0..3 {
-            assert!(other.mutex("7").try_lock().await.unwrap().is_none(), "violation[overlap]: {options}");
-        }
-        guard.finish().await.unwrap();
-        other.mutex("7").lock().await.unwrap().finish().await.unwrap();
-        other.close(TTL).await.unwrap();
-        one.close(TTL).await.unwrap();
-        let log = server.log()[before..].to_owned();
-        assert!(!log.contains("Aborted"), "{options}: {log}");
-    }
-    assert_eq!(server.sql("SHOW GLOBAL STATUS LIKE 'Aborted_clients'"), "Aborted_clients\t0");
-}

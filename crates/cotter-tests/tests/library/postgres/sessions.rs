@@ -382,7 +382,8 @@ async fn a_heartbeat_has_until_the_deadline() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs postgres"]
 async fn ordinary_work_leaves_no_line_in_the_log() {
-    let server = server();
+    let server = Postgres::builder().with("log_min_messages", "warning").start();
+    server.migrate("");
     server.sql("create table orders (id int primary key); insert into orders values (7)");
     server.sql("grant select, update on orders to app");
     for options in ["", "mode=row", "mode=row&table=orders&column=id", "mode=advisory"] {
