@@ -49,9 +49,8 @@ fn the_end_of_a_process_is_nothing_that_the_server_logs() {
     for options in ["", "mode=row", "mode=advisory", "mode=shedlock"] {
         let env = TestEnv::new();
         for _ in 0..4 {
-            let cotter = Running::start(
-                env.cotter(&["run", "-n", "a", "true"]).env("COTTER_URL", server.url(options)),
-            );
+            let cotter =
+                Running::start(env.cotter(["run", "-n", "a", "true"]).env("COTTER_URL", server.url(options)));
             cotter.end().code(0);
         }
         let aborted = server.sql("SHOW GLOBAL STATUS LIKE 'Aborted_clients'");

@@ -110,6 +110,9 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 /// `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` from then on.
 fn seconds(kind: u8, text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
+    if !text.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, at) = match kind {
         UTC_TIME => (number(0, 2).map(|year| if year < 50 { 2000 + year } else { 1900 + year })?, 2),
