@@ -19,7 +19,8 @@ pub(crate) async fn about(client: &Client, subject: &str) -> Finding {
 pub(crate) async fn works(client: &Client) {
     let found = tried(client).await;
     assert_eq!((found.severity, found.level), (Severity::Ok, None), "{found}");
-    assert!(client.mutex("cotter:doctor").try_lock().await.unwrap().is_some(), "violation[left-behind]");
+    let guard = client.mutex("cotter:doctor").try_lock().await.unwrap();
+    guard.expect("violation[left-behind]: the trial's lock").finish().await.unwrap();
 }
 
 /// No lock can be taken here: that is a problem, whatever the settings say.
