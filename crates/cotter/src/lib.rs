@@ -84,100 +84,66 @@
 //! [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod builder;
-mod client;
-mod election;
+mod api;
 mod engine;
 mod error;
-mod fence;
-mod guard;
 mod join;
-mod latch;
-mod lease;
-mod listing;
-mod lock_state;
 mod loss;
-mod multi;
-mod mutex;
 mod name;
-#[cfg(any(feature = "server", feature = "sqlite"))]
-mod net;
-mod notes;
-mod op;
-mod owner;
-mod pages;
-mod pruning;
-#[cfg(any(feature = "etcd", feature = "zookeeper"))]
-mod queue;
 mod random;
-mod request;
-mod rwlock;
-mod semaphore;
 #[cfg(feature = "serde")]
 mod serialize;
-mod signal;
-#[cfg(any(feature = "postgres", feature = "mysql", all(feature = "sqlite", unix)))]
-mod sql;
+mod stores;
 mod sync;
 mod sys;
-mod ticket;
 mod token;
-mod trial;
-mod url;
-
-#[cfg(test)]
-mod shapes;
 
 pub mod backend;
 pub mod clock;
-pub mod memory;
-pub mod quorum;
-
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "etcd")]
-pub mod etcd;
-#[cfg(all(feature = "file", unix))]
-pub mod file;
-#[cfg(all(feature = "file", not(unix)))]
-#[path = "file/unsupported.rs"]
-pub mod file;
-#[cfg(feature = "mysql")]
-pub mod mysql;
-#[cfg(feature = "postgres")]
-pub mod postgres;
-#[cfg(feature = "redis")]
-pub mod redis;
-#[cfg(all(feature = "sqlite", unix))]
-pub mod sqlite;
-#[cfg(feature = "zookeeper")]
-pub mod zookeeper;
 
+#[cfg(feature = "etcd")]
+pub use stores::etcd;
+#[cfg(feature = "file")]
+pub use stores::file;
+#[cfg(feature = "mysql")]
+pub use stores::mysql;
+#[cfg(feature = "postgres")]
+pub use stores::postgres;
+#[cfg(feature = "redis")]
+pub use stores::redis;
+#[cfg(all(feature = "sqlite", unix))]
+pub use stores::sqlite;
+#[cfg(feature = "zookeeper")]
+pub use stores::zookeeper;
+pub use stores::{memory, quorum};
+
+pub use api::builder::Builder;
+pub use api::client::Client;
+pub use api::election::{Election, Leader, Leadership, Observer};
+pub use api::fence::{Fence, Stale};
+pub use api::guard::{Guard, Released};
+pub use api::latch::{Latch, LatchEnd, LatchState};
+pub use api::lease::Lease;
+pub use api::listing::Records;
+pub use api::multi::{Multi, MultiGuard, multi};
+pub use api::mutex::Mutex;
+pub use api::op::Op;
+pub use api::owner::Owner;
+pub use api::pruning::Pruning;
+pub use api::rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use api::semaphore::{Permit, Semaphore};
+pub use api::signal::{Expiring, ExpirySignal, LossSignal};
+pub use api::ticket::Ticket;
 pub use backend::{
     EvictOrder, Eviction, Filter, Finding, Holder, Info, Level, Mode, Note, PruneOrder, PruneOutcome, Pruned,
     Record, Severity, Votes,
 };
-pub use builder::Builder;
-pub use client::Client;
 pub use clock::ManualClock;
-pub use election::{Election, Leader, Leadership, Observer};
 pub use error::{Error, ErrorKind, Result};
-pub use fence::{Fence, Stale};
-pub use guard::{Guard, Released};
-pub use latch::{Latch, LatchEnd, LatchState};
-pub use lease::Lease;
-pub use listing::Records;
 pub use loss::{LossCause, Lost};
-pub use multi::{Multi, MultiGuard, multi};
-pub use mutex::Mutex;
 pub use name::Name;
-pub use op::Op;
-pub use owner::Owner;
-pub use pruning::Pruning;
-pub use rwlock::{ReadGuard, RwLock, WriteGuard};
-pub use semaphore::{Permit, Semaphore};
-pub use signal::{Expiring, ExpirySignal, LossSignal};
-pub use ticket::Ticket;
 pub use token::FencingToken;
 
 // For short paths inside the crate; users find these in their modules.

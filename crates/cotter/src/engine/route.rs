@@ -162,7 +162,7 @@ impl fmt::Debug for Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory;
+    use crate::stores::memory;
     use tokio::runtime::Builder;
 
     #[test]

@@ -63,7 +63,7 @@ impl Drop for EndsTasks {
 #[cfg(test)]
 mod tests {
     use crate::backend::{Backend, Connect, Host};
-    use crate::{Client, Result, memory};
+    use crate::{Client, Result, stores::memory};
     use cotter_testkit::timing::{Stopwatch, until};
     use std::sync::{Arc, Weak};
     use std::time::Duration;

@@ -188,7 +188,7 @@ fn system_clock(handle: &Handle) -> std::io::Result<Arc<dyn Clock>> {
 mod tests {
     use crate::backend::Connect;
     use crate::engine::{Core, Engine};
-    use crate::{Client, ErrorKind, LossCause, ManualClock, memory};
+    use crate::{Client, ErrorKind, LossCause, ManualClock, stores::memory};
     use std::sync::Arc;
     use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! Tickets: from a ticket to a guard, more time for it, and its end.
 
+use crate::api::lease::check_ttl;
 use crate::backend::{Claim, Extension, Feature, Found, Grant, Leave, Release};
 use crate::engine::background::in_background;
 use crate::engine::core::Core;
@@ -8,7 +9,6 @@ use crate::engine::grant::hold::{Hold, Line};
 use crate::engine::grant::undo::{undo_adopted, undo_until};
 use crate::engine::line::run::change;
 use crate::engine::timing::acquire_backoff;
-use crate::lease::check_ttl;
 use crate::{Error, ErrorKind, Guard, LossCause, Lost, Owner, Released, Result, Ticket};
 use std::sync::Arc;
 use std::time::Duration;

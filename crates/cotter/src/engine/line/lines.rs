@@ -104,7 +104,7 @@ impl<H: Holding> Lines<H> {
 mod tests {
     use crate::Client;
     use crate::engine::grant::hold::{Hold, Line};
-    use crate::lock_state::Held;
+    use crate::stores::shared::lock_state::Held;
     use cotter_testkit::history::{Kind, demand};
 
     /// A guard in memory takes 1,021 bytes, in which these are the largest parts.

@@ -1,0 +1,325 @@
+//! Clients.
+
+use crate::api::listing::Records;
+use crate::api::trial::trial;
+use crate::backend::{EvictOrder, Info};
+use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
+use crate::{
+    Builder, Clock, Election, Error, Eviction, Filter, Finding, Guard, Latch, Mutex, Name, Op, PruneOrder,
+    Pruning, Record, Released, RwLock, Semaphore, Ticket,
+};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A connection to a store. Cheap to clone; all clones share one connection and one queue per name.
+///
+/// ```
+/// # use std::time::Duration;
+/// # fn main() -> cotter::Result<()> {
+/// let client = cotter::Client::connect("memory:").wait()?;
+/// let guard = client.mutex("orders:cleanup").lock().wait()?;
+/// println!("held with token {}", guard.token());
+/// guard.finish().wait()?;
+/// client.close(Duration::from_secs(5)).wait()?;
+/// # Ok(()) }
+/// ```
+///
+/// Dropping the last clone does not release locks: guards keep what they need alive. Call [`close`](Self::close) before
+/// the process ends, so that the last releases are sent.
+#[must_use = "a client that is dropped at once has connected for nothing"]
+#[derive(Clone)]
+pub struct Client(Arc<Core>);
+
+impl Client {
+    pub(crate) fn new(core: Core) -> Self {
+        Self(Arc::new(core))
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.0
+    }
+
+    /// Connects to the store at this URL, with the defaults of [`Builder`].
+    ///
+    /// | URL | store |
+    /// |---|---|
+    /// | `memory:` | this client and its clones |
+    /// | `file:` | a directory of this user on this host |
+    /// | `file:///DIR` | that directory |
+    /// | `flock:/PATH` | the lock that flock(1) takes on that path |
+    /// | `redis://HOST/DB`, `rediss://`, `unix:///SOCKET` | a Redis or Valkey server (feature `redis`) |
+    /// | `redlock://HOST,HOST,HOST`, `redlocks://` | a majority of independent Redis servers (feature `redis`) |
+    /// | `etcd://HOST,HOST` | an etcd cluster (feature `etcd`) |
+    /// | `zookeeper://HOST,HOST/PATH` | a ZooKeeper ensemble (feature `zookeeper`) |
+    /// | `postgres://HOST/DATABASE` | a PostgreSQL database (feature `postgres`) |
+    /// | `mysql://HOST/DATABASE`, `mariadb://` | a MySQL or MariaDB database (feature `mysql`) |
+    /// | `sqlite:///PATH` | an SQLite database on this host (feature `sqlite`) |
+    ///
+    /// The options of each URL are in [stores.md].
+    ///
+    /// Cancel safety: a dropped call leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if the URL or the setup is wrong; the error names the part.
+    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) if the store refuses.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store cannot be reached at the moment.
+    /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) for SQLite in a fork of a process that uses it.
+    ///
+    /// [stores.md]: https://github.com/cotter-rs/cotter/blob/main/docs/stores.md
+    pub fn connect(url: impl AsRef<str>) -> Op<Self> {
+        Self::builder().url(url).connect()
+    }
+
+    /// Returns a builder with the options to set before connecting.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Returns the exclusive lock with this name. An invalid name is reported by the first operation, before any I/O.
+    pub fn mutex(&self, name: impl AsRef<str>) -> Mutex {
+        Mutex::new(self.0.clone(), name.as_ref())
+    }
+
+    /// Returns the readers-writer lock with this name; the `mutex` of the same name is its writer side.
+    pub fn rwlock(&self, name: impl AsRef<str>) -> RwLock {
+        RwLock::new(self.0.clone(), name.as_ref())
+    }
+
+    /// Returns the semaphore with this name and this many permits. The first acquisition reports a limit of zero,
+    /// before any I/O, and a limit that differs from that of others [while it is in use](Semaphore#the-limit).
+    pub fn semaphore(&self, name: impl AsRef<str>, of: u32) -> Semaphore {
+        Semaphore::new(self.0.clone(), name.as_ref(), of)
+    }
+
+    /// Returns the count-down latch with this name; it is unrelated to a lock of the same name.
+    pub fn latch(&self, name: impl AsRef<str>) -> Latch {
+        Latch::new(self.0.clone(), name.as_ref())
+    }
+
+    /// Returns the election with this name, whose leader holds the lock of the same name.
+    pub fn election(&self, name: impl AsRef<str>) -> Election {
+        Election::new(self.0.clone(), name.as_ref())
+    }
+
+    /// Returns a description of the store, with its level and its capabilities.
+    pub fn info(&self) -> &Info {
+        self.0.backend.info()
+    }
+
+    /// Lists the locks that match a filter, reading page by page.
+    pub fn list(&self, filter: Filter) -> Records {
+        Records::new(self.0.clone(), filter)
+    }
+
+    /// Returns the record of a name that is currently held; `None` if the name is free.
+    ///
+    /// The answer may be out of date by the time it arrives: never use it to decide whether to work without the lock.
+    ///
+    /// Cancel safe: it only reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if the store cannot tell.
+    pub fn holder(&self, name: impl AsRef<str>) -> Op<Option<Record>> {
+        let (core, name) = (self.0.clone(), Name::new(name));
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let (asked, name) = (core.clone(), name?);
+            let filter = Filter::exactly(&name);
+            let list = async move { asked.admin()?.list(&filter, None).await };
+            let page = core.on_engine(list).await.map_err(|e| e.with_name(&name))?;
+            Ok(page.records.into_iter().next())
+        })
+    }
+
+    /// Returns the error that currently keeps the tasks of this client from acquiring the lock they wait for: the store does
+    /// not respond, or refuses their requests. They keep retrying. Returns `None` if no task of this client waits for the
+    /// lock, or if they only wait for its holders.
+    ///
+    /// This sends no request. It is meant for telling people why a wait takes so long; the waiting call itself returns the
+    /// error if it lasts.
+    pub fn wait_error(&self, name: impl AsRef<str>) -> Option<Error> {
+        self.0.lines.trouble(&Name::new(name).ok()?)
+    }
+
+    /// Takes the lock away from its holder, which finds out at its next renewal; the lock is free when the lease ends.
+    ///
+    /// The holder sees [`LossCause::Evicted`](crate::LossCause::Evicted) and can write no more notes.
+    ///
+    /// Cancel safety: if the call is dropped, the holder may or may not have been evicted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer; the holder may have been
+    /// evicted. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store cannot do it.
+    pub fn evict(&self, name: impl AsRef<str>) -> Op<Eviction> {
+        self.evict_with(name, EvictOrder::default())
+    }
+
+    /// Like [`evict`](Self::evict), but optionally only for the holder that [owns](crate::backend::Holder::owns) a certain token,
+    /// or at once. The latter
+    /// voids the exclusion: the holder may continue to work for up to its ttl.
+    ///
+    /// ```
+    /// # use cotter::{Client, EvictOrder, Eviction};
+    /// # fn main() -> cotter::Result<()> {
+    /// # let client = Client::connect("memory:").wait()?;
+    /// # let guard = client.mutex("backup").lock().wait()?;
+    /// if let Some(record) = client.holder("backup").wait()? {
+    ///     // Not a later holder, should another process have the lock by now.
+    ///     let order = EvictOrder::new().only(record.holders[0].token);
+    ///     match client.evict_with("backup", order).wait()? {
+    ///         Eviction::Evicted { token } => println!("evicted {token}"),
+    ///         Eviction::HolderMustExit { pid } => println!("stop process {pid}"),
+    ///         _ => println!("it is free already"),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Cancel safety: as for [`evict`](Self::evict).
+    ///
+    /// # Errors
+    /// As [`evict`](Self::evict).
+    pub fn evict_with(&self, name: impl AsRef<str>, order: EvictOrder) -> Op<Eviction> {
+        let (core, name) = (self.0.clone(), Name::new(name));
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let (asked, name) = (core.clone(), name?);
+            let evicted = name.clone();
+            let evict = async move { asked.admin()?.evict(&evicted, order).await };
+            core.on_engine(evict).await.map_err(|e| e.with_name(&name))
+        })
+    }
+
+    /// Deletes what is left of names that are no longer in use, on stores that would otherwise keep it: the files of
+    /// `file:`. A name that is held or waited for is left alone, and a lock that is taken meanwhile is not lost. An
+    /// attempt to take a name without waiting may find it busy at the moment at which the name is deleted.
+    ///
+    /// Nothing happens until the [results](Pruning) are requested.
+    pub fn prune(&self, order: PruneOrder) -> Pruning {
+        Pruning::new(self.0.clone(), order)
+    }
+
+    /// Resumes the lock of a [`Ticket`], once: a second attempt with the same ticket fails. From then on, the lease is
+    /// the client's default lease, and is renewed if that one is.
+    ///
+    /// Cancel safety: if the call is dropped, the lock is released.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Lost`](crate::ErrorKind::Lost) if the ticket has already been used or has run out, or if its lock
+    /// was evicted or otherwise taken away; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store
+    /// has no tickets; [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store does not answer for 30 s
+    /// ([`Builder::give_up`]). If the outcome is [unknown](crate::Error::outcome_unknown), the lock is released.
+    pub fn resume(&self, ticket: &Ticket) -> Op<Guard> {
+        Op::new(&self.0.engine, resume(self.0.clone(), ticket.clone()))
+    }
+
+    /// Extends the lease of a ticket to at least `ttl` from now. Never shortens it.
+    ///
+    /// Cancel safety: if the call is dropped, the store may or may not have extended the lease.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume), and [`ErrorKind::InvalidInput`](crate::ErrorKind::InvalidInput) for a ttl outside the
+    /// store's limits.
+    pub fn extend_ticket(&self, ticket: &Ticket, ttl: Duration) -> Op<()> {
+        Op::new(&self.0.engine, extend_ticket(self.0.clone(), ticket.clone(), ttl))
+    }
+
+    /// Frees the lock of a ticket. Never returns [`StillHeld`](Released::StillHeld).
+    ///
+    /// Cancel safety: if the call is dropped, the store may or may not have freed the lock.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where the store has no tickets,
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer. The call can be repeated.
+    pub fn release_ticket(&self, ticket: &Ticket) -> Op<Released> {
+        Op::new(&self.0.engine, release_ticket(self.0.clone(), ticket.clone()))
+    }
+
+    /// Returns the time of day by the store's clock, where it has one.
+    ///
+    /// Cancel safe: it only reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer.
+    pub fn time(&self) -> Op<Option<SystemTime>> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let asked = core.clone();
+            core.on_engine(async move { asked.backend.time().await }).await
+        })
+    }
+
+    /// Returns the clock that deadlines and leases are measured on: the one passed to [`Builder::clock`], otherwise the
+    /// system's. Code that sleeps on it can be tested with a [`ManualClock`](crate::ManualClock).
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.0.clock().clone()
+    }
+
+    /// Examines the store: what it promises, and what in its setup weakens that. Takes a lock of a reserved name
+    /// (`cotter:doctor`) and gives it back: settings and rights do not tell whether locks work.
+    ///
+    /// Cancel safety: if the call is dropped, what it has written in the store disappears in the background.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where it cannot be examined.
+    pub fn diagnose(&self) -> Op<Vec<Finding>> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let asked = core.clone();
+            let mut findings = core.on_engine(async move { asked.admin()?.diagnose().await }).await?;
+            findings.extend(trial(&core).await);
+            Ok(findings)
+        })
+    }
+
+    /// Prepares a new store for use where only an operator knows that no lock is held: the members of a new
+    /// [quorum](crate::quorum) vote at once, instead of only after the longest lease that they might have granted
+    /// before. On a store that is in use, this may admit a second holder.
+    ///
+    /// Cancel safety: if the call is dropped, it may or may not be carried out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if a member did not answer,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) where there is nothing to do.
+    pub fn initialize(&self) -> Op<()> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            core.usable()?;
+            let asked = core.clone();
+            core.on_engine(async move { asked.admin()?.initialize().await }).await
+        })
+    }
+
+    /// Closes the client: accepts no more work, waits for up to `grace` until the guards of all clones are released and
+    /// the background work is done, then ends the connection. Guards that remain are lost, with the cause
+    /// [`Closed`](crate::LossCause::Closed), and their locks are released.
+    ///
+    /// A process that ends without closing its client may leave its last releases unsent; those locks are free when
+    /// their leases end.
+    ///
+    /// Cancel safety: once polled, closing continues on the engine even if the call is dropped. A second call returns at
+    /// once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer all releases in time,
+    /// [`ErrorKind::Misuse`](crate::ErrorKind::Misuse) in a fork of the process that connected.
+    pub fn close(&self, grace: Duration) -> Op<()> {
+        let core = self.0.clone();
+        Op::new(&self.0.engine, async move {
+            core.not_forked()?;
+            let engine = core.engine.clone();
+            engine.spawn(core.close(grace)).await.unwrap_or_else(|e| Err(crashed(&e)))
+        })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("store", &self.0.backend.info().instance).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,220 @@
+//! Opening connections.
+
+use super::SCHEME;
+use super::address::ConnectParams;
+use super::checks;
+use super::errors::unreachable;
+use super::live::Live;
+use super::options::Options;
+use super::schema::Tables;
+use crate::stores::shared::net::{
+    self, Asked, Found, Load, Open, Password, Pooled, addresses, one_server, timed_out,
+};
+use crate::{Clock, Error, ErrorKind, Result};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Opts, OptsBuilder};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The servers of a store, and what is the same for all connections to them.
+pub(super) struct Servers {
+    pub(super) params: ConnectParams,
+    pub(super) tables: Tables,
+    options: Options,
+}
+
+/// Opens connections to the server that takes writes, with the same settings.
+#[derive(Clone)]
+pub(super) struct Connector {
+    servers: Arc<Servers>,
+    clock: Arc<dyn Clock>,
+    /// Each session has a receiver until it has said goodbye to the server.
+    sessions: Arc<watch::Sender<()>>,
+}
+
+/// The time for which the end of a client waits until its sessions have said goodbye. The server would log those that have not.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// The current connection, and what it takes to make the next one.
+pub(super) type Link = net::Link<Connector>;
+
+/// The connections of one runtime.
+pub(super) type Pool = net::Pool<Connector>;
+
+impl Open for Connector {
+    type Live = Live;
+
+    const SCHEME: &'static str = SCHEME;
+
+    async fn open(&self) -> Result<Live> {
+        let conn = self.servers.first_good(true).await?;
+        Ok(Live::start(conn, self.clock.clone(), self.timeout(), self.sessions.subscribe()))
+    }
+
+    fn timeout(&self) -> Duration {
+        self.servers.options.timeout
+    }
+}
+
+impl Pooled for Connector {
+    fn connections(&self) -> usize {
+        self.servers.options.connections
+    }
+
+    fn load(live: &Live) -> &Load {
+        live.load()
+    }
+}
+
+impl Connector {
+    /// Which server each address of the URL leads to, if there are several.
+    pub(super) async fn survey(&self) -> Vec<Asked> {
+        self.servers.survey().await
+    }
+
+    /// For requests that are timed by this clock.
+    pub(super) fn new(servers: &Arc<Servers>, clock: &Arc<dyn Clock>) -> Self {
+        Self { servers: servers.clone(), clock: clock.clone(), sessions: Arc::default() }
+    }
+
+    /// Waits a moment until the sessions that nobody uses any more have told the server that they end: a process that ends before
+    /// would leave that to the server, which logs it.
+    pub(super) async fn farewell(&self) {
+        let _ = timeout(FAREWELL, self.sessions.closed()).await;
+    }
+}
+
+impl Servers {
+    pub(super) fn new(params: ConnectParams, options: &Options) -> Self {
+        Self { params, tables: Tables::new(options), options: options.clone() }
+    }
+
+    /// The beginning of the names of tables.
+    pub(super) fn prefix(&self) -> &str {
+        &self.options.prefix
+    }
+
+    /// Runs the statements that create tables, without a time limit.
+    pub(super) async fn migrate(self: &Arc<Self>, statements: &str) -> Result<()> {
+        let mut conn = self.first_good(false).await?;
+        for statement in statements.split_inclusive(";\n").filter(|s| !s.trim().is_empty()) {
+            conn.query_drop(statement).await.map_err(unreachable)?;
+        }
+        let _ = conn.disconnect().await;
+        Ok(())
+    }
+
+    /// The first server that can be reached and takes writes. The error is that of the last one.
+    pub(super) async fn first_good(self: &Arc<Self>, has_tables: bool) -> Result<Conn> {
+        let mut last = None;
+        for server in &self.params.servers {
+            match self.try_host(server, has_tables).await {
+                Ok(conn) => return Ok(conn),
+                Err(e) => last = Some(e),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::new(ErrorKind::Config, "the URL names no host")))
+    }
+
+    /// The server that a name leads to.
+    async fn try_host(self: &Arc<Self>, server: &Opts, has_tables: bool) -> Result<Conn> {
+        let found = match self.addresses(server).await? {
+            found if found.len() < 2 => return Ok(self.try_one(server, found, has_tables).await?.0),
+            found => found,
+        };
+        let conn = one_server(server.ip_or_hostname(), found, |address| {
+            let (servers, server) = (self.clone(), server.clone());
+            async move { servers.try_one(&server, vec![address], has_tables).await }
+        });
+        conn.await.map_err(|e| e.with_backend(SCHEME))
+    }
+
+    /// Which server each address of the URL leads to, if there are several.
+    async fn survey(&self) -> Vec<Asked> {
+        let mut found = Vec::new();
+        for server in &self.params.servers {
+            match self.addresses(server).await {
+                Ok(addresses) if addresses.is_empty() => found.push((server, Ok(None))),
+                Ok(addresses) => {
+                    found.extend(addresses.into_iter().map(|address| (server, Ok(Some(address)))))
+                }
+                Err(e) => found.push((server, Err(e))),
+            }
+        }
+        let mut asked = Vec::new();
+        if found.len() < 2 {
+            return asked;
+        }
+        for (server, address) in found {
+            let host = format!("{}:{}", server.ip_or_hostname(), server.tcp_port());
+            let (address, who) = match address {
+                Ok(Some(at)) => (at.to_string(), self.who_is_at(server, vec![at]).await),
+                Ok(None) => (host.clone(), self.who_is_at(server, Vec::new()).await),
+                Err(e) => (host.clone(), Err(e)),
+            };
+            asked.push(Asked { host, address, who });
+        }
+        asked
+    }
+
+    async fn who_is_at(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Result<Option<String>> {
+        let (conn, identity) = self.try_one(server, addresses, true).await?;
+        let _ = conn.disconnect().await;
+        Ok(identity)
+    }
+
+    /// The addresses of a host. The driver would panic where there is no thread to look for them.
+    async fn addresses(&self, server: &Opts) -> Result<Vec<SocketAddr>> {
+        if server.socket().is_some() || server.resolved_ips().is_some() {
+            return Ok(Vec::new());
+        }
+        let limit = self.options.connect_timeout;
+        let found = timeout(limit, addresses(server.ip_or_hostname(), server.tcp_port())).await;
+        let found = found.map_err(|_| timed_out("looking up the host", limit).with_backend(SCHEME))?;
+        found.map_err(|e| unreachable(e.into()))
+    }
+
+    /// The settings for a server, with the password as it is now.
+    async fn login(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Opts {
+        let mut login = OptsBuilder::from_opts(server.clone());
+        if !addresses.is_empty() {
+            login = login.resolved_ips(Some(addresses.iter().map(SocketAddr::ip).collect::<Vec<_>>()));
+        }
+        if let Some(password) = &self.params.password {
+            login = login.pass(Some(password.current().await));
+        }
+        login.into()
+    }
+
+    async fn try_one(
+        &self,
+        server: &Opts,
+        addresses: Vec<SocketAddr>,
+        has_tables: bool,
+    ) -> Result<Found<Conn>> {
+        let limit = self.options.connect_timeout + self.options.timeout;
+        // A connection that is given up half-way is never used: it is closed.
+        let tried = timeout(limit, self.open_at(server, addresses, has_tables)).await;
+        tried.unwrap_or_else(|_| Err(timed_out("the connection", limit).with_backend(SCHEME)))
+    }
+
+    async fn open_at(
+        &self,
+        server: &Opts,
+        addresses: Vec<SocketAddr>,
+        has_tables: bool,
+    ) -> Result<Found<Conn>> {
+        let limit = self.options.connect_timeout;
+        let opened = timeout(limit, Conn::new(self.login(server, addresses).await)).await;
+        let opened = opened.map_err(|_| timed_out("the connection", limit).with_backend(SCHEME))?;
+        let mut conn = Password::judge(self.params.password.as_ref(), opened.map_err(unreachable))?;
+        let identity = checks::prepare(&mut conn).await?;
+        if has_tables {
+            conn.query_drop(&self.tables.check).await.map_err(unreachable)?;
+        }
+        Ok((conn, identity))
+    }
+}

@@ -1,0 +1,126 @@
+//! Reserving tokens.
+//!
+//! A token must be smaller than that of the next holder, even if its request arrives when its own holder has died. So it is worked
+//! out from what the session has read *while it held the lock*, and is only written if that is still so. Whoever takes the lock
+//! afterwards reads after that: either it sees the token that was written, or its own replaces what the late request compares
+//! with.
+
+use super::backend::{Inner, Steps};
+use super::connection::Connection;
+use crate::backend::Claim;
+use crate::backend::tokens::reserve;
+use crate::stores::mysql::errors::unexpected;
+use crate::stores::mysql::live::Live;
+use crate::stores::mysql::rows::{unless_changed, value};
+use crate::stores::shared::net::Live as _;
+use crate::stores::shared::sql::sessions::Tokens;
+use crate::stores::shared::sql::{TRIES, contended};
+use crate::{Moment, Result};
+use mysql_async::{Params, Row, Value};
+
+/// The values that a session has read while it held the lock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// When it was asked.
+    pub(super) as_of: Moment,
+    /// The clock of the server, in µs since 1970.
+    micros: u64,
+    /// The last token ever reserved; `None` if there is no row.
+    last: Option<u64>,
+}
+
+/// A block of tokens: the first one, how many, and the last.
+#[derive(Debug)]
+struct Block {
+    number: u64,
+    turns: u16,
+    last: u64,
+}
+
+impl Seen {
+    /// Reads the second and third column.
+    pub(super) fn new(row: &Row, as_of: Moment) -> Result<Self> {
+        let last: Option<i64> = value(row, 2)?;
+        let last = last.map(|last| u64::try_from(last).map_err(|_| unexpected("a negative token")));
+        Ok(Self { as_of, micros: value(row, 1)?, last: last.transpose()? })
+    }
+
+    /// The next tokens.
+    fn block(&self, last: u64, turns: u16) -> Block {
+        let (number, turns) = reserve(last, self.micros, turns);
+        Block { number, turns, last: number + u64::from(turns) - 1 }
+    }
+}
+
+impl<S: Steps> Inner<S> {
+    /// Reserves tokens for a lock that the session holds.
+    pub(super) async fn reserve(
+        &self,
+        steps: &S,
+        session: &Connection,
+        claim: &Claim,
+        seen: Option<Seen>,
+    ) -> Result<Tokens> {
+        let mut next = seen;
+        for _ in 0..TRIES {
+            let seen = match next.take() {
+                Some(seen) => Some(seen),
+                None => steps.look(self, session, claim).await?,
+            };
+            let Some(seen) = seen else { return Ok(Tokens { block: None, as_of: self.parts.now() }) };
+            match seen.last {
+                None => self.insert(claim).await?,
+                Some(last) => {
+                    let block = seen.block(last, claim.turns);
+                    if self.write(session, claim, last, &block).await? {
+                        return Ok(Tokens { block: Some((block.number, block.turns)), as_of: seen.as_of });
+                    }
+                }
+            }
+        }
+        Err(contended(&claim.name))
+    }
+
+    /// Creates the row of a name. It is read again afterwards, over the session that holds the lock.
+    async fn insert(&self, claim: &Claim) -> Result<()> {
+        let live = self.parts.pool.of(claim.id).live().await?;
+        let (insert, name) = (self.statements.insert.clone(), claim.name.to_string());
+        let written =
+            live.run(move |own| Box::pin(async move { own.write(&insert, (name,)).await.map(drop) })).await;
+        or_look_again(&live, written, ())
+    }
+
+    /// Writes tokens, if the last one is still the one that was seen. Not over the session of the claim: what its transaction
+    /// writes would go with it.
+    async fn write(&self, session: &Connection, claim: &Claim, seen: u64, block: &Block) -> Result<bool> {
+        let live = self.parts.pool.of(claim.id).live().await?;
+        let reserve = self.statements.reserve.clone();
+        let values: Vec<Value> = vec![
+            claim.id.to_string().into(),
+            session.id.number.into(),
+            session.id.marker.to_string().into(),
+            block.number.into(),
+            block.turns.into(),
+            block.last.into(),
+            block.number.into(),
+            claim.label.to_string().into(),
+            claim.name.to_string().into(),
+            seen.into(),
+        ];
+        let written = live.run(move |own| {
+            Box::pin(async move {
+                unless_changed(own.write(&reserve, Params::Positional(values)).await).map(|w| w.rows > 0)
+            })
+        });
+        or_look_again(&live, written.await, false)
+    }
+}
+
+/// A connection that the server has closed while it was idle costs nobody an error. What was written over it all the same is seen
+/// when the session looks again, and a request that arrives later finds another token than it compares with.
+fn or_look_again<T>(live: &Live, written: Result<T>, nothing: T) -> Result<T> {
+    match written {
+        Err(e) if e.is_retryable() && !live.is_usable() => Ok(nothing),
+        written => written,
+    }
+}

@@ -1,0 +1,61 @@
+//! The link to a Redis server, and single commands over it.
+
+use super::SCHEME;
+use super::connector::Connector;
+use super::errors::{Sent, explain, unexpected};
+use super::live::Live;
+use super::options::Options;
+use super::socket::Server;
+use crate::stores::shared::net::{self, Open};
+use crate::{Clock, Moment, Name, Result};
+use redis::{Cmd, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The current connection, and what it takes to make the next one. The driver's own connection manager reconnects
+/// silently, so it is not used.
+pub(super) type Link = net::Link<Connector>;
+
+impl Open for Connector {
+    type Live = Live;
+
+    const SCHEME: &'static str = SCHEME;
+
+    async fn open(&self) -> Result<Live> {
+        self.connect().await
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+/// Connects for the first time. The caller's runtime drives the connections from now on.
+pub(super) async fn open(server: &Server, options: &Options, clock: &Arc<dyn Clock>) -> Result<Arc<Link>> {
+    server.endpoint.check()?;
+    Link::open(Connector::new(server, options), clock).await
+}
+
+impl Link {
+    /// Sends a command and waits for its answer. Also returns a time that is not later than its sending.
+    pub(super) async fn query(&self, cmd: &Cmd) -> Result<(Value, Moment)> {
+        let live = self.live().await?;
+        let sent = self.now();
+        let value = live.query(cmd).await.map_err(|e| explain(e, Sent::Yes))?;
+        Ok((value, sent))
+    }
+
+    /// The value of a key.
+    pub(super) async fn get(&self, key: &Name) -> Result<Option<Vec<u8>>> {
+        match self.query(redis::cmd("GET").arg(&**key)).await.map_err(|e| e.with_name(key))?.0 {
+            Value::BulkString(value) => Ok(Some(value)),
+            Value::Nil => Ok(None),
+            other => Err(unexpected(&format!("{other:?}"))),
+        }
+    }
+
+    /// Opens a connection for a subscription.
+    pub(super) async fn subscribe(&self, channel: &str) -> Result<redis::aio::PubSub> {
+        self.connector.subscribe(channel).await
+    }
+}

@@ -1,0 +1,210 @@
+//! Opening connections.
+
+use super::SCHEME;
+use super::errors::{Sent, explain, turned_away};
+use super::identity::Question;
+use super::live::Live;
+use super::options::Options;
+use super::script;
+use super::socket::{Endpoint, Server, SocketState, TrackedStream};
+use crate::stores::shared::net::{Asked, ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
+use crate::sync::lock;
+use crate::{Error, Result};
+use redis::aio::{MultiplexedConnection, PubSub};
+use redis::{AsyncConnectionConfig, RedisError, RedisResult};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+/// Opens connections to one server with the same settings.
+#[derive(Clone)]
+pub(super) struct Connector {
+    server: Server,
+    /// Where the last connection for requests leads to: one address, of a host that has several.
+    endpoint: Arc<Mutex<Endpoint>>,
+    config: AsyncConnectionConfig,
+    pub(super) timeout: Duration,
+    pub(super) connect_timeout: Duration,
+    options: Arc<Options>,
+}
+
+/// The number of requests that the driver's send buffer holds; further senders wait. It is small enough that the requests
+/// of many tasks are written in several pieces: while the server answers one, the tasks that were woken by the last one
+/// write the next.
+const PIPELINE_BUFFER: usize = 32;
+
+impl Connector {
+    pub(super) fn new(server: &Server, options: &Options) -> Self {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(options.connect_timeout))
+            .set_response_timeout(Some(options.timeout))
+            .set_pipeline_buffer_size(PIPELINE_BUFFER);
+        Self {
+            server: server.clone(),
+            endpoint: Arc::new(Mutex::new(server.endpoint.clone())),
+            config,
+            timeout: options.timeout,
+            connect_timeout: options.connect_timeout,
+            options: Arc::new(options.clone()),
+        }
+    }
+
+    /// Opens a connection for requests, to the master if the name of the host leads to several servers. The caller's
+    /// runtime drives it.
+    pub(super) async fn connect(&self) -> Result<Live> {
+        let endpoint = &self.server.endpoint;
+        let Some(host) = endpoint.host() else { return self.connect_to(endpoint).await };
+        let (live, endpoint) = match self.addresses(host).await? {
+            addresses if addresses.len() > 1 => {
+                let question = Question::new(&self.options);
+                let found = one_server(&host.name, addresses, |address| {
+                    let (connector, endpoint, question) =
+                        (self.clone(), endpoint.at(address), question.clone());
+                    async move { connector.master_at(endpoint, question).await }
+                });
+                found.await.map_err(|e| e.with_backend(SCHEME))?
+            }
+            _ => (self.connect_to(endpoint).await?, endpoint.clone()),
+        };
+        *lock(&self.endpoint) = endpoint;
+        Ok(live)
+    }
+
+    /// The addresses that the host has now.
+    async fn addresses(&self, host: &HostPort) -> Result<Vec<HostPort>> {
+        match timeout(self.connect_timeout, host.each()).await {
+            Ok(found) => found.map_err(|e| explain(e.into(), Sent::No)),
+            Err(_) => Err(timed_out("looking up the host", self.connect_timeout).with_backend(SCHEME)),
+        }
+    }
+
+    /// A connection to one of several servers, if it accepts writes, and what tells the server from any other.
+    async fn master_at(&self, endpoint: Endpoint, question: Question) -> Result<Found<(Live, Endpoint)>> {
+        let live = self.connect_to(&endpoint).await?;
+        let identity = question.ask(&live).await?;
+        Ok(((live, endpoint), identity))
+    }
+
+    /// Which server each address of the host leads to, if there are several.
+    pub(super) async fn survey(&self) -> Vec<Asked> {
+        let endpoint = &self.server.endpoint;
+        let mut asked = Vec::new();
+        let Some(host) = endpoint.host() else { return asked };
+        // Whoever cannot look them up has no connection either, and everything else says so.
+        let addresses = self.addresses(host).await.unwrap_or_default();
+        if addresses.len() < 2 {
+            return asked;
+        }
+        let question = Question::new(&self.options);
+        for address in addresses {
+            let found = self.master_at(endpoint.at(address.clone()), question.clone()).await;
+            let who = found.map(|(_, identity)| identity);
+            asked.push(Asked { host: host.to_string(), address: address.to_string(), who });
+        }
+        asked
+    }
+
+    /// Connects the socket, logs in and loads the scripts, in one round trip each.
+    async fn connect_to(&self, endpoint: &Endpoint) -> Result<Live> {
+        let socket = Arc::<SocketState>::default();
+        let (state, attempt) = (socket.clone(), endpoint.attempt());
+        let connecting = async {
+            match self.introduced(endpoint, socket, &attempt).await {
+                Err(e) if e.is_connection_dropped() && !state.was_turned_away() => {
+                    let Some(made) = self.unintroduced(endpoint).await else { return Err(e) };
+                    // A server that was just restarted closes a connection once, such a proxy each time.
+                    self.introduced(endpoint, Arc::default(), &endpoint.attempt()).await.or(made)
+                }
+                made => made,
+            }
+        };
+        let limit = self.connect_timeout + self.timeout;
+        let made = match timeout(limit, connecting).await {
+            Ok(made) => made.map_err(|e| match state.was_turned_away() {
+                true => turned_away(),
+                false => failed(&attempt, e),
+            }),
+            Err(_) => Err(timed_out("the connection", limit).with_backend(SCHEME)),
+        };
+        Password::judge(self.server.password.as_ref(), made)
+    }
+
+    async fn introduced(
+        &self,
+        endpoint: &Endpoint,
+        socket: Arc<SocketState>,
+        attempt: &Arc<ConnectAttempt>,
+    ) -> RedisResult<Live> {
+        let (wire, driver) = self.wire(endpoint, &socket, attempt).await?;
+        let legacy = script::introduce(&wire, &self.options.client_name).await?;
+        Ok(Live::new(wire, legacy, socket, driver))
+    }
+
+    /// Connects without `CLIENT` and `SCRIPT`: proxies such as twemproxy close a connection over which they are sent a command
+    /// that they do not forward. `None` if there is no such proxy: nobody answers a script.
+    async fn unintroduced(&self, endpoint: &Endpoint) -> Option<RedisResult<Live>> {
+        // Only scripts and commands with keys are forwarded by every proxy.
+        let needs_more = self.options.replicas > 0 || self.options.votes.is_some();
+        if needs_more || matches!(endpoint, Endpoint::Driver(_)) {
+            return None;
+        }
+        let socket = Arc::<SocketState>::default();
+        let (wire, driver) = self.wire(endpoint, &socket, &endpoint.attempt()).await.ok()?;
+        let mut live = Live::new(wire, false, socket, driver);
+        live.through_proxy = true;
+        match live.query(&script::probe()).await {
+            Err(e) if matches!(e.code(), Some("NOAUTH" | "WRONGPASS")) => Some(Err(e)),
+            Err(e) if e.code().is_none() => None,
+            _ => Some(Ok(live)),
+        }
+    }
+
+    async fn wire(
+        &self,
+        endpoint: &Endpoint,
+        socket: &Arc<SocketState>,
+        attempt: &Arc<ConnectAttempt>,
+    ) -> RedisResult<(MultiplexedConnection, Option<AbortHandle>)> {
+        if let Endpoint::Driver(client) = endpoint {
+            return Ok((client.get_multiplexed_async_connection_with_config(&self.config).await?, None));
+        }
+        let login = self.server.login().await;
+        let opened = async {
+            let stream = TrackedStream::new(endpoint.open(attempt).await?, socket.clone());
+            let config = self.config.clone();
+            MultiplexedConnection::new_with_config(&login, stream, config).await
+        };
+        let elapsed = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+        let (wire, driver) = timeout(self.connect_timeout, opened).await.map_err(elapsed)??;
+        let driver = tokio::spawn(socket.clone().watch(driver));
+        Ok((wire, Some(driver.abort_handle())))
+    }
+
+    /// Opens a connection that is subscribed to a channel, on the server that takes the requests.
+    pub(super) async fn subscribe(&self, channel: &str) -> Result<PubSub> {
+        let endpoint = lock(&self.endpoint).clone();
+        let attempt = endpoint.attempt();
+        let opening = async {
+            let mut connection = match &endpoint {
+                Endpoint::Driver(client) => client.get_async_pubsub().await?,
+                endpoint => {
+                    let stream = endpoint.open(&attempt).await?;
+                    PubSub::new(&self.server.login().await, stream).await?
+                }
+            };
+            connection.subscribe(channel).await?;
+            Ok(connection)
+        };
+        match timeout(self.connect_timeout, opening).await {
+            Ok(opened) => opened.map_err(|e| failed(&attempt, e)),
+            Err(_) => Err(timed_out("the subscription", self.connect_timeout).with_backend(SCHEME)),
+        }
+    }
+}
+
+/// The error for a connection that was not established.
+fn failed(attempt: &ConnectAttempt, e: RedisError) -> Error {
+    let known = attempt.explain().or_else(|| attempt.explain_timeout().filter(|_| e.is_timeout()));
+    known.map_or_else(|| explain(e, Sent::No), |known| known.with_backend(SCHEME))
+}

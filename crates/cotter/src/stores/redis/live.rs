@@ -1,0 +1,120 @@
+//! A connection to the server, shared by many requests.
+
+use super::errors;
+use super::socket::{SocketState, never_sent};
+use crate::Moment;
+use crate::stores::shared::net::{self, Idle, next_number};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisError, RedisResult, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
+
+/// One connection.
+pub(super) struct Live {
+    wire: MultiplexedConnection,
+    /// Unique in this process.
+    pub(super) number: u64,
+    /// The server is too old for script flags.
+    legacy: AtomicBool,
+    /// It leads through a proxy that closes it at any command that it does not forward.
+    pub(super) through_proxy: bool,
+    /// The id of the run of the server, once it was requested.
+    pub(super) run: OnceCell<String>,
+    socket: Arc<SocketState>,
+    /// The task that drives the socket. `None` if the driver crate has opened the connection, and drives it.
+    driver: Option<AbortHandle>,
+    idle: Idle,
+    answers: AtomicU64,
+    broken: AtomicBool,
+}
+
+impl Live {
+    pub(super) fn new(
+        wire: MultiplexedConnection,
+        legacy: bool,
+        socket: Arc<SocketState>,
+        driver: Option<AbortHandle>,
+    ) -> Self {
+        Self {
+            wire,
+            number: next_number(),
+            legacy: AtomicBool::new(legacy),
+            through_proxy: false,
+            run: OnceCell::new(),
+            socket,
+            driver,
+            idle: Idle::new(),
+            answers: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the server is known to be too old for script flags.
+    pub(super) fn is_legacy(&self) -> bool {
+        self.legacy.load(Ordering::Relaxed)
+    }
+
+    /// The server has refused a script because of its flags.
+    pub(super) fn set_legacy(&self) {
+        self.legacy.store(true, Ordering::Relaxed);
+    }
+
+    /// Sends a command and waits for its answer. Commands run in the order of their first poll. A command whose future is
+    /// dropped runs all the same, unless it was still waiting for space in the send buffer.
+    pub(super) async fn query(&self, cmd: &Cmd) -> RedisResult<Value> {
+        let (before, written) = (self.answers.load(Ordering::Relaxed), self.socket.written());
+        let answer = cmd.query_async::<Value>(&mut self.wire.clone()).await;
+        match answer {
+            Ok(_) => _ = self.answers.fetch_add(1, Ordering::Relaxed),
+            Err(ref e) => self.judge(e, before),
+        }
+        // If the driver has ended and nothing was written since, the server has not seen the request.
+        answer.map_err(|e| match self.driver.is_some() && e.is_connection_dropped() {
+            true if self.socket.written() == written => never_sent(),
+            _ => e,
+        })
+    }
+
+    /// Sends a command without waiting for its answer.
+    pub(super) async fn send(&self, cmd: &mut Cmd) {
+        cmd.set_no_response(true);
+        let _ = cmd.query_async::<Value>(&mut self.wire.clone()).await;
+    }
+
+    /// Decides whether the connection is still usable after an error. It is not if nothing at all was answered on it for
+    /// the whole timeout of a request.
+    fn judge(&self, e: &RedisError, answers_before: u64) {
+        let silent = e.is_timeout() && self.answers.load(Ordering::Relaxed) == answers_before;
+        if e.code().is_some() {
+            self.answers.fetch_add(1, Ordering::Relaxed);
+        }
+        if silent || (!e.is_timeout() && e.is_unrecoverable_error()) || errors::is_demoted(e) {
+            self.broken.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl net::Live for Live {
+    fn is_usable(&self) -> bool {
+        !self.broken.load(Ordering::Acquire) && !self.socket.has_ended()
+    }
+
+    fn may_be_stale(&self, now: impl FnOnce() -> Moment) -> bool {
+        self.idle.may_be_stale(now)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.driver.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! The options of a store, and their defaults.
+
+use super::address::{Address, database};
+use super::socket::Server;
+use crate::Result;
+use crate::error::config;
+use crate::stores::shared::net::{Certificates, Password, duration, pairs, split, word};
+use std::time::Duration;
+
+/// The protocol of a store; the option `mode=` of its URL.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// cotter's own protocol (`mode=native`): with fencing tokens, in order of arrival, handed over with one message.
+    #[default]
+    Native,
+    /// `SET name value NX PX` and compare-and-delete (`mode=plain`), as used by most hand-written code and small
+    /// libraries. The name of the lock is the key, unchanged. It excludes, and is excluded by, all other users of this
+    /// protocol.
+    ///
+    /// There is no queue: waiters poll. Tokens are made by the client and order only the grants of this process.
+    Plain,
+    /// `SETNX` and `GETSET` of an expiry in milliseconds of the *client's* clock (`mode=getset`), for use beside code
+    /// that does the same. The name of the lock is the key, unchanged. The protocol has flaws that one side cannot fix
+    /// alone:
+    ///
+    /// 1. The clients' clocks decide whether a lock has expired. Where they differ, a lock is taken too early.
+    /// 2. A client that loses the race for an expired lock has already overwritten the winner's expiry.
+    /// 3. The value does not say who wrote it, so other code that releases late frees the lock of another client.
+    ///    (cotter releases and renews only what it has written itself.)
+    ///
+    /// Each client logs them once, as a `tracing` warning.
+    GetSet,
+}
+
+/// The options of a store.
+#[derive(Debug, Clone)]
+pub(super) struct Options {
+    pub(super) protocol: Protocol,
+    pub(super) instance: String,
+    pub(super) prefix: String,
+    pub(super) retain: Duration,
+    pub(super) retry: Option<Duration>,
+    pub(super) connect_timeout: Duration,
+    pub(super) timeout: Duration,
+    pub(super) client_name: String,
+    pub(super) request_id: Option<String>,
+    /// The number of replicas that must acknowledge each write.
+    pub(super) replicas: u32,
+    /// The longest lease of the quorum that this server is a member of.
+    pub(super) votes: Option<Duration>,
+}
+
+impl Options {
+    pub(super) fn new(instance: String) -> Self {
+        Self {
+            protocol: Protocol::Native,
+            instance,
+            prefix: "cotter".into(),
+            retain: Duration::from_secs(60),
+            retry: None,
+            connect_timeout: Duration::from_secs(2),
+            timeout: Duration::from_secs(2),
+            client_name: "cotter".into(),
+            request_id: None,
+            replicas: 0,
+            votes: None,
+        }
+    }
+}
+
+/// Parses a URL, and reads the files that it names.
+pub(super) fn parse(url: &str) -> Result<(Server, Options)> {
+    let (scheme, rest, query) = split(url)?;
+    let mut address = Address::parse(scheme, rest)?;
+    let mut certificates = Certificates::default();
+    let mut options = Options::new(String::new());
+    for pair in pairs(query) {
+        let (key, value) = pair?;
+        match key {
+            "ca" | "cert" | "key" => certificates.read(key, &value)?,
+            "password_file" => address.password = Some(Password::in_file(&value)?),
+            "db" if scheme == "unix" => address.db = database(&value)?,
+            _ => options.set(key, value, scheme)?,
+        }
+    }
+    if options.request_id.is_some() && options.protocol != Protocol::Plain {
+        return Err(config("request_id= needs mode=plain"));
+    }
+    if !address.tls && !certificates.is_empty() {
+        return Err(config("ca=, cert= and key= need a URL that begins with rediss:"));
+    }
+    options.instance = address.instance();
+    Ok((address.server(&certificates)?, options))
+}
+
+impl Options {
+    fn set(&mut self, key: &str, value: String, scheme: &str) -> Result<()> {
+        match key {
+            "mode" => self.protocol = protocol(&value)?,
+            "prefix" => self.prefix = word(key, value)?,
+            "retain" => self.retain = duration(key, &value)?,
+            "retry" => self.retry = Some(duration(key, &value)?),
+            "connect_timeout" => self.connect_timeout = duration(key, &value)?,
+            "timeout" => self.timeout = duration(key, &value)?,
+            "client_name" => self.client_name = word(key, value)?,
+            "request_id" => self.request_id = Some(word(key, value)?),
+            "replicas" => self.replicas = replicas(&value)?,
+            _ => {
+                let db = if scheme == "unix" { ", db" } else { "" };
+                return Err(config(format!("unknown option {key:?}; the options are {NAMES}{db}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+const NAMES: &str = "mode, prefix, retain, retry, connect_timeout, timeout, ca, cert, key, client_name, \
+    request_id, replicas, password_file";
+
+fn protocol(value: &str) -> Result<Protocol> {
+    match value {
+        "native" => Ok(Protocol::Native),
+        "plain" => Ok(Protocol::Plain),
+        "getset" => Ok(Protocol::GetSet),
+        _ => Err(config(format!("unknown mode={value}; the modes are native, plain and getset"))),
+    }
+}
+
+fn replicas(value: &str) -> Result<u32> {
+    let why = "replicas= must be the number of replicas that acknowledge each write, such as 1";
+    value.parse().map_err(|_| config(why))
+}
+
+#[cfg(test)]
+mod tests;

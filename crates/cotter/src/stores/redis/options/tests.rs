@@ -1,0 +1,73 @@
+//! URLs, good and bad.
+
+use super::*;
+use crate::ErrorKind;
+
+fn instance(url: &str) -> String {
+    parse(url).expect(url).1.instance
+}
+
+#[test]
+fn addresses() {
+    assert_eq!(instance("redis://localhost"), "localhost:6379");
+    assert_eq!(instance("redis://me:secret@db.example:7000/3"), "db.example:7000/3");
+    assert_eq!(instance("rediss://[::1]:7000"), "[::1]:7000");
+    assert_eq!(instance("unix:///run/redis.sock?db=2"), "/run/redis.sock/2");
+    let (server, _) = parse("redis://u%40x:p%3A%40@h").expect("percent-encoded");
+    assert_eq!((server.login.username(), server.login.password()), (Some("u@x"), Some("p:@")));
+}
+
+#[test]
+fn options() {
+    let (_, options) = parse("redis://h?mode=plain&retry=5ms&timeout=3s&request_id=me%2F1").expect("good");
+    assert_eq!((options.protocol, options.retry), (Protocol::Plain, Some(Duration::from_millis(5))));
+    assert_eq!((options.timeout, options.request_id.as_deref()), (Duration::from_secs(3), Some("me/1")));
+}
+
+#[test]
+fn what_is_wrong_is_named_and_no_password_repeated() {
+    let bad = [
+        ("redis:h", "//"),
+        ("redis://u:canary@h,i", "more than one"),
+        ("redis://:canary@", "host"),
+        ("redis://u:canary@h:port", "port"),
+        ("redis://u:canary%zz@h", "password"),
+        ("redis://u:canary@h/zero", "database"),
+        ("redis://u:canary@h?mod=plain", "mod"),
+        ("unix:///s?mod=plain", "password_file, db"),
+        ("redis://u:canary@h?mode=redisson", "redisson"),
+        ("redis://u:canary@h?timeout=2", "timeout"),
+        ("redis://u:canary@h?timeout=0s", "timeout"),
+        ("redis://u:canary@h?prefix=a{b", "prefix"),
+        ("redis://u:canary@h?request_id=a", "request_id"),
+        ("redis://u:canary@h?ca=/x", "ca="),
+        ("rediss://u:canary@h?ca=/there/is/none", "ca="),
+        ("unix://relative", "slashes"),
+    ];
+    for (url, part) in bad {
+        let error = parse(url).err().unwrap_or_else(|| panic!("{url} is taken"));
+        let text = format!("{error} {error:?}");
+        assert_eq!(error.kind(), ErrorKind::Config, "{url}");
+        assert!(
+            text.contains(part) && !text.contains("canary") && !error.to_string().contains('\n'),
+            "{url}: {text}"
+        );
+    }
+}
+
+#[test]
+fn options_are_set_in_code() {
+    let store = crate::stores::redis::Store::from_url("redis://h?timeout=3s").expect("good");
+    let store =
+        store.with_protocol(Protocol::Plain).with_retry(Duration::ZERO).with_prefix("app").expect("good");
+    let options = &store.0.options;
+    assert_eq!((options.protocol, options.retry), (Protocol::Plain, Some(Duration::from_millis(1))));
+    assert_eq!((&*options.prefix, options.timeout), ("app", Duration::from_secs(3)));
+    assert_eq!(store.with_prefix("a{b").unwrap_err().kind(), ErrorKind::Config);
+}
+
+#[test]
+fn debug_shows_no_password() {
+    let store = crate::stores::redis::Store::from_url("redis://u:canary@h").expect("good");
+    assert!(!format!("{store:?}").contains("canary"));
+}

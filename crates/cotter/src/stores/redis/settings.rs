@@ -1,0 +1,88 @@
+//! Setting the options of a store in code.
+
+use super::options::{Options, Protocol};
+use super::{Shared, Store};
+use crate::Result;
+use crate::stores::shared::net::{clamp, word};
+use std::time::Duration;
+
+/// The time for which a counter of a quorum is kept at least. After that, it begins at the server's clock: later than any
+/// token, as long as no clock of a member differs by as much.
+const COUNTER_LASTS: Duration = Duration::from_secs(86_400);
+
+/// The options of [`from_url`](Store::from_url), for stores that are created in other ways. Each method returns a new
+/// store that shares no state with the one before. Durations are limited to the range from a millisecond to a year.
+impl Store {
+    /// Sets the protocol; `mode` in a URL.
+    #[must_use]
+    pub fn with_protocol(self, protocol: Protocol) -> Self {
+        self.with(|options| options.protocol = protocol)
+    }
+
+    /// Sets the prefix of native keys and channels; `prefix` in a URL. Only clients with the same prefix see each other's
+    /// locks.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config): the prefix is empty, longer than 128 bytes, or contains blanks,
+    /// braces, percent signs or control characters.
+    pub fn with_prefix(self, prefix: impl Into<String>) -> Result<Self> {
+        let prefix = word("prefix", prefix.into())?;
+        Ok(self.with(|options| options.prefix = prefix))
+    }
+
+    /// Sets how long the server remembers a name after its last release; `retain` in a URL.
+    #[must_use]
+    pub fn with_retain(self, retain: Duration) -> Self {
+        self.with(|options| options.retain = clamp(retain))
+    }
+
+    /// Sets the pause between two attempts of a waiter in `plain` and `getset`; `retry` in a URL.
+    #[must_use]
+    pub fn with_retry(self, retry: Duration) -> Self {
+        self.with(|options| options.retry = Some(clamp(retry)))
+    }
+
+    /// Sets the time limit for opening a connection; `connect_timeout` in a URL.
+    #[must_use]
+    pub fn with_connect_timeout(self, timeout: Duration) -> Self {
+        self.with(|options| options.connect_timeout = clamp(timeout))
+    }
+
+    /// Sets the time limit for the answer to a request; `timeout` in a URL.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        self.with(|options| options.timeout = clamp(timeout))
+    }
+
+    /// Sets how many replicas must acknowledge each grant, renewal and note; `replicas` in a URL. Zero, the default, does
+    /// not wait for any.
+    ///
+    /// A grant or note that too few replicas acknowledge in time is an error, and undone; a renewal does not move the
+    /// deadline. A fail-over then loses no lock, provided that the new master is one of the replicas that acknowledged:
+    /// with as many as there are, every one is.
+    #[must_use]
+    pub fn with_replicas(self, replicas: u32) -> Self {
+        self.with(|options| options.replicas = replicas)
+    }
+
+    /// Makes this server a member of a [quorum](crate::quorum). After a restart, or with a fresh server, it grants
+    /// nothing for `longest_lease`, the longest lease that any client requests: it may have forgotten what it granted
+    /// before. Names are remembered for at least a day after their last release.
+    ///
+    /// All clients of the quorum must use the same `longest_lease` and the same prefix, which must not be that of locks
+    /// on this server alone.
+    #[must_use]
+    pub fn with_votes(self, longest_lease: Duration) -> Self {
+        self.with(|options| {
+            options.votes = Some(clamp(longest_lease));
+            options.retain = options.retain.max(COUNTER_LASTS);
+        })
+    }
+
+    fn with(self, change: impl FnOnce(&mut Options)) -> Self {
+        let Shared { server, options, .. } = &*self.0;
+        let mut options = options.clone();
+        change(&mut options);
+        Self::new(server.clone(), options)
+    }
+}

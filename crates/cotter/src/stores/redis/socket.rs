@@ -1,0 +1,214 @@
+//! The socket to a server, with or without TLS. It is opened here and handed to the driver.
+//!
+//! The driver could open it itself, but it does not report that a connection was closed, and its TLS needs a crypto
+//! provider that is installed for the whole process. That choice belongs to the application.
+
+use crate::error::config;
+use crate::stores::shared::net::{ConnectAttempt, HostPort, Password, Stream};
+use crate::{Error, Result, sys};
+use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo, RedisError, RedisResult};
+use rustls::{ClientConfig, crypto::CryptoProvider};
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The endpoint of a server, and the credentials to log in with.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) endpoint: Endpoint,
+    pub(super) login: RedisConnectionInfo,
+    /// The password of the login, if it is from a URL.
+    pub(super) password: Option<Password>,
+}
+
+/// The address of a server, and how to reach it.
+#[derive(Clone)]
+pub(super) enum Endpoint {
+    Tcp(HostPort),
+    Tls(HostPort, Arc<ClientConfig>),
+    Unix(PathBuf),
+    /// A client of the `redis` crate that was made for TLS. Its certificates cannot be read out, so it connects itself.
+    Driver(Box<redis::Client>),
+}
+
+impl Server {
+    /// The server of a client of the `redis` crate.
+    pub(super) fn of(client: redis::Client) -> Self {
+        let info: &ConnectionInfo = client.get_connection_info();
+        let login = info.redis_settings().clone();
+        let endpoint = match info.addr().clone() {
+            ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(HostPort::new(host, port)),
+            ConnectionAddr::Unix(path) => Endpoint::Unix(path),
+            _ => Endpoint::Driver(Box::new(client)),
+        };
+        Self { endpoint, login, password: None }
+    }
+
+    /// The credentials, with the password as it is now.
+    pub(super) async fn login(&self) -> RedisConnectionInfo {
+        match &self.password {
+            Some(password) => self.login.clone().set_password(password.current().await),
+            None => self.login.clone(),
+        }
+    }
+}
+
+impl Endpoint {
+    /// What is to be known about a connection until the first answer.
+    pub(super) fn attempt(&self) -> Arc<ConnectAttempt> {
+        ConnectAttempt::new(match self {
+            Self::Tls(..) => "if this port is not for TLS, the URL has to begin with redis:",
+            _ => {
+                "if this port is for TLS, the URL has to begin with rediss:; it may also be a proxy that knows no CLIENT"
+            }
+        })
+    }
+
+    /// The host, unless it is a socket in the file system or the driver connects.
+    pub(super) fn host(&self) -> Option<&HostPort> {
+        match self {
+            Self::Tcp(host) | Self::Tls(host, _) => Some(host),
+            Self::Unix(_) | Self::Driver(_) => None,
+        }
+    }
+
+    /// The same at one address of the host.
+    pub(super) fn at(&self, host: HostPort) -> Self {
+        match self {
+            Self::Tls(_, config) => Self::Tls(host, config.clone()),
+            _ => Self::Tcp(host),
+        }
+    }
+
+    /// Opens a socket.
+    pub(super) async fn open(&self, attempt: &Arc<ConnectAttempt>) -> RedisResult<Box<dyn Stream>> {
+        Ok(match self {
+            Self::Tcp(host) => attempt.connect(None, host).await?,
+            Self::Tls(host, config) => attempt.connect(Some(config), host).await?,
+            Self::Unix(path) => Box::new(sys::unix_socket(path).await?),
+            Self::Driver(_) => return Err(io::Error::other("the driver opens this connection itself").into()),
+        })
+    }
+
+    /// Refuses a configuration that makes the driver panic.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if matches!(self, Self::Driver(_)) && CryptoProvider::get_default().is_none() {
+            return Err(config(
+                "a client of the redis crate that uses TLS needs a process-wide rustls provider; call \
+                 rustls::crypto::ring::default_provider().install_default() at the start of main, or connect by a URL",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The state of a socket, as it can be seen from outside its driver.
+#[derive(Debug, Default)]
+pub(super) struct SocketState {
+    written: AtomicU64,
+    ended: AtomicBool,
+    turned_away: AtomicBool,
+}
+
+impl SocketState {
+    /// The number of bytes written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Whether the server has closed the socket at once because it has too many clients. The driver takes that for the answer
+    /// to its first request, mostly the login, and reports a wrong password.
+    pub(super) fn was_turned_away(&self) -> bool {
+        self.turned_away.load(Ordering::Acquire)
+    }
+
+    /// Whether the driver has stopped: the socket was closed, or the runtime that drove it has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Runs a driver and records its end, in whatever way it ends.
+    pub(super) fn watch(self: Arc<Self>, driver: impl Future<Output = ()>) -> impl Future<Output = ()> {
+        let end = End(self);
+        async move {
+            driver.await;
+            drop(end);
+        }
+    }
+}
+
+/// Marks a socket as ended when it is dropped.
+struct End(Arc<SocketState>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.ended.store(true, Ordering::Release);
+    }
+}
+
+/// A stream whose written bytes are counted.
+pub(super) struct TrackedStream {
+    stream: Box<dyn Stream>,
+    state: Arc<SocketState>,
+    /// Nothing was read yet.
+    fresh: bool,
+}
+
+/// The beginning of what a server says instead of any answer when it has reached `maxclients`.
+const TOO_MANY: &[u8] = b"-ERR max number of clients";
+
+impl TrackedStream {
+    pub(super) fn new(stream: Box<dyn Stream>, state: Arc<SocketState>) -> Self {
+        Self { stream, state, fresh: true }
+    }
+}
+
+impl AsyncRead for TrackedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        if read.is_ready() && std::mem::take(&mut self.fresh) && buf.filled()[before..].starts_with(TOO_MANY)
+        {
+            self.state.turned_away.store(true, Ordering::Release);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for TrackedStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
+        if let Poll::Ready(Ok(n)) = wrote {
+            self.state.written.fetch_add(n as u64, Ordering::AcqRel);
+        }
+        wrote
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// The error for a connection that broke before any part of the request was written.
+pub(super) fn never_sent() -> RedisError {
+    io::Error::new(io::ErrorKind::NotConnected, NEVER_SENT).into()
+}
+
+const NEVER_SENT: &str = "the connection was closed before the request could be sent";
+
+/// Whether the server cannot have seen any part of the request.
+pub(super) fn is_never_sent(e: &RedisError) -> bool {
+    e.is_io_error() && e.to_string().contains(NEVER_SENT)
+}
