@@ -1,6 +1,6 @@
 //! Leases.
 
-use crate::backend::Capabilities;
+use crate::backend::{Capabilities, MAX_TTL};
 use crate::engine::Drift;
 use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct Lease {
 
 impl Lease {
     /// Longer leases overflow what stores can count.
-    pub(crate) const MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+    pub(crate) const MAX: Duration = MAX_TTL;
 
     /// Creates a lease that is renewed every third of `ttl` for as long as the guard lives.
     ///
@@ -79,7 +79,7 @@ impl Lease {
 
     /// Whether a store that can do this can give such a lease, and at least half of it can be relied on.
     pub(crate) fn check(&self, capabilities: &Capabilities, drift: Drift) -> Result<()> {
-        check_ttl(self.ttl, capabilities.min_ttl)?;
+        capabilities.check_ttl(self.ttl)?;
         let uncertain = drift.of(self.ttl);
         if capabilities.leases && uncertain > self.ttl / 2 {
             let what = format!(
@@ -94,18 +94,6 @@ impl Lease {
             _ => Ok(()),
         }
     }
-}
-
-pub(crate) fn check_ttl(ttl: Duration, min_ttl: Duration) -> Result<()> {
-    if ttl < min_ttl || ttl.is_zero() {
-        let what = format!("a ttl of {ttl:?} is too short for this store; the minimum is {min_ttl:?}");
-        return Err(Error::new(ErrorKind::InvalidInput, what));
-    }
-    if ttl > Lease::MAX {
-        let what = format!("a ttl of {ttl:?} is too long; the maximum is a year");
-        return Err(Error::new(ErrorKind::InvalidInput, what));
-    }
-    Ok(())
 }
 
 impl Default for Lease {

@@ -1,7 +1,7 @@
 //! Identity, guarantees and capabilities of a store.
 
 use super::Mode;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 use std::time::Duration;
 
 /// The guarantee that a store gives; see `docs/guarantees.md`.
@@ -104,6 +104,9 @@ pub struct Capabilities {
     pub ttl_step: Duration,
 }
 
+/// The longest lease.
+pub(crate) const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
+
 impl Capabilities {
     /// Those of a store that has leases and supports every operation of the contract.
     pub(crate) fn complete(min_ttl: Duration) -> Self {
@@ -128,6 +131,20 @@ impl Capabilities {
     /// Whether what a claim leaves behind can outlive its ttl.
     pub(crate) const fn lives_with_session(&self) -> bool {
         self.shared_session || !self.leases
+    }
+
+    /// Whether there can be a lease of this length.
+    pub(crate) fn check_ttl(&self, ttl: Duration) -> Result<()> {
+        let min_ttl = self.min_ttl;
+        if ttl < min_ttl || ttl.is_zero() {
+            let what = format!("a ttl of {ttl:?} is too short for this store; the minimum is {min_ttl:?}");
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+        if ttl > MAX_TTL {
+            let what = format!("a ttl of {ttl:?} is too long; the maximum is a year");
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+        Ok(())
     }
 }
 

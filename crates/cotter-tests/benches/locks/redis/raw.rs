@@ -29,7 +29,7 @@ pub(crate) async fn wire(server: &Redis) -> MultiplexedConnection {
 
 /// The text of a step, as the backend sends it.
 fn script(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../cotter/src/redis/lua/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../cotter/src/stores/redis/lua/");
     let source = std::fs::read_to_string(format!("{folder}{name}.lua")).unwrap();
     let mut body = String::new();
     for line in source.lines().map(str::trim) {

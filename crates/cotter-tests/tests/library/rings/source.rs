@@ -13,7 +13,7 @@ pub(super) struct Package {
 }
 
 impl Package {
-    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 30, head: "lib.rs" };
+    pub(super) const LIBRARY: Self = Self { name: "cotter", folders: 33, head: "lib.rs" };
     pub(super) const SCHEDULER: Self = Self { name: "cotter-scheduler", folders: 4, head: "lib.rs" };
     pub(super) const CLI: Self = Self { name: "cotter-cli", folders: 12, head: "main.rs" };
     pub(super) const TESTKIT: Self = Self { name: "cotter-testkit", folders: 8, head: "lib.rs" };
@@ -31,12 +31,16 @@ impl Package {
         for line in head.code.replace('\n', " ").split(';') {
             let Some(from) = line.split("use ").nth(1) else { continue };
             let Some((module, rest)) = from.split_once("::") else { continue };
+            let (module, rest) = within(module, rest);
             let items = rest.strip_prefix('{').map_or_else(|| vec![word(rest)], top_level);
-            names.extend(items.into_iter().map(|item| (item, module.to_owned())));
+            names.extend(items.into_iter().map(|item| (item, module.clone())));
         }
         names
     }
 }
+
+/// The folder whose folders are modules of their own.
+const STORES: &str = "stores";
 
 pub(super) const PACKAGES: [Package; 6] =
     [Package::LIBRARY, Package::SCHEDULER, Package::CLI, Package::TESTKIT, Package::TESTS, Package::MODELS];
@@ -82,9 +86,14 @@ impl Source {
         Self { path: path.to_owned(), code }
     }
 
-    /// The module below the root that the file belongs to.
-    pub(super) fn module(&self) -> &str {
-        self.path.split(['/', '.']).next().unwrap()
+    /// The module below the root that the file belongs to; a store counts as one.
+    pub(super) fn module(&self) -> String {
+        let mut parts = self.path.trim_end_matches(".rs").split('/');
+        let first = parts.next().unwrap_or_default();
+        match parts.next().filter(|part| first == STORES && *part != "mod") {
+            Some(store) => format!("{first}/{store}"),
+            None => first.to_owned(),
+        }
     }
 
     /// The number of modules from the root to the one in this file.
@@ -97,6 +106,7 @@ impl Source {
     /// root, or the name of the package itself.
     pub(super) fn imports(&self, package: &Package) -> BTreeSet<String> {
         let up = "super::".repeat(self.depth());
+        let beside = "super::".repeat(self.depth().saturating_sub(1));
         let own = format!("{}::", package.name.replace('-', "_"));
         let mut found = names_after(&self.code, "crate::");
         if !up.is_empty() {
@@ -105,7 +115,23 @@ impl Source {
         if self.depth() > 0 {
             found.extend(names_after(&self.code, &own));
         }
+        if found.remove(STORES) {
+            let stores = names_after(&self.code, &format!("crate::{STORES}::"));
+            found.extend(stores.into_iter().map(|store| format!("{STORES}/{store}")));
+        }
+        if self.path.starts_with(STORES) && !beside.is_empty() {
+            let stores = names_after(&self.code, &beside);
+            found.extend(stores.into_iter().map(|store| format!("{STORES}/{store}")));
+        }
         found
+    }
+}
+
+/// The module that a public name comes from, and what follows.
+fn within<'a>(module: &str, rest: &'a str) -> (String, &'a str) {
+    match rest.split_once("::").filter(|_| module == STORES) {
+        Some((store, rest)) => (format!("{module}/{store}"), rest),
+        None => (module.to_owned(), rest),
     }
 }
 
@@ -151,11 +177,16 @@ fn top_level(group: &str) -> Vec<String> {
 
 #[test]
 fn every_way_to_import_from_the_root_is_seen() {
-    let code = "use super::super::{client, engine::{self, Core}};\nuse super::state;\nuse crate::{Guard, net::Link};\n\
-        fn f() { cotter::builder::g(); pub(crate) fn h() {} super::super::super::no(); my_cotter::no(); }\n// crate::comment";
+    let code = "use super::super::{api, engine::{self, Core}};\nuse super::state;\nuse crate::{Guard, sys::Link};\n\
+        fn f() { cotter::join::g(); pub(crate) fn h() {} super::super::super::no(); my_cotter::no(); }\n// crate::comment";
     let found = |path| Source::new(path, code).imports(&Package::LIBRARY);
-    assert_eq!(Vec::from_iter(found("redis/wake.rs")), ["Guard", "builder", "client", "engine", "net"]);
+    assert_eq!(Vec::from_iter(found("engine/wake.rs")), ["Guard", "api", "engine", "join", "sys"]);
     // `super` leads from the head of a folder to the root at once, and never from a deeper file.
-    assert_eq!(Vec::from_iter(found("redis/mod.rs")), ["Guard", "builder", "net", "state"]);
-    assert_eq!(Vec::from_iter(found("redis/older/mod.rs")), ["Guard", "builder", "client", "engine", "net"]);
+    assert_eq!(Vec::from_iter(found("engine/mod.rs")), ["Guard", "join", "state", "sys"]);
+    assert_eq!(Vec::from_iter(found("engine/older/mod.rs")), ["Guard", "api", "engine", "join", "sys"]);
+    let code = "use super::super::shared::net::Link;\nuse super::state;\nuse crate::stores::etcd::Live;\nuse crate::stores::{file};";
+    let redis = Source::new("stores/redis/wake.rs", code);
+    assert_eq!(redis.module(), "stores/redis");
+    let imports = redis.imports(&Package::LIBRARY);
+    assert_eq!(Vec::from_iter(imports), ["stores/etcd", "stores/file", "stores/shared"]);
 }

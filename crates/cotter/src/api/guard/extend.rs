@@ -30,7 +30,7 @@ impl Guard {
 async fn extend(hold: &Arc<Hold>, token: FencingToken, ttl: Duration) -> Result<()> {
     let core = &hold.core;
     core.usable()?;
-    check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
+    core.backend.info().capabilities.check_ttl(ttl)?;
     hold.check(token)?;
     ask_to_extend(hold, ttl).await?;
     if hold.lost().is_none() {

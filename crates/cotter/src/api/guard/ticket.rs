@@ -40,7 +40,7 @@ impl Guard {
         let info = hold.core.backend.info();
         hold.core.usable()?;
         info.require(Feature::Tickets).map_err(|e| e.with_name(hold.name()))?;
-        check_ttl(ttl, info.capabilities.min_ttl)?;
+        info.capabilities.check_ttl(ttl)?;
         if !hold.end_re_entry() {
             let why = "a lock that its owner has entered more than once cannot become a ticket";
             return Err(Error::new(ErrorKind::Misuse, why).with_name(hold.name()));

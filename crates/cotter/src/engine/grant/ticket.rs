@@ -76,7 +76,7 @@ async fn adopt(core: &Arc<Core>, ticket: &Ticket, claim: &Claim) -> Result<Grant
 /// Gives the lock of a ticket more time.
 pub(crate) async fn extend_ticket(core: Arc<Core>, ticket: Ticket, ttl: Duration) -> Result<()> {
     admit(&core, &ticket)?;
-    check_ttl(ttl, core.backend.info().capabilities.min_ttl)?;
+    core.backend.info().capabilities.check_ttl(ttl)?;
     let (asked, grant, lost) = (core.clone(), ticket.grant(core.now()), ticket.clone());
     let extend = async move { Ok(asked.backend.extend(&[&grant], ttl).await) };
     let told = match core.on_engine(extend).await?.pop() {
