@@ -12,7 +12,9 @@ use std::io::Write;
 
 /// Print the guarantees of the store, and problems in its setup that weaken them
 ///
-/// Exits with 78 if a problem voids a guarantee until it is fixed.
+/// Takes a lock of a reserved name, cotter:doctor, and gives it back. Exits with 78 if there is a problem: something does not
+/// work, or two holders are possible in ordinary operation. A warning may lower the level as well, if a crash or a failover
+/// makes two holders possible.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Make the members of a new quorum (redlock:) vote at once; use only while no lock is held
@@ -42,7 +44,7 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
     let mut text = format!(
         "store      {}{scope}\npromises   {}\nlifetime   {}\ntime zones {}\n",
         clean(&info.instance),
-        level(promised(info, findings)).1,
+        promise(info, findings),
         lifetime(info.capabilities),
         Zone::data_version()
     );
@@ -61,17 +63,20 @@ fn as_text(info: &Info, scope: Option<&str>, findings: &[Finding]) -> String {
 }
 
 fn as_json(info: &Info, findings: &[Finding]) -> String {
-    let level = level(promised(info, findings)).0;
+    let left = level(promised(info, findings)).0;
     let capabilities: serde_json::Map<_, _> =
         abilities(info.capabilities).into_iter().map(|(key, _, yes)| (key.to_owned(), yes.into())).collect();
     let findings: Vec<_> = findings
         .iter()
-        .map(|f| json!({ "severity": f.severity.to_string(), "subject": f.subject, "message": f.message }))
+        .map(|f| {
+            let left = f.level.map(|left| level(left).0);
+            json!({ "severity": f.severity.to_string(), "subject": f.subject, "message": f.message, "level": left })
+        })
         .collect();
     let report = json!({
         "store": info.instance,
         "scheme": info.scheme,
-        "level": level,
+        "level": left,
         "capabilities": capabilities,
         "min_ttl_ms": millis(info.capabilities.min_ttl),
         // Of this program, not of the store: hosts that differ may disagree about when jobs run.
@@ -84,6 +89,25 @@ fn as_json(info: &Info, findings: &[Finding]) -> String {
 /// The level of the store, taking the findings into account.
 fn promised(info: &Info, findings: &[Finding]) -> Level {
     findings.iter().filter_map(|f| f.level).fold(info.level, Level::min)
+}
+
+/// The level in words, with what is to blame for it.
+fn promise(info: &Info, findings: &[Finding]) -> String {
+    let (left, of_store) = (promised(info, findings), info.level);
+    let text = level(left).1;
+    let mut culprits: Vec<&str> = findings
+        .iter()
+        .filter(|f| f.level.is_some_and(|level| level < of_store))
+        .map(|f| &*f.subject)
+        .collect();
+    culprits.dedup();
+    if left < of_store {
+        return format!("{text}, because of: {}", culprits.join(", "));
+    }
+    match findings.iter().any(|f| f.severity >= Severity::Problem) {
+        true => format!("{text}, once the problems below are solved"),
+        false => text.to_owned(),
+    }
 }
 
 fn level(level: Level) -> (&'static str, &'static str) {

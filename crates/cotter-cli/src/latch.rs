@@ -8,6 +8,7 @@ use cotter_console::{Console, Exit, Failure, clean};
 use rustix::process::getppid;
 use rustix::system::uname;
 use serde_json::{Value, json};
+use std::fs;
 use std::io::Write;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ enum Step {
     },
     /// Count down for a party, and print how many are left
     CountDown {
-        /// The id of the party; the same id counts only once [default: this host and the calling process]
+        /// The id of the party; the same id counts only once [default: this host and the calling process, unless that is the first one of a container]
         #[arg(long)]
         id: Option<String>,
     },
@@ -63,7 +64,8 @@ pub(crate) async fn run(args: &Latch, store: &Chosen, console: &Console) -> Resu
             say(console, &name, json!({ "of": parties }), None)
         }
         Step::CountDown { id } => {
-            let left = latch.count_down(id.clone().unwrap_or_else(caller)).await?;
+            let id = id.clone().map_or_else(caller, Ok)?;
+            let left = latch.count_down(id).await?;
             say(console, &name, json!({ "left": left }), Some(format!("{left} left")))
         }
         Step::Wait { wait } => {
@@ -82,20 +84,45 @@ pub(crate) async fn run(args: &Latch, store: &Chosen, console: &Console) -> Resu
 }
 
 /// A script that repeats a step counts once.
-fn caller() -> String {
+///
+/// Without a caller, as at the start of a container, or with one that has ended, there is nothing that would be the same at the next
+/// call and different elsewhere.
+fn caller() -> Result<String, Failure> {
     let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-    party(&uname().nodename().to_string_lossy(), parent)
+    if parent <= 1 {
+        let why = "it is not known which process calls this (its parent is process 0 or 1, as in a container): give the party an id \
+                   with --id";
+        return Err(Failure::new(Exit::Usage, why));
+    }
+    Ok(party(&uname().nodename().to_string_lossy(), parent, birth(parent)))
 }
 
-/// An id has up to 64 bytes, of which a process needs up to 11. A longer host is cut in the middle: hosts of one kind differ at
+/// What tells a process from others of this number, on hosts of this name: the kernel that runs it, its namespace of numbers, and
+/// when it was started. `None` where the system does not say.
+fn birth(pid: i32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Its name, in parentheses, may contain anything.
+    let started = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.to_owned();
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(digest(&format!("{} {} {started}", boot.trim(), namespace.display())))
+}
+
+/// FNV-1a: the same in every version of this program.
+fn digest(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// An id has up to 64 bytes, of which a process needs up to 20. A longer host is cut in the middle: hosts of one kind differ at
 /// the beginning (`db-1.example.com`) or at the end (`worker-7d9f8b6c5d-x2x4z`), and their processes may have the same numbers.
-fn party(host: &str, process: i32) -> String {
+fn party(host: &str, process: i32, birth: Option<u32>) -> String {
     let host: String = host.chars().filter(char::is_ascii_graphic).collect();
     let host = match host.len() {
-        ..=53 => host,
-        length => format!("{}~{}", &host[..26], &host[length - 26..]),
+        ..=43 => host,
+        length => format!("{}~{}", &host[..21], &host[length - 21..]),
     };
-    format!("{host}/{process}")
+    let birth = birth.map(|birth| format!("-{birth:08x}")).unwrap_or_default();
+    format!("{host}/{process}{birth}")
 }
 
 fn ended(end: Option<LatchEnd>, waited: Duration, name: &Name, console: &Console) -> Result<Exit, Failure> {
@@ -152,11 +179,13 @@ fn say(console: &Console, name: &Name, more: Value, text: Option<String>) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::party;
+    use super::{birth, party};
 
     #[test]
     fn processes_with_the_same_number_on_hosts_with_long_names_are_different_parties() {
-        assert_eq!(party("web-3", 7), "web-3/7");
+        assert_eq!(party("web-3", 7, None), "web-3/7");
+        let party = |host: &str, process| party(host, process, Some(u32::MAX));
+        assert_eq!(party("web-3", 7), "web-3/7-ffffffff");
         let long = "nightly-import-of-the-orders-".repeat(2);
         let hosts = [0, 1].map(|n| [format!("{long}{n}"), format!("{n}{long}")]);
         let parties = hosts.each_ref().map(|hosts| hosts.each_ref().map(|host| party(host, i32::MAX)));
@@ -166,5 +195,20 @@ mod tests {
         assert!(parties.iter().flatten().all(|party| party.len() <= 64), "{parties:?}");
         let worker = |end: &str| party(&format!("nightly-import-worker-deployment-7d9f8b6c5d-{end}"), 7);
         assert_ne!(worker("x2x4z"), worker("b9k8q"));
+    }
+
+    /// Two containers may have one name, and their processes the same numbers.
+    #[test]
+    fn a_process_is_told_from_others_of_its_number() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        // A process counts in hundredths of a second.
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let mut other = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let of_other = birth(i32::try_from(other.id()).unwrap());
+        assert!(birth(own).is_some() && birth(own) == birth(own) && of_other != birth(own));
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(party("web", 1, Some(1)), "web/1-00000001");
+        assert_ne!(party("web", 1, Some(1)), party("web", 1, Some(2)));
     }
 }

@@ -98,11 +98,15 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
         let store = store::choose(&cli.global, None, config::environment);
         if let Command::Run(args) = &cli.command {
             // Its report says so if there is no store.
-            let store = store.as_ref().map_err(Failure::clone);
-            return run::run(args, store, &mut Signals::listen()?, console).await;
+            let known = store.as_ref().map_err(Failure::clone);
+            let done = run::run(args, known, &mut Signals::listen()?, console).await;
+            if let Ok(store) = &store {
+                store.farewell().await;
+            }
+            return done;
         }
         let store = store?;
-        match &cli.command {
+        let done = match &cli.command {
             // These listen for signals themselves.
             Command::Acquire(args) => ticket::acquire(args, &store, console).await,
             Command::Elect(args) => elect::run(args, &store, console).await,
@@ -111,7 +115,9 @@ fn dispatch(cli: &Cli, console: &Console) -> Result<Exit, Failure> {
             #[cfg(feature = "demo")]
             Command::Demo(args) => args.run(&store, console).await,
             command => until_stopped(ask(command, &store, console)).await,
-        }
+        };
+        store.farewell().await;
+        done
     })
 }
 

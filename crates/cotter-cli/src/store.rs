@@ -7,6 +7,7 @@ use cotter::{Builder, Client, Info};
 use cotter_console::{Console, Exit, Failure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -15,6 +16,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bounds of the pause between two attempts to reach a store that is away.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The longest time for the last words to a server.
+const FAREWELL: Duration = Duration::from_millis(300);
 
 /// The default store.
 const DEFAULT_URL: &str = "file:";
@@ -35,6 +39,8 @@ pub(crate) struct Chosen {
     /// The configuration file that contains its password.
     exposed: Option<PathBuf>,
     why: String,
+    /// Those that have something to say to their server before the process ends.
+    clients: Mutex<Vec<Client>>,
 }
 
 impl Chosen {
@@ -49,6 +55,7 @@ impl Chosen {
             name: None,
             exposed: None,
             why: why.into(),
+            clients: Mutex::default(),
         }
     }
 
@@ -179,7 +186,20 @@ impl Chosen {
 
     async fn attempt(&self, builder: Builder) -> Result<Client, Failure> {
         let connecting = timeout(CONNECT_TIMEOUT, builder.url(&self.complete).connect());
-        Ok(connecting.await.map_err(|_| self.silent())??)
+        let client = connecting.await.map_err(|_| self.silent())??;
+        // Its driver says goodbye only when it is asked to, and the server logs sessions that end without it.
+        if client.info().scheme == "mysql" {
+            self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+        }
+        Ok(client)
+    }
+
+    /// Ends the sessions of a command that is done. Takes a moment at most.
+    pub(crate) async fn farewell(&self) {
+        let clients = std::mem::take(&mut *self.clients.lock().unwrap_or_else(PoisonError::into_inner));
+        for client in clients {
+            let _ = timeout(FAREWELL, client.close(Duration::ZERO)).await;
+        }
     }
 
     /// What a user should know about the store.
@@ -290,7 +310,7 @@ fn by_url_or_name(
 
 fn from_command_line(url: &str) -> Result<Chosen, Failure> {
     if password(url).is_some() {
-        let why = "the password in --url is visible to every user on this host: \
+        let why = "refused: a password in --url would be visible to every user on this host; \
                    use --password-file, or put the URL into COTTER_URL or the configuration file";
         return Err(Failure::config(why));
     }

@@ -18,10 +18,39 @@ pub(crate) struct Calendar {
 const DAY: i64 = 86_400;
 /// The clock is changed by less than this.
 const MAX_CHANGE: Duration = Duration::from_secs(4 * 3600);
-/// How many slots in a row are skipped one by one. If all of these are excluded, there are none.
+/// How many runs of excluded slots are skipped in one search.
 const MAX_SKIPPED: usize = 1_000_000;
 /// The smallest step of time.
 const TICK: Duration = Duration::from_nanos(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What a search for the next slot has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    Slot(UnixTime),
+    /// There is none any more.
+    Ended,
+    /// All slots up to this instant are excluded; whether there are later ones is not known.
+    Unfinished(UnixTime),
+}
+
+impl Search {
+    /// The slot, if one is known.
+    pub(crate) fn slot(self) -> Option<UnixTime> {
+        match self {
+            Self::Slot(slot) => Some(slot),
+            Self::Ended | Self::Unfinished(_) => None,
+        }
+    }
+
+    /// When to look again: at the slot, or where the search has stopped.
+    pub(crate) fn look(self) -> Option<UnixTime> {
+        match self {
+            Self::Slot(at) | Self::Unfinished(at) => Some(at),
+            Self::Ended => None,
+        }
+    }
+}
 
 impl Calendar {
     /// Adds a day, `2031-12-25`, or several, `2031-12-24/2032-01-01`.
@@ -46,8 +75,12 @@ impl Calendar {
     }
 
     pub(crate) fn excludes(&self, slot: UnixTime, zone: &Zone) -> bool {
-        self.excluded_days(slot, zone).is_some()
-            || self.times.iter().any(|cron| cron.previous(slot + TICK, zone) == Some(slot))
+        self.excluded_days(slot, zone).is_some() || self.excluding(slot, zone).next().is_some()
+    }
+
+    /// The expressions that exclude a slot.
+    fn excluding<'c>(&'c self, slot: UnixTime, zone: &'c Zone) -> impl Iterator<Item = &'c Cron> {
+        self.times.iter().filter(move |cron| cron.previous(slot + TICK, zone) == Some(slot))
     }
 
     /// The days that exclude a slot.
@@ -57,20 +90,44 @@ impl Calendar {
     }
 
     /// The first slot of an expression after an instant.
-    pub(crate) fn next(&self, cron: &Cron, zone: &Zone, after: UnixTime) -> Option<UnixTime> {
-        let mut after = self.from.map_or(after, |from| after.max(from - TICK));
-        for _ in 0..MAX_SKIPPED {
-            let slot = cron.next(after, zone).filter(|slot| self.covers(*slot))?;
-            if !self.excludes(slot, zone) {
-                return Some(slot);
+    pub(crate) fn next(&self, cron: &Cron, zone: &Zone, after: UnixTime) -> Search {
+        self.search(cron, zone, after, MAX_SKIPPED)
+    }
+
+    /// The first slot of an expression after an instant and up to another, however many are excluded.
+    pub(crate) fn next_until(
+        &self,
+        cron: &Cron,
+        zone: &Zone,
+        after: UnixTime,
+        end: UnixTime,
+    ) -> Option<UnixTime> {
+        let mut after = after;
+        while after < end {
+            match self.next(cron, zone, after) {
+                Search::Unfinished(at) => after = at,
+                found => return found.slot(),
             }
-            after = slot;
+        }
+        None
+    }
+
+    fn search(&self, cron: &Cron, zone: &Zone, after: UnixTime, most: usize) -> Search {
+        let mut after = self.from.map_or(after, |from| after.max(from - TICK));
+        for _ in 0..most {
+            let slot = cron.next(after, zone).filter(|slot| self.covers(*slot));
+            let Some(slot) = slot else { return Search::Ended };
+            if !self.excludes(slot, zone) {
+                return Search::Slot(slot);
+            }
+            let ends = self.excluding(slot, zone).map(|times| times.fires_until(slot, zone) - SECOND);
+            after = ends.fold(slot, UnixTime::max);
             if let Some((_, last)) = self.excluded_days(slot, zone) {
                 let end = UnixTime::from_seconds((last + 1) * DAY - i64::from(zone.offset_at(slot)));
                 after = after.max(end - MAX_CHANGE);
             }
         }
-        None
+        Search::Unfinished(after)
     }
 
     /// The last slot of an expression before one instant and after another.
@@ -82,18 +139,18 @@ impl Calendar {
         base: UnixTime,
     ) -> Option<UnixTime> {
         let mut before = self.until.map_or(before, |until| before.min(until + TICK));
-        for _ in 0..MAX_SKIPPED {
+        loop {
             let slot = cron.previous(before, zone).filter(|slot| *slot > base && self.covers(*slot))?;
             if !self.excludes(slot, zone) {
                 return Some(slot);
             }
-            before = slot;
+            let begins = self.excluding(slot, zone).map(|times| times.fires_since(slot, zone));
+            before = begins.fold(slot, UnixTime::min);
             if let Some((first, _)) = self.excluded_days(slot, zone) {
                 let begin = UnixTime::from_seconds(first * DAY - i64::from(zone.offset_at(slot)));
                 before = before.min(begin + MAX_CHANGE);
             }
         }
-        None
     }
 
     /// The calendar that `Display` wrote.
@@ -182,7 +239,7 @@ mod tests {
             };
             let all = cron.after(begin, &zone).take_while(|slot| *slot < end);
             let wanted: Vec<UnixTime> = all.filter(is_left).collect();
-            let next = |slot: &UnixTime| calendar.next(&cron, &zone, *slot).filter(|slot| *slot < end);
+            let next = |slot: &UnixTime| calendar.next(&cron, &zone, *slot).slot().filter(|slot| *slot < end);
             let found: Vec<UnixTime> = std::iter::successors(next(&begin), next).collect();
             assert_eq!(found, wanted, "{slots} [{calendar}]");
             let before = |slot: &UnixTime| calendar.previous(&cron, &zone, *slot, begin);
@@ -191,6 +248,64 @@ mod tests {
             assert_eq!(found, wanted, "backwards: {slots} [{calendar}]");
             assert!(wanted.len() > 5, "{slots} [{calendar}]: {}", wanted.len());
         }
+    }
+
+    /// Two months of minutes in which every second is excluded are one step, and so are twelve years of seconds.
+    #[test]
+    fn a_long_exclusion_is_no_end() {
+        let at = |text: &str| text.parse::<UnixTime>().unwrap();
+        for (slots, times, after, next, back) in [
+            (
+                "* * * * * ?",
+                "* * * ? JAN,FEB *",
+                "2026-01-01T00:00:00Z",
+                "2026-03-01T00:00:00Z",
+                "2025-12-31T23:59:59Z",
+            ),
+            (
+                "* * * * * ?",
+                "* * * * * ? 2026-2037",
+                "2026-01-01T00:00:00Z",
+                "2038-01-01T00:00:00Z",
+                "2025-12-31T23:59:59Z",
+            ),
+            (
+                "0 * * * * ?",
+                "* 0-58 * * * ?",
+                "2026-01-01T00:00:00Z",
+                "2026-01-01T00:59:00Z",
+                "2025-12-31T23:59:00Z",
+            ),
+        ] {
+            let (cron, zone): (Cron, _) = (slots.parse().unwrap(), Zone::utc());
+            let mut calendar = Calendar::default();
+            calendar.except_times(times.parse().unwrap());
+            assert_eq!(calendar.search(&cron, &zone, at(after), 100), Search::Slot(at(next)), "{times}");
+            let before = calendar.previous(&cron, &zone, at(next), UnixTime::EPOCH);
+            assert_eq!(before, Some(at(back)), "{times}");
+        }
+    }
+
+    /// Where a search stops is no end, and the next one goes on from there.
+    #[test]
+    fn a_search_that_stops_is_continued() {
+        let (cron, zone): (Cron, _) = ("* * * * * ?".parse().unwrap(), Zone::utc());
+        let mut calendar = Calendar::default();
+        // Runs of a second: even and odd seconds of the first day.
+        for times in ["0/2 * * 1 1 ? 2026", "1/2 * * 1 1 ? 2026"] {
+            calendar.except_times(times.parse().unwrap());
+        }
+        let begin: UnixTime = "2025-12-31T23:59:59Z".parse().unwrap();
+        let (mut after, mut stops) = (begin, 0);
+        let found = loop {
+            match calendar.search(&cron, &zone, after, 10_000) {
+                Search::Unfinished(at) => (after, stops) = (at, stops + 1),
+                found => break found,
+            }
+        };
+        assert_eq!((found, stops), (Search::Slot("2026-01-02T00:00:00Z".parse().unwrap()), 8));
+        calendar.until = Some("2026-01-01T12:00:00Z".parse().unwrap());
+        assert_eq!(calendar.next(&cron, &zone, begin), Search::Ended);
     }
 
     #[test]

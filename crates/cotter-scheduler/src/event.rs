@@ -59,11 +59,15 @@ pub enum EventKind {
     Skipped {
         /// How many slots.
         n: u64,
+        /// Whether there may be more of them, which were not counted.
+        more: bool,
     },
     /// Slots were missed and are dropped, or covered by one that is run.
     Missed {
-        /// How many slots, counted up to 10,000.
+        /// How many slots.
         n: u64,
+        /// Whether there may be more of them, which were not counted: counting ends at 10,000.
+        more: bool,
     },
     /// The backlog of a fixed rate was too long: its oldest slots were merged into one.
     Merged {
@@ -162,10 +166,12 @@ impl fmt::Display for EventKind {
             Self::Retrying { slot, attempt, after } => {
                 write!(f, "attempt {attempt} for {} follows in {after:.1?}", short(*slot))
             }
-            Self::Skipped { n: 1 } => f.write_str("1 slot passed during the run and is skipped"),
-            Self::Skipped { n } => write!(f, "{n} slots passed during the run and are skipped"),
-            Self::Missed { n: 1 } => f.write_str("1 slot was missed"),
-            Self::Missed { n } => write!(f, "{n} slots were missed"),
+            Self::Skipped { n: 1, more: false } => f.write_str("1 slot passed during the run and is skipped"),
+            Self::Skipped { n, more } => {
+                write!(f, "{} slots passed during the run and are skipped", count(*n, *more))
+            }
+            Self::Missed { n: 1, more: false } => f.write_str("1 slot was missed"),
+            Self::Missed { n, more } => write!(f, "{} slots were missed", count(*n, *more)),
             Self::Merged { n: 1 } => f.write_str("the backlog is too long: its oldest slot is dropped"),
             Self::Merged { n } => write!(f, "the backlog is too long: its oldest {n} slots are dropped"),
             Self::Crashed { slot, token, again } => {
@@ -195,6 +201,11 @@ impl fmt::Display for EventKind {
     }
 }
 
+/// A number that may be too small is not said as if it were a count.
+fn count(n: u64, more: bool) -> String {
+    if more { format!("{n} or more") } else { n.to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,9 +213,14 @@ mod tests {
     #[test]
     fn one_slot_is_singular() {
         let cases = [
-            (EventKind::Missed { n: 1 }, "1 slot was missed"),
-            (EventKind::Missed { n: 2 }, "2 slots were missed"),
-            (EventKind::Skipped { n: 1 }, "1 slot passed during the run and is skipped"),
+            (EventKind::Missed { n: 1, more: false }, "1 slot was missed"),
+            (EventKind::Missed { n: 2, more: false }, "2 slots were missed"),
+            (EventKind::Missed { n: 10_000, more: true }, "10000 or more slots were missed"),
+            (EventKind::Skipped { n: 1, more: false }, "1 slot passed during the run and is skipped"),
+            (
+                EventKind::Skipped { n: 1, more: true },
+                "1 or more slots passed during the run and are skipped",
+            ),
             (EventKind::Merged { n: 1 }, "the backlog is too long: its oldest slot is dropped"),
         ];
         for (kind, text) in cases {

@@ -1,6 +1,6 @@
 //! Triggers of jobs.
 
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, Search};
 use crate::hash::Length;
 use crate::{Cron, Error, Result, UnixTime, Zone};
 use std::fmt;
@@ -127,7 +127,7 @@ impl Trigger {
     }
 
     /// Excludes slots at the seconds at which this expression fires, in the time zone of the trigger: `* * 22-5 * * ?`
-    /// excludes nights. If a million slots in a row are excluded, the trigger has ended.
+    /// excludes nights.
     ///
     /// # Errors
     /// As [`cron`](Self::cron), and for triggers other than cron.
@@ -170,6 +170,16 @@ impl Trigger {
         Some(Kind::Cron(Box::new(cron.parse().ok()?), Zone::named(zone).ok()?))
     }
 
+    /// Returns true if it is certain that there is no slot after an instant.
+    pub fn has_ended(&self, instant: UnixTime) -> bool {
+        match &self.0 {
+            Kind::Cron(cron, zone) => self.1.next(cron, zone, instant) == Search::Ended,
+            Kind::Once(_) => self.next_after(instant).is_none(),
+            Kind::Rate(_) | Kind::Delay(_) => self.1.until.is_some_and(|until| until <= instant),
+            Kind::Demand => false,
+        }
+    }
+
     /// Returns true if the slots are known beforehand: those of cron and `once_at` are, the others depend on earlier
     /// runs.
     pub fn is_planned(&self) -> bool {
@@ -190,10 +200,11 @@ impl Trigger {
     }
 
     /// Returns the first slot after an instant, for cron and `once_at`; `None` for other triggers, which depend on
-    /// earlier runs.
+    /// earlier runs, and if the search was given up behind a million runs of excluded slots
+    /// ([`has_ended`](Self::has_ended) tells).
     pub fn next_after(&self, instant: UnixTime) -> Option<UnixTime> {
         match &self.0 {
-            Kind::Cron(cron, zone) => self.1.next(cron, zone, instant),
+            Kind::Cron(cron, zone) => self.1.next(cron, zone, instant).slot(),
             Kind::Once(at) => (*at > instant && self.1.covers(*at)).then_some(*at),
             Kind::Rate(_) | Kind::Delay(_) | Kind::Demand => None,
         }

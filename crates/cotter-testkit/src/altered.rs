@@ -23,6 +23,11 @@ pub trait Alteration: Debug + Send + Sync + 'static {
         ttl
     }
 
+    /// The answer to a claim, instead of this one.
+    fn acquired(&self, _: &Claim, answer: Acquired) -> Acquired {
+        answer
+    }
+
     /// The answer to an adoption, instead of this one.
     fn adopted(&self, answer: Result<Option<Grant>>) -> Result<Option<Grant>> {
         answer
@@ -95,10 +100,11 @@ impl<A: Alteration> Backend for Altered<A> {
     }
 
     async fn acquire(&self, claim: &Claim, until: Until) -> Result<Acquired> {
-        Ok(match self.inner.acquire(claim, until).await? {
+        let answer = match self.inner.acquire(claim, until).await? {
             Acquired::Granted(grant) => Acquired::Granted(self.grant(grant)),
             other => other,
-        })
+        };
+        Ok(self.alteration.acquired(claim, answer))
     }
 
     async fn extend(&self, grants: &[&Grant], ttl: Duration) -> Vec<Result<Extension>> {

@@ -1,8 +1,9 @@
-//! A store that answers more time than it was asked for, as a server does whose clock was set back. And one whose answer to an
-//! adoption is lost.
+//! A store that answers more time than it was asked for, as a server does whose clock was set back. One that grants whatever is
+//! asked, as a server does that has the statements for locks only in name. And one whose answer to an adoption is lost.
 
 use crate::altered::{Alteration, AlteredStore};
-use cotter::backend::{Connect, Grant};
+use cotter::backend::{Acquired, Claim, Connect, Grant};
+use cotter::clock::Moment;
 use cotter::{Error, ErrorKind, Result};
 use std::time::Duration;
 
@@ -23,6 +24,29 @@ impl Generous {
 impl Alteration for More {
     fn lasts(&self, ttl: Duration) -> Duration {
         ttl + self.0
+    }
+}
+
+/// Connects to another store, and grants what it says is busy.
+pub type Pretended = AlteredStore<Everything>;
+
+/// Everybody gets everything.
+#[derive(Debug, Clone, Copy)]
+pub struct Everything;
+
+impl Pretended {
+    /// This store without its exclusion.
+    pub fn new(inner: impl Connect) -> Self {
+        Self::of(inner, Everything)
+    }
+}
+
+impl Alteration for Everything {
+    fn acquired(&self, claim: &Claim, answer: Acquired) -> Acquired {
+        match answer {
+            Acquired::Granted(grant) => Acquired::Granted(grant),
+            _ => Acquired::Granted(Grant::new(claim.clone(), 1, Moment::ZERO)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! | [`faulty`] | a store that delays, loses and refuses |
 //! | [`forgetful`] | a store that loses notes, or refuses to write one |
 //! | [`late`] | a store whose notes are read from a copy that stands still |
-//! | [`generous`] | a store that answers more time than it was asked for, and one whose adoptions go unheard |
+//! | [`generous`] | stores that answer more time than they were asked for, grant everything, or lose answers to adoptions |
 //! | [`sessions`] | a store whose grants live with a session |
 //! | [`unkept`] | a store that keeps no name for those who have released it |
 //! | [`skewed`] | a store whose clock is not this host's, and one without a clock |

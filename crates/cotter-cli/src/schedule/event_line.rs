@@ -73,8 +73,8 @@ fn fields(kind: &EventKind) -> Value {
             "attempt": attempt,
             "after_ms": millis(*after),
         }),
-        EventKind::Skipped { n } => json!({ "event": "skipped", "slots": n }),
-        EventKind::Missed { n } => json!({ "event": "missed", "slots": n }),
+        EventKind::Skipped { n, more } => json!({ "event": "skipped", "slots": n, "more": more }),
+        EventKind::Missed { n, more } => json!({ "event": "missed", "slots": n, "more": more }),
         EventKind::Merged { n } => json!({ "event": "merged", "slots": n }),
         EventKind::Crashed { slot, token, again } => {
             json!({ "event": "crashed", "slot": slot.to_string(), "token": token.to_string(), "again": again })

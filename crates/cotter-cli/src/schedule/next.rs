@@ -9,7 +9,8 @@ use std::io::Write;
 
 /// Prints the next slots of all jobs, then the jobs whose slots depend on earlier runs.
 pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Exit, Failure> {
-    let (planned, counted) = plan(jobs, UnixTime::now(), count);
+    let now = UnixTime::now();
+    let (planned, counted) = plan(jobs, now, count);
     let mut out = console.out();
     let width = jobs.iter().map(|job| job.name.chars().count()).max().unwrap_or_default();
     for (at, job) in planned {
@@ -22,7 +23,7 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
         writeln!(out, "{}", line.trim_end())?;
     }
     for job in counted {
-        let why = why(job);
+        let why = why(job, now);
         match console.json {
             true => writeln!(out, "{}", json!({ "job": job.name, "at": null, "trigger": why }))?,
             false => writeln!(out, "{:20}  {:width$}  {why}", "-", clean(&job.name))?,
@@ -32,10 +33,11 @@ pub(super) fn print(jobs: &[Spec], count: usize, console: &Console) -> Result<Ex
 }
 
 /// Why no slot of the job is known.
-fn why(job: &Spec) -> String {
+fn why(job: &Spec, now: UnixTime) -> String {
     match job.trigger.is_planned() {
         _ if !job.enabled => "disabled".to_owned(),
-        true => format!("{}, which will never run again", job.trigger),
+        true if job.trigger.has_ended(now) => format!("{}, which will never run again", job.trigger),
+        true => format!("{}, which has no slot behind a million runs of excluded ones", job.trigger),
         false => job.trigger.to_string(),
     }
 }

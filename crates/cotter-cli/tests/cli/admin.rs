@@ -106,7 +106,8 @@ fn evicting_what_nobody_holds_is_done_already() {
 #[test]
 #[ignore = "needs redis-server"]
 fn doctor_promises_no_more_than_what_it_has_found() {
-    let (redis, replica) = (Redis::start(), Redis::start());
+    let durable = Redis::builder().with("appendonly", "yes").with("appendfsync", "always");
+    let (redis, replica) = (durable.start(), Redis::start());
     redis.command(&["ACL", "SETUSER", acl_rule("native")[2], "+info", "+config|get"]);
     let env = TestEnv::new();
     let doctor =
@@ -118,7 +119,31 @@ fn doctor_promises_no_more_than_what_it_has_found() {
     until("it is attached", || redis.command(&["INFO", "replication"]).contains("connected_slaves:1"));
     let text = doctor(&["doctor"]).stdout;
     assert!(text.contains("promises   L0, best effort") && !text.contains("L1"), "{text}");
+    assert!(text.contains("because of: replicas\n"), "{text}");
     assert_eq!(doctor(&["--json", "doctor"]).json()[0]["level"], "L0");
+}
+
+/// What can be read of a server says nothing against it, and every lock fails.
+#[test]
+#[ignore = "needs redis-server"]
+fn doctor_fails_where_no_lock_can_be_taken() {
+    let redis = Redis::start();
+    redis.command(&["ACL", "SETUSER", acl_rule("native")[2], "-time"]);
+    let env = TestEnv::on(redis.url(""));
+    env.run(["run", "-n", "a", "true"]).code(77);
+    let text = env.run(["doctor"]).code(78).stdout;
+    assert!(
+        text.contains("problem    locks: a lock could not be taken") && text.contains("once the problems"),
+        "{text}"
+    );
+    let findings = env.run(["--json", "doctor"]).code(78).json()[0]["findings"].clone();
+    let of = |subject: &str| {
+        findings.as_array().unwrap().iter().find(|f| f["subject"] == subject).unwrap().clone()
+    };
+    assert_eq!(
+        (&of("locks")["severity"], &of("locks")["level"]),
+        (&"problem".into(), &serde_json::Value::Null)
+    );
 }
 
 /// Whoever reads from a replica may read what was true long ago.

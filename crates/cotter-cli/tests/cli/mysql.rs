@@ -2,7 +2,7 @@
 
 use crate::bench::measures_and_leaves_nothing;
 use crate::databases::works;
-use crate::env::TestEnv;
+use crate::env::{Running, TestEnv};
 use cotter_testkit::servers::Mariadb;
 
 #[test]
@@ -38,4 +38,22 @@ fn it_is_measured() {
     let url = server.url_of("owner", "prefix=measured");
     TestEnv::on(url.clone()).run(["migrate"]).code(0);
     measures_and_leaves_nothing(&url, || 0);
+}
+
+/// A process that ends says goodbye to the server, which would count and log it otherwise.
+#[test]
+#[ignore = "needs mariadbd"]
+fn the_end_of_a_process_is_nothing_that_the_server_logs() {
+    let server = Mariadb::start();
+    server.migrate_all();
+    for options in ["", "mode=row", "mode=advisory", "mode=shedlock"] {
+        let env = TestEnv::new();
+        for _ in 0..4 {
+            let cotter =
+                Running::start(env.cotter(["run", "-n", "a", "true"]).env("COTTER_URL", server.url(options)));
+            cotter.end().code(0);
+        }
+        let aborted = server.sql("SHOW GLOBAL STATUS LIKE 'Aborted_clients'");
+        assert_eq!(aborted, "Aborted_clients\t0", "{options}");
+    }
 }

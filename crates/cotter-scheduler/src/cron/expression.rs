@@ -62,6 +62,16 @@ impl Cron {
         self.compiled.previous(before.seconds_up(), zone.spans()).map(UnixTime::from_seconds)
     }
 
+    /// The first second after this instant, at which the expression fires, up to which it is known to fire every second.
+    pub(crate) fn fires_until(&self, instant: UnixTime, zone: &Zone) -> UnixTime {
+        UnixTime::from_seconds(self.compiled.fires_until(instant.seconds(), zone.spans()))
+    }
+
+    /// The earliest second from which the expression is known to fire every second until this instant, at which it fires.
+    pub(crate) fn fires_since(&self, instant: UnixTime, zone: &Zone) -> UnixTime {
+        UnixTime::from_seconds(self.compiled.fires_since(instant.seconds(), zone.spans()))
+    }
+
     /// Returns true if the expression fires at exactly this instant.
     pub fn fires_at(&self, instant: UnixTime, zone: &Zone) -> bool {
         let before = UnixTime::from_seconds(instant.seconds().saturating_sub(1));

@@ -28,7 +28,7 @@
 // | `display`, `describe` | the canonical form; the description in English |
 // | `compile`, `time_set`, `days` | from items to sets; matching times of day; matching days of a month |
 // | `walk`, `civil` | the search on a calendar without time zones; dates and days |
-// | `next`, `previous`, `spans`, `iter` | the search through clock changes; a time zone as a table; iterators |
+// | `next`, `previous`, `runs`, `spans`, `iter` | the search through clock changes; seconds in a row that match; a time zone as a table; iterators |
 // | `zone`, `local`, `unix_time`, `rfc3339`, `adapters` | time zones; local times; instants; parsing instants; `jiff` and `chrono` |
 
 mod adapters;
@@ -50,6 +50,7 @@ mod next;
 mod parse;
 mod previous;
 mod rfc3339;
+mod runs;
 mod spans;
 mod split;
 mod time_set;

@@ -80,7 +80,7 @@ impl Compiled {
         Some(civil::days_from(Date { year, month, day: 31 - days.leading_zeros() }))
     }
 
-    fn days_in(&self, year: i64, month: u32) -> u32 {
+    pub(super) fn days_in(&self, year: i64, month: u32) -> u32 {
         #[cfg(test)]
         MONTHS.set(MONTHS.get() + 1);
         if self.has_year(year) && self.months >> month & 1 == 1 { self.days.in_month(year, month) } else { 0 }

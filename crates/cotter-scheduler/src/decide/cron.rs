@@ -11,21 +11,26 @@ impl Planner<'_> {
         let base = self.baseline();
         let latest = self.calendar.previous(cron, zone, self.now + TICK, base);
         let Some(latest) = latest else {
-            return Plan { next: self.calendar.next(cron, zone, base.max(self.now)), ..Plan::default() };
+            let next = self.calendar.next(cron, zone, base.max(self.now)).look();
+            return Plan { next, ..Plan::default() };
         };
         if self.wants_all() {
-            return Plan { due: self.calendar.next(cron, zone, base), ..Plan::default() };
+            return Plan { due: self.calendar.next_until(cron, zone, base, latest), ..Plan::default() };
         }
         let candidate = self.latest_free(latest, base, cron, zone);
         let due = candidate.filter(|slot| self.is_on_time(*slot) || self.wants_latest());
-        let others = cron.after(base, zone).take_while(|slot| *slot <= latest);
-        let others = others.filter(|slot| !self.calendar.excludes(*slot, zone)).take(MAX_COUNTED);
-        let (mut missed, mut skipped) = (0, 0);
-        for slot in others.filter(|slot| Some(*slot) != due) {
+        let after = |slot: UnixTime| self.calendar.next_until(cron, zone, slot, latest);
+        let slots = std::iter::successors(after(base), |slot| after(*slot)).filter(|slot| Some(*slot) != due);
+        let (mut missed, mut skipped, mut more) = (0, 0, false);
+        for (counted, slot) in slots.take_while(|slot| *slot <= latest).enumerate() {
+            more = counted == MAX_COUNTED;
+            if more {
+                break;
+            }
             *if self.overlaps_last_run(slot) { &mut skipped } else { &mut missed } += 1;
         }
-        let next = if due.is_none() { self.calendar.next(cron, zone, self.now) } else { None };
-        Plan { due, last: Some(latest), missed, skipped, merged: 0, next }
+        let next = if due.is_none() { self.calendar.next(cron, zone, self.now).look() } else { None };
+        Plan { due, last: Some(latest), missed, skipped, more, merged: 0, next }
     }
 
     /// The latest slot that did not pass during the last run.

@@ -98,6 +98,8 @@ pub(crate) struct Decision {
     pub(crate) missed: u64,
     /// Number of slots that passed during the last run.
     pub(crate) skipped: u64,
+    /// Whether counting has stopped before the end: there may be more of both.
+    pub(crate) more: bool,
     /// Number of slots dropped from a backlog that was too long.
     pub(crate) merged: u64,
     /// Whether the note was ahead of the store's clock.
@@ -147,6 +149,7 @@ impl Decision {
             changed: false,
             missed: 0,
             skipped: 0,
+            more: false,
             merged: 0,
             alarm: false,
             crashed: None,
@@ -270,12 +273,12 @@ impl Decision {
             return;
         }
         let planner = Planner::new(definition, &self.state, control, now, followed);
-        let Plan { due, last, missed, skipped, merged, next } = planner.plan(&definition.trigger);
+        let Plan { due, last, missed, skipped, more, merged, next } = planner.plan(&definition.trigger);
         let calendar = &definition.trigger.1;
         let (due, next) = (due.filter(|at| calendar.covers(*at)), next.filter(|at| calendar.covers(*at)));
         self.due = due.map(DueRun::first);
         self.state.last = self.state.last.max(last);
-        (self.missed, self.skipped, self.merged) = (missed, skipped, merged);
+        (self.missed, self.skipped, self.more, self.merged) = (missed, skipped, more, merged);
         self.next = next.map(|at| at + definition.shift);
     }
 }
@@ -325,9 +328,9 @@ pub(crate) fn after_now(definition: &Definition, note: Option<&State>, now: Unix
             Some(next_on_grid(anchor, *period, now - shift))
         }
         Kind::Delay(delay) => Some(now + *delay),
-        Kind::Cron(..) => {
+        Kind::Cron(cron, zone) => {
             let begin = note.map_or(now - shift, |state| state.anchor + definition.policy.initial_delay);
-            definition.trigger.next_after((begin - planner::TICK).max(now - shift))
+            definition.trigger.1.next(cron, zone, (begin - planner::TICK).max(now - shift)).look()
         }
         Kind::Once(_) | Kind::Demand => definition.trigger.next_after(now - shift),
     };

@@ -35,6 +35,8 @@ pub(super) struct Plan {
     pub(super) last: Option<UnixTime>,
     pub(super) missed: u64,
     pub(super) skipped: u64,
+    /// Whether there may be more of both.
+    pub(super) more: bool,
     pub(super) merged: u64,
     /// The next slot, if nothing is due.
     pub(super) next: Option<UnixTime>,

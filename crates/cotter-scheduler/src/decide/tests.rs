@@ -190,3 +190,25 @@ fn each_run_has_a_larger_token_under_one_lock_and_under_the_next() {
     demand(tokens.windows(2).all(|pair| pair[0] < pair[1]), Kind::RepeatedToken, format!("{tokens:?}"));
     assert_eq!(tokens, [7, 8, 9, 10, 100]);
 }
+
+/// A number at which counting has stopped is not told as a count.
+#[test]
+fn what_was_not_counted_is_said() {
+    let window = S * 86_400;
+    let every_second = || Trigger::cron("* * * * * ?").unwrap();
+    for (now, missed, more) in [(9_000, 9_000, false), (10_000, 10_000, false), (20_000, 10_000, true)] {
+        let (definition, state) = first(&job(every_second()).misfire(Misfire::Once).misfire_window(window));
+        let d = decided(&definition, &state, now);
+        assert_eq!((d.missed, d.more), (missed, more), "at {now}: {:?}", slot(&d));
+    }
+}
+
+/// A job that reaches a long exclusion while it runs goes on behind it.
+#[test]
+fn a_long_exclusion_is_no_end() {
+    let trigger = Trigger::cron("* * * * * ?").unwrap().except_cron("* * * ? * * 2023-2030").unwrap();
+    let (definition, state) = first(&job(trigger.clone()));
+    let next = decided(&definition, &state, 10).next;
+    assert_eq!(next, Some("2031-01-01T00:00:00Z".parse().unwrap()));
+    assert!(!trigger.has_ended(at(10)) && trigger.has_ended("2099-12-31T23:59:59Z".parse().unwrap()));
+}

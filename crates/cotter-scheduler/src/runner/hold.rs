@@ -203,8 +203,8 @@ impl<'a> Hold<'a> {
             emit(EventKind::Crashed { slot: run.slot, token: run.token, again });
         }
         let counts = [
-            (decision.missed, EventKind::Missed { n: decision.missed }),
-            (decision.skipped, EventKind::Skipped { n: decision.skipped }),
+            (decision.missed, EventKind::Missed { n: decision.missed, more: decision.more }),
+            (decision.skipped, EventKind::Skipped { n: decision.skipped, more: decision.more }),
             (decision.merged, EventKind::Merged { n: decision.merged }),
         ];
         counts.into_iter().filter(|(n, _)| *n > 0).for_each(|(_, kind)| emit(kind));

@@ -42,6 +42,21 @@ impl Authority {
         self.writes(name, params)
     }
 
+    /// A certificate that this server has signed itself, as `openssl req -x509` makes it, and its key. `ends`: the year.
+    pub(crate) fn by_itself(&self, name: &str, ends: i32) -> [PathBuf; 2] {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(ends, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let files = ["pem", "key"].map(|kind| self.file(&format!("itself-{ends}.{kind}")));
+        let cert = params.self_signed(&key).unwrap();
+        for (file, text) in files.iter().zip([cert.pem(), key.serialize_pem()]) {
+            std::fs::write(file, text).unwrap();
+        }
+        files
+    }
+
     fn writes(&self, name: &str, mut params: CertificateParams) -> [PathBuf; 2] {
         let key = KeyPair::generate().unwrap();
         params.distinguished_name.push(DnType::CommonName, name);

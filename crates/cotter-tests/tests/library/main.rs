@@ -8,6 +8,7 @@
 //! | `tickets` | locks that pass from one process to another |
 //! | `multi` | several locks at once |
 //! | `generous` | a store that answers more time than it was asked for |
+//! | `trial` | the lock that doctor takes |
 //! | `stepped` | a database server whose clock is stepped |
 //! | `handles` | what handles and guards can do, and how they end |
 //! | `values` | names, tokens and losses as programs pass them on |
@@ -120,6 +121,7 @@ mod suspect;
 ))]
 mod threads;
 mod tickets;
+mod trial;
 mod values;
 mod which_store;
 #[cfg(feature = "zookeeper")]

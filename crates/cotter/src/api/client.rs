@@ -1,6 +1,7 @@
 //! Clients.
 
 use crate::api::listing::Records;
+use crate::api::trial::trial;
 use crate::backend::{EvictOrder, Info};
 use crate::engine::{Core, crashed, extend_ticket, release_ticket, resume};
 use crate::{
@@ -257,9 +258,10 @@ impl Client {
         self.0.clock().clone()
     }
 
-    /// Examines the store: what it promises, and what in its setup weakens that.
+    /// Examines the store: what it promises, and what in its setup weakens that. Takes a lock of a reserved name
+    /// (`cotter:doctor`) and gives it back: settings and rights do not tell whether locks work.
     ///
-    /// Cancel safe: it only reads.
+    /// Cancel safety: if the call is dropped, what it has written in the store disappears in the background.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if the store did not answer,
@@ -269,7 +271,9 @@ impl Client {
         Op::new(&self.0.engine, async move {
             core.usable()?;
             let asked = core.clone();
-            core.on_engine(async move { asked.admin()?.diagnose().await }).await
+            let mut findings = core.on_engine(async move { asked.admin()?.diagnose().await }).await?;
+            findings.extend(trial(&core).await);
+            Ok(findings)
         })
     }
 

@@ -9,7 +9,7 @@
 //! | `lease`, `signal`, `fence` | how long a lock lasts, its loss, and who rejects a stale holder |
 //! | `owner`, `ticket`, `multi/` | re-entry, hand-over, several locks together |
 //! | `latch/`, `election/`, `notes` | made of locks and notes |
-//! | `listing`, `pages`, `pruning` | for operators |
+//! | `listing`, `pages`, `pruning`, `trial` | for operators |
 //! | `shapes` | which types are `Send`, in tests |
 
 pub(crate) mod builder;
@@ -32,6 +32,7 @@ pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 pub(crate) mod signal;
 pub(crate) mod ticket;
+pub(crate) mod trial;
 pub(crate) mod url;
 
 #[cfg(test)]

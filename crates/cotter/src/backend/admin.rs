@@ -1,9 +1,9 @@
 //! Inspecting and evicting locks.
 
-use super::{Level, Mode, PruneOrder, PrunePage};
+use super::finding::Finding;
+use super::{Mode, PruneOrder, PrunePage};
 use crate::{Error, ErrorKind, FencingToken, Name, Result};
 use async_trait::async_trait;
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 /// Inspection and eviction of locks.
@@ -276,88 +276,4 @@ pub enum Eviction {
         /// The process id on this host.
         pid: u32,
     },
-}
-
-/// One finding of [`Client::diagnose`](crate::Client::diagnose).
-#[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Finding {
-    /// The severity of the finding.
-    pub severity: Severity,
-    /// The subject of the check, in a word or two.
-    pub subject: String,
-    /// A description of the finding, and of what to do about it.
-    pub message: String,
-    /// The guarantee that remains in spite of this finding, if it is reduced.
-    pub level: Option<Level>,
-}
-
-impl Finding {
-    /// Creates a finding.
-    pub fn new(severity: Severity, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity, subject: subject.into(), message: message.into(), level: None }
-    }
-
-    /// Compares the clock of a server that grants leases by it with this host's, read before and after.
-    #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
-    pub(crate) fn of_clocks(before: SystemTime, theirs: SystemTime, after: SystemTime) -> Self {
-        let ahead = theirs.duration_since(after).unwrap_or_default();
-        let behind = before.duration_since(theirs).unwrap_or_default();
-        // A larger difference is reported, although it does no harm by itself.
-        if ahead.max(behind) <= Duration::from_secs(1) {
-            return Self::new(Severity::Ok, "clock", "the server's clock agrees with this host's");
-        }
-        let (offset, way) = if ahead > behind { (ahead, "ahead of") } else { (behind, "behind") };
-        let message = format!("the server's clock is {} s {way} this host's", offset.as_secs());
-        Self::new(
-            Severity::Warning,
-            "clock",
-            message + "; tokens follow the server's clock, and leases do not depend on the time of day",
-        )
-    }
-
-    /// A store that has no time of day that could be compared.
-    #[cfg(any(feature = "etcd", feature = "zookeeper"))]
-    pub(crate) fn without_clock() -> Self {
-        let message = "leases and tokens do not depend on the time of day; slots of jobs follow the clock of each host, which this store \
-                       cannot check: keep them synchronized";
-        Self::new(Severity::Ok, "clock", message)
-    }
-
-    /// Sets the guarantee that remains in spite of this finding.
-    #[must_use]
-    pub fn leaving(mut self, level: Level) -> Self {
-        self.level = Some(level);
-        self
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.severity, self.subject, self.message)
-    }
-}
-
-/// The severity of a finding.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum Severity {
-    /// No problem.
-    Ok,
-    /// Works, with a limitation worth knowing.
-    Warning,
-    /// A guarantee is void until this is fixed.
-    Problem,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Problem => "problem",
-        })
-    }
 }

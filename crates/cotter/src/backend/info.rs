@@ -33,6 +33,10 @@ pub struct Info {
     pub caution: Option<&'static str>,
     /// The reason for which the store cannot support semaphores, for the error.
     pub(crate) no_semaphores: Option<&'static str>,
+    /// What else tells a lock from one of the same name at this instance: prefixes, schemas, tables.
+    pub(crate) place: String,
+    /// Names are those of other programs: keys, nodes or rows of theirs, and users may have rights to no others.
+    pub(crate) names_are_given: bool,
 }
 
 impl Info {
@@ -46,6 +50,8 @@ impl Info {
             instance: instance.into(),
             caution: None,
             no_semaphores: None,
+            names_are_given: false,
+            place: String::new(),
         }
     }
 }

@@ -53,6 +53,7 @@
 //! | `session` | a liveness domain that grants share |
 //! | `notes` | small values beside a name |
 //! | `admin` | inspecting and evicting locks |
+//! | `finding` | what `doctor` finds out about a store |
 //! | `prune` | deleting what is left of unused names |
 //! | `member`, `votes` | what a quorum asks of each of its members; how many confirm a grant |
 //! | `acceptor` | what a quorum asks of its members to swap a note |
@@ -68,6 +69,7 @@ mod answer;
 mod backoff;
 pub(crate) mod by_claim;
 mod claim;
+mod finding;
 pub mod flight;
 mod host;
 pub mod inflight;
@@ -84,12 +86,14 @@ pub mod tokens;
 mod votes;
 
 pub use acceptor::{Acceptor, Promise, Proposal};
-pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Page, Record, Severity};
+pub use admin::{Admin, Cursor, EvictOrder, Eviction, Filter, Holder, Page, Record};
 pub use answer::{Acquired, Extension, Found, Leave, Release};
 /// Makes the methods of these traits `async`: put `#[async_trait]` on each implementation.
 pub use async_trait::async_trait;
 pub use backoff::Backoff;
 pub use claim::{Claim, ClaimId, Grant, Mode, Until};
+pub(crate) use finding::RESERVED;
+pub use finding::{Finding, Severity};
 pub use host::Host;
 pub(crate) use host::Spawn;
 pub use info::{Capabilities, Info, Level};

@@ -38,7 +38,10 @@ impl Spec {
         };
         match self.trigger.next_after(now - late) {
             Some(_) => None,
-            None => Some(format!("{} will never run again", self.trigger)),
+            None if self.trigger.has_ended(now - late) => {
+                Some(format!("{} will never run again", self.trigger))
+            }
+            None => Some(format!("{} has no slot behind a million runs of excluded ones", self.trigger)),
         }
     }
 

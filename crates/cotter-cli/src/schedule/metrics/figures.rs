@@ -77,8 +77,8 @@ impl Figures {
             }
             EventKind::Crashed { .. } => *job.runs.entry(Ending::Crashed.word()).or_default() += 1,
             EventKind::Retrying { .. } => job.retries += 1,
-            EventKind::Skipped { n } => job.skipped += n,
-            EventKind::Missed { n } => job.missed += n,
+            EventKind::Skipped { n, .. } => job.skipped += n,
+            EventKind::Missed { n, .. } => job.missed += n,
             EventKind::Merged { n } => job.merged += n,
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! What cannot work is refused when the client connects, with what to do about it.
 
 use super::setup::{client, server};
+use crate::trial;
 use cotter::backend::Connect;
 use cotter::mysql::Store;
-use cotter::{Client, ErrorKind};
+use cotter::{Client, ErrorKind, Level, Severity};
 use cotter_testkit::history::{Kind, demand};
 use cotter_testkit::servers::Mariadb;
 use std::time::Duration;
@@ -37,6 +38,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     let error = client.mutex("a").lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("cotter_locks") && error.to_string().contains("GRANT"), "{error}");
+    trial::fails(&client, "cotter_locks").await;
     let url = server.url("");
     refused(&url.replace("secret", "wrong-secret"), ErrorKind::Denied, &["app"]).await;
     let owner = server.url_of("owner", "");
@@ -65,6 +67,11 @@ async fn servers_that_take_no_writes_are_passed_over() {
     primary.sql("SET GLOBAL read_only = ON");
     client.mutex("a").lock().await.unwrap().finish().await.unwrap();
     assert_eq!(replica.sql("SELECT COUNT(*) FROM cotter_locks"), "1");
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Ok, None), "{found}");
+    primary.sql("SET GLOBAL read_only = OFF");
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
 }
 
 /// Replicas in some clouds say so by this setting alone.

@@ -1,9 +1,10 @@
 //! What cannot work is refused when the client connects, with what to do about it.
 
 use super::setup::server;
+use crate::trial;
 use cotter::backend::Connect;
 use cotter::postgres::Store;
-use cotter::{Client, ErrorKind};
+use cotter::{Client, ErrorKind, Level, Severity};
 use cotter_testkit::servers::Postgres;
 
 /// The error of a connection with these options, which must name all of these.
@@ -34,6 +35,7 @@ async fn missing_privileges_passwords_and_databases_are_named() {
     let error = client.mutex("a").lock().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("cotter_lock") && error.to_string().contains("GRANT"), "{error}");
+    trial::fails(&client, "cotter_lock").await;
     let url = server.url("");
     refused(&url.replace("secret", "wrong-secret"), ErrorKind::Denied, &["app"]).await;
     refused(&url.replace(":secret@", "@"), ErrorKind::Denied, &["password"]).await;
@@ -59,6 +61,11 @@ async fn servers_that_take_no_writes_are_passed_over() {
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     guard.finish().await.unwrap();
     waiting.await.unwrap();
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Ok, None), "{found}");
+    replica.sql("select pg_promote()");
+    let found = trial::about(&client, "addresses").await;
+    assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
     primary.sql("alter role app set default_transaction_read_only = on");
     refused(&primary.url(""), ErrorKind::Config, &["default_transaction_read_only"]).await;
 }
@@ -102,6 +109,21 @@ async fn other_isolation_levels_are_set_right() {
     let call = "select cotter_release_v1('a', gen_random_uuid(), 1, null)";
     let said = server.psql("cotter").args(["-c", begin, "-c", call]).output().unwrap();
     assert!(String::from_utf8_lossy(&said.stderr).contains("not read committed"), "{said:?}");
+}
+
+/// As a server does that has the functions only in name: it grants a lock, and has none.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn advisory_locks_that_the_server_only_pretends_to_have_are_refused() {
+    let server = server();
+    let url = server.url("mode=advisory");
+    Client::connect(&url).await.unwrap().mutex("a").lock().await.unwrap().finish().await.unwrap();
+    server.sql(
+        "create schema stub; grant usage on schema stub to app; \
+         create view stub.pg_locks as select * from pg_catalog.pg_locks where false; grant select on stub.pg_locks to app; \
+         alter role app set search_path = stub, pg_catalog, public",
+    );
+    refused(&url, ErrorKind::Unsupported, &["PostgreSQL", "advisory locks", "mode=lease"]).await;
 }
 
 /// Two that create the tables at once, and a third time: everything stays.

@@ -377,3 +377,27 @@ async fn a_heartbeat_has_until_the_deadline() {
         guard.finish().await.unwrap();
     }
 }
+
+/// Busy locks are ordinary: an operator who reads the server's log learns nothing from them.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs postgres"]
+async fn ordinary_work_leaves_no_line_in_the_log() {
+    let server = Postgres::builder().with("log_min_messages", "warning").start();
+    server.migrate("");
+    server.sql("create table orders (id int primary key); insert into orders values (7)");
+    server.sql("grant select, update on orders to app");
+    for options in ["", "mode=row", "mode=row&table=orders&column=id", "mode=advisory"] {
+        let (one, other) = (client(&server.url(options), TTL).await, client(&server.url(options), TTL).await);
+        let before = server.log().len();
+        let guard = one.mutex("7").lock().await.unwrap();
+        for _ in 0..3 {
+            assert!(other.mutex("7").try_lock().await.unwrap().is_none(), "violation[overlap]: {options}");
+        }
+        guard.finish().await.unwrap();
+        other.mutex("7").lock().await.unwrap().finish().await.unwrap();
+        other.close(TTL).await.unwrap();
+        one.close(TTL).await.unwrap();
+        let log = server.log()[before..].to_owned();
+        assert!(!log.contains("ERROR") && !log.contains("FATAL"), "{options}: {log}");
+    }
+}

@@ -1,8 +1,9 @@
 //! What the doctor says of a server, and the rights that it needs.
 
 use super::setup::{client, eventually, show_doctor};
+use crate::trial;
 use cotter::{Client, ErrorKind, Filter, Finding, Level, Released, Severity};
-use cotter_testkit::servers::{Redis, acl_rule};
+use cotter_testkit::servers::{Proxy, Redis, acl_rule};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(20);
@@ -17,7 +18,8 @@ async fn finding(server: &Redis, options: &str, subject: &str) -> Finding {
 #[tokio::test]
 #[ignore = "needs redis-server"]
 async fn a_replica_leaves_best_effort() {
-    let (master, replica) = (Redis::start(), Redis::start());
+    let durable = Redis::builder().with("appendonly", "yes").with("appendfsync", "always");
+    let (master, replica) = (durable.start(), Redis::start());
     show_doctor(&master);
     let client = client(&master.url(""), TTL).await;
     let findings = client.diagnose().await.unwrap();
@@ -38,6 +40,7 @@ async fn what_a_power_failure_forgets_is_said() {
     show_doctor(&server);
     let said = finding(&server, "", "persistence").await;
     assert!(said.severity == Severity::Warning && said.message.contains("no append-only file"), "{said}");
+    assert_eq!(said.level, Some(Level::BestEffort), "{said}");
     let server = Redis::builder().with("appendonly", "yes").start();
     show_doctor(&server);
     for (fsync, severity, says) in [
@@ -49,6 +52,7 @@ async fn what_a_power_failure_forgets_is_said() {
         for options in ["", "mode=plain", "mode=getset"] {
             let said = finding(&server, options, "persistence").await;
             assert!(said.severity == severity && said.message.contains(says), "{options} {fsync}: {said}");
+            assert_eq!(said.level.is_some(), severity > Severity::Ok, "{options} {fsync}: {said}");
         }
     }
 }
@@ -233,6 +237,63 @@ async fn what_keeps_waiters_from_being_woken_is_said() {
     server.command(&["ACL", "SETUSER", user, "resetchannels"]);
     let said = finding(&server, "", "subscriptions").await;
     assert!(said.severity == Severity::Warning && said.message.contains("waiters poll"), "{said}");
+}
+
+/// `EVAL` is allowed and loading the scripts works: only a lock shows that none can be taken. What the doctor may not ask hides
+/// nothing of that.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_lock_that_cannot_be_taken_is_a_problem() {
+    let server = Redis::start();
+    trial::works(&client(&server.url(""), TTL).await).await;
+    server.command(&["ACL", "SETUSER", acl_rule("native")[2], "-time"]);
+    trial::fails(&client(&server.url(""), TTL).await, "denied").await;
+}
+
+/// The name of the trial is forgotten like every other.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn the_trial_leaves_no_key_for_good() {
+    for (_, options) in MODES {
+        let server = Redis::start();
+        trial::works(&client(&server.url(options), TTL).await).await;
+        let left = "local kept = {} for _, key in ipairs(redis.call('KEYS', '*')) do \
+            if redis.call('PTTL', key) < 0 then table.insert(kept, key) end end return table.concat(kept, ' ')";
+        assert_eq!(server.command(&["EVAL", left, "0"]), "", "violation[left-behind]: {options}");
+    }
+}
+
+/// In the older modes names are keys of others, to which this user may have no rights.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn a_name_that_is_not_allowed_says_nothing_of_the_others() {
+    let server = Redis::start();
+    for mode in ["plain", "getset"] {
+        let words = ["ACL", "SETUSER", acl_rule(mode)[2], "resetkeys", "~orders:*"];
+        assert_eq!(server.command(&words), "OK");
+        let client = client(&server.url(&format!("mode={mode}")), TTL).await;
+        let found = trial::tried(&client).await;
+        assert!(
+            found.severity == Severity::Warning && found.message.contains("no lock was tried"),
+            "{found}"
+        );
+        client.mutex("orders:7").lock().await.unwrap().finish().await.unwrap();
+    }
+}
+
+/// Subscribing works, and nothing ever arrives.
+#[tokio::test]
+#[ignore = "needs redis-server"]
+async fn messages_that_do_not_arrive_are_told() {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.port());
+    let client = client(&proxy.redis_url(""), TTL).await;
+    let arrived = trial::about(&client, "subscriptions").await;
+    assert!(arrived.severity == Severity::Ok && arrived.message.contains("has arrived"), "{arrived}");
+    proxy.drop_messages(Some(b"message\r\n"));
+    let lost = trial::about(&client, "subscriptions").await;
+    assert!(lost.severity == Severity::Warning && lost.message.contains("did not arrive"), "{lost}");
+    assert!(proxy.messages_dropped() > 0);
 }
 
 /// It changes the form of some answers.

@@ -2,7 +2,7 @@
 
 use super::setup::{backend, claim, client, eventually, queued, show_doctor, take};
 use cotter::backend::{Extension, Leave, Release, Until};
-use cotter::{Client, ErrorKind, Severity};
+use cotter::{Client, ErrorKind, Level, Severity};
 use cotter_testkit::servers::{Redis, acl_rule};
 use cotter_testkit::timing::Stopwatch;
 use std::time::{Duration, Instant};
@@ -195,7 +195,8 @@ async fn the_doctor_sees_eviction() {
     show_doctor(&server);
     let client = client(&server.url(""), TTL).await;
     let findings = client.diagnose().await.unwrap();
-    assert!(findings.iter().any(|f| f.subject == "maxmemory-policy" && f.severity == Severity::Problem));
+    let found = findings.iter().find(|f| f.subject == "maxmemory-policy").expect("it is looked at");
+    assert_eq!((found.severity, found.level), (Severity::Problem, Some(Level::BestEffort)), "{found}");
 }
 
 /// Some proxies know neither EVALSHA nor SCRIPT nor SUBSCRIBE.

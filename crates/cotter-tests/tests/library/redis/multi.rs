@@ -75,3 +75,17 @@ fn from_plain_to_native_there_is_no_gap() {
     new.finish().wait().unwrap();
     both.lock().wait().unwrap().finish().wait().unwrap();
 }
+
+/// The same name under another prefix or in another mode is another lock.
+#[test]
+#[ignore = "needs redis-server"]
+fn one_name_in_two_places_is_two_locks() {
+    let server = Redis::start();
+    let connect = |options: &str| Client::connect(server.url(options)).wait().unwrap();
+    server.command(&["ACL", "SETUSER", "cotter", "~other:*", "&other:*"]);
+    let (own, again, other) = (connect(""), connect(""), connect("prefix=other"));
+    let all = multi([&own.mutex("a"), &other.mutex("a"), &connect("mode=plain").mutex("a")]);
+    all.lock().wait().unwrap().finish().wait().unwrap();
+    let error = multi([&own.mutex("a"), &again.mutex("a")]).lock().wait().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+}

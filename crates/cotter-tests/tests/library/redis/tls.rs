@@ -41,6 +41,29 @@ impl Secure {
     }
 }
 
+/// The usual certificate of a server without an authority says that it is one, and is trusted where it is named itself.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs redis-server"]
+async fn a_certificate_that_is_named_itself_is_trusted() {
+    let authority = Authority::new();
+    let own = authority.by_itself("127.0.0.1", 2099);
+    let ca = |own: &[PathBuf; 2]| format!("ca={}", own[0].display());
+    let secure = serve_with(&authority, own.clone(), false);
+    client(&secure.url(&ca(&own)), TTL).await.mutex("a").lock().await.unwrap().finish().await.unwrap();
+    // Another one of the same name, another name, and one that is out of date.
+    let another = Authority::new();
+    let stranger = another.by_itself("127.0.0.1", 2099);
+    let elsewhere = authority.by_itself("elsewhere.example", 2098);
+    let old = authority.by_itself("127.0.0.1", 2021);
+    for (of_server, named, advice) in
+        [(stranger, own, TRUST_IT), (elsewhere.clone(), elsewhere, NAME_IT), (old.clone(), old, RENEW_IT)]
+    {
+        let secure = serve_with(&authority, of_server, false);
+        let error = Client::connect(secure.url(&ca(&named))).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Denied && error.to_string().contains(advice), "{error}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs redis-server"]
 async fn the_lock_is_handed_over_through_tls() {

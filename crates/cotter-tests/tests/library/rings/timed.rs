@@ -45,6 +45,7 @@ const TIMED: &[&str] = &[
     // The connection to a server, and its subscription.
     "stores/redis/connector.rs",
     "stores/redis/live.rs",
+    "stores/redis/rights.rs",
     "stores/redis/wake.rs",
     "stores/redis/watched.rs",
     // The connection to an ensemble, and the session that goes on over several of them.

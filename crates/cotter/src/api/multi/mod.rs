@@ -58,15 +58,16 @@ pub struct Multi(Result<Vec<Mutex>>);
 /// two stores atomic: that work can fail half-way.
 ///
 /// Each name may be given once. Mutexes count as belonging to the same store if
-/// [`Info::instance`](crate::Info::instance) of their clients is equal, so use the same URL for a store everywhere.
+/// [`Info::instance`](crate::Info::instance) of their clients is equal, so use the same URL for a store everywhere. The same name in
+/// another mode or under another prefix is another lock.
 /// Each mutex keeps its own lease and owner. While waiting for one of the mutexes, the call holds those before it in
 /// the order, and with a lease that is not renewed may lose them meanwhile.
 pub fn multi<'a>(mutexes: impl IntoIterator<Item = &'a Mutex>) -> Multi {
     Multi(in_order(mutexes.into_iter().cloned().collect()))
 }
 
-/// Which lock a mutex is, among all stores.
-type Key = (String, Option<Name>);
+/// Which lock a mutex is, among all stores: at which instance, in which mode, under which prefix, and its name.
+type Key = (String, &'static str, String, Option<Name>);
 
 fn in_order(mutexes: Vec<Mutex>) -> Result<Vec<Mutex>> {
     let mut keyed = Vec::with_capacity(mutexes.len());
@@ -74,7 +75,7 @@ fn in_order(mutexes: Vec<Mutex>) -> Result<Vec<Mutex>> {
         keyed.push((key(&mutex)?, mutex));
     }
     keyed.sort_by(|(one, _), (other, _)| one.cmp(other));
-    if let Some([_, ((_, name), mutex)]) = keyed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+    if let Some([_, ((.., name), mutex)]) = keyed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         let why = match name {
             Some(_) => "this name was given twice; a task would wait for itself",
             None => "all names of this store are one lock; a task would wait for itself",
@@ -89,7 +90,8 @@ fn in_order(mutexes: Vec<Mutex>) -> Result<Vec<Mutex>> {
 
 fn key(mutex: &Mutex) -> Result<Key> {
     let (info, name) = (mutex.core().backend.info(), mutex.name()?);
-    Ok((info.instance.clone(), info.capabilities.names.then(|| name.clone())))
+    let name = info.capabilities.names.then(|| name.clone());
+    Ok((info.instance.clone(), info.variant, info.place.clone(), name))
 }
 
 impl Multi {

@@ -58,6 +58,8 @@ impl Etcd {
         link.live().await?;
         let mut info = Info::new(SCHEME, &options.instance);
         info.variant = options.dialect.variant();
+        info.place.clone_from(&options.prefix);
+        info.names_are_given = options.dialect == Dialect::Concurrency;
         info.capabilities = Capabilities {
             leases: true,
             shared_session: true,

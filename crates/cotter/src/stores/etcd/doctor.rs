@@ -2,8 +2,8 @@
 
 use super::connection::Link;
 use super::messages::StatusResponse;
-use crate::backend::{Finding, Severity};
-use crate::{Level, Result};
+use crate::Result;
+use crate::backend::Finding;
 
 /// Of this series it is known which of its versions have errors in their leases.
 const SERIES: (u32, u32) = (3, 4);
@@ -17,7 +17,7 @@ pub(super) async fn diagnose(link: &Link) -> Vec<Finding> {
     for (host, status) in &statuses {
         findings.push(match status {
             Ok(status) => member(host, status),
-            Err(e) => Finding::new(Severity::Warning, "member", format!("{host} does not answer: {e}")),
+            Err(e) => Finding::limits("member", format!("{host} does not answer: {e}")),
         });
     }
     findings
@@ -31,34 +31,32 @@ pub(super) fn without_lease(key: &[u8], more: usize) -> Finding {
         "the key {key}{others} has no lease: it was not written by cotter and never expires, and clients that want the lock wait \
          until it is deleted with `cotter evict` or `etcdctl del`"
     );
-    Finding::new(Severity::Problem, "keys without a lease", why)
+    Finding::breaks("keys without a lease", why)
 }
 
 /// The finding for a store that other clients use too.
 pub(super) fn beside_other_clients() -> Finding {
     let why = "a member that stands still for longer than a lease and then goes on, like a virtual machine that is paused, may end \
                the leases of other clients while they hold locks; cotter moves its own locks to new leases before that";
-    Finding::new(Severity::Warning, "other clients", why)
+    Finding::limits("other clients", why)
 }
 
 /// The finding if it is not known whether there are entries without a lease.
 pub(super) fn unchecked(e: &crate::Error) -> Finding {
-    Finding::new(Severity::Warning, "keys without a lease", format!("could not be checked: {e}"))
+    Finding::limits("keys without a lease", format!("could not be checked: {e}"))
 }
 
 fn members(statuses: &[(String, Result<StatusResponse>)]) -> Finding {
     match statuses.len() {
-        1 => Finding::new(
-            Severity::Warning,
+        1 => Finding::limits(
             "members",
             "the URL lists one member, and while it is down no lock can be acquired or renewed; list all members of the cluster",
         ),
-        n if n % 2 == 0 => Finding::new(
-            Severity::Ok,
+        n if n % 2 == 0 => Finding::ok(
             "members",
             format!("the URL lists {n} members; a cluster with one fewer tolerates as many failures"),
         ),
-        n => Finding::new(Severity::Ok, "members", format!("the URL lists {n} members")),
+        n => Finding::ok("members", format!("the URL lists {n} members")),
     }
 }
 
@@ -67,13 +65,13 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
     if status.leader == 0 {
         let why =
             format!("{host} (version {version}) sees no leader: it cannot reach a majority of the cluster");
-        return Finding::new(Severity::Problem, "leader", why);
+        return Finding::breaks("leader", why);
     }
     if status.is_learner {
         let why = format!(
             "{host} (version {version}) is a learner, which does not serve clients: it is skipped until it is promoted"
         );
-        return Finding::new(Severity::Warning, "member", why);
+        return Finding::limits("member", why);
     }
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
     let (major, minor, patch) = (
@@ -83,7 +81,7 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
     );
     if (major, minor) < SERIES {
         let why = format!("{host} has version {version}; cotter requires 3.4 or later");
-        return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
+        return Finding::voids("version", why);
     }
     if let Some(alarm) = status.errors.iter().find_map(|error| error.split_once("alarm:")) {
         return alarmed(host, alarm.1.trim());
@@ -93,9 +91,9 @@ fn member(host: &str, status: &StatusResponse) -> Finding {
             "{host} has version {version}, which acknowledges keepalives of revoked leases; cotter detects this, but other clients \
              may not; upgrade to 3.4.{GOOD_LEASES} or later"
         );
-        return Finding::new(Severity::Warning, "version", why);
+        return Finding::limits("version", why);
     }
-    Finding::new(Severity::Ok, "member", format!("{host} has version {version} and sees a leader"))
+    Finding::ok("member", format!("{host} has version {version} and sees a leader"))
 }
 
 /// The finding for an alarm, which lasts until an operator ends it.
@@ -108,14 +106,14 @@ fn alarmed(host: &str, alarm: &str) -> Finding {
         "CORRUPT" => ("members have different data", "replace the member whose data is wrong"),
         _ => ("it refuses some requests", "see `etcdctl alarm list`"),
     };
-    let found =
-        Finding::new(Severity::Problem, "alarm", format!("{host} reports {alarm}: {effect}; {remedy}"));
-    if alarm == "CORRUPT" { found.leaving(Level::BestEffort) } else { found }
+    let message = format!("{host} reports {alarm}: {effect}; {remedy}");
+    if alarm == "CORRUPT" { Finding::voids("alarm", message) } else { Finding::breaks("alarm", message) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Level, Severity};
 
     fn said(version: &str, leader: u64) -> (Severity, String, Option<Level>) {
         let status = StatusResponse { version: version.to_owned(), leader, ..StatusResponse::default() };

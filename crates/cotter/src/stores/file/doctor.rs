@@ -7,7 +7,7 @@ use super::lock::SAFE;
 use super::paths::{LOCK, QUEUE};
 use super::tickets::Queue;
 use crate::Result;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use rustix::fs::{OFlags, open, unlink};
 use rustix::io::{Errno, pwrite};
 
@@ -21,7 +21,7 @@ impl Files {
             Ok(files) => {
                 findings.extend([self.foreign(&files), self.leftovers(&files)].into_iter().flatten())
             }
-            Err(e) => findings.push(Finding::new(Severity::Problem, "directory", e.to_string())),
+            Err(e) => findings.push(Finding::breaks("directory", e.to_string())),
         }
         findings
     }
@@ -31,23 +31,23 @@ impl Files {
             None => "only the processes of this user on this host share these locks",
             Some(_) => "only the processes of one group on this host share these locks",
         };
-        Finding::new(Severity::Ok, "scope", what)
+        Finding::ok("scope", what)
     }
 
     fn directory_finding(&self) -> Finding {
         if let Err(e) = self.directory.check_again() {
-            return Finding::new(Severity::Problem, "directory", e.to_string());
+            return Finding::breaks("directory", e.to_string());
         }
         let (path, name) = (self.directory.path.display(), &self.directory.filesystem.name);
         let what = format!("{path}, on {name}, closed to others");
-        Finding::new(Severity::Ok, "directory", what)
+        Finding::ok("directory", what)
     }
 
     /// Locks need little space, but some.
     fn space(&self) -> Finding {
         match self.try_to_write() {
-            Ok(()) => Finding::new(Severity::Ok, "space", "a lock file can be created and written"),
-            Err(e) => Finding::new(Severity::Problem, "space", e.to_string()),
+            Ok(()) => Finding::ok("space", "a lock file can be created and written"),
+            Err(e) => Finding::breaks("space", e.to_string()),
         }
     }
 
@@ -72,7 +72,7 @@ impl Files {
             "files that cotter did not write for these names; move them away: {}",
             foreign.join(", ")
         );
-        (!foreign.is_empty()).then(|| Finding::new(Severity::Problem, "foreign files", what))
+        (!foreign.is_empty()).then(|| Finding::breaks("foreign files", what))
     }
 
     fn is_ours(&self, file: &str) -> bool {
@@ -92,6 +92,6 @@ impl Files {
         let queues = files.iter().filter(|f| f.ends_with(QUEUE)).map(queue);
         let left = queues.filter(|q| q.waiters().is_ok_and(|n| n == 0)).count();
         let what = format!("{left} queues of waiters that died; the next use of their names removes them");
-        (left > 0).then(|| Finding::new(Severity::Ok, "queues", what))
+        (left > 0).then(|| Finding::ok("queues", what))
     }
 }

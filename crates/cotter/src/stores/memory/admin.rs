@@ -3,7 +3,7 @@
 use super::Lock;
 use super::backend::Memory;
 use crate::backend::{Admin, Cursor, EvictOrder};
-use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::stores::shared::lock_state::{Held, Now};
 use crate::{Eviction, FencingToken, Name, Result};
 use async_trait::async_trait;
@@ -32,7 +32,7 @@ impl Admin for Memory {
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         let what = "locks live in this process only; other processes do not see them";
-        Ok(vec![Finding::new(Severity::Warning, "scope", what)])
+        Ok(vec![Finding::limits("scope", what)])
     }
 }
 

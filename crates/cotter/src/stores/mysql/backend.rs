@@ -39,6 +39,7 @@ impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.instance);
+        info.place.clone_from(&shared.options.prefix);
         info.capabilities =
             Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let bells = Bells::new(&shared.servers, &link);
@@ -227,6 +228,7 @@ impl Backend for Lease {
             self.shared.kept.clear();
         }
         self.pool.close();
+        self.link.connector.farewell().await;
     }
 
     fn notes(&self) -> Option<&dyn Notes> {

@@ -2,6 +2,7 @@
 
 use super::SCHEME;
 use super::errors::unreachable;
+use crate::stores::shared::net::read_only;
 use crate::{Error, ErrorKind, Result};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
@@ -31,9 +32,7 @@ pub(super) async fn prepare(conn: &mut Conn) -> Result<Option<String>> {
         return Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME));
     }
     if is_on("read_only") || is_on("innodb_read_only") {
-        let why =
-            "this server is read-only, possibly a replica; put the primary, or all servers, into the URL";
-        return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+        return Err(read_only(SCHEME, "; put the primary, or all servers, into the URL"));
     }
     let value = |name: &&str| variables.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
     let identity: Vec<_> = IDENTITY.iter().filter_map(value).collect();

@@ -8,7 +8,7 @@ use super::live::Live;
 use super::options::Options;
 use super::schema::Tables;
 use crate::stores::shared::net::{
-    self, AtHost, Found, Hosts, Load, Open, Password, Pooled, addresses, one_server, timed_out,
+    self, Asked, AtHost, Found, Hosts, Load, Open, Password, Pooled, addresses, one_server, timed_out,
 };
 use crate::{Clock, Error, ErrorKind, Result};
 use mysql_async::prelude::Queryable;
@@ -16,6 +16,7 @@ use mysql_async::{Conn, Opts, OptsBuilder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// The servers of a store, and what is the same for all connections to them.
@@ -31,7 +32,12 @@ pub(super) struct Servers {
 pub(super) struct Connector {
     servers: Arc<Servers>,
     clock: Arc<dyn Clock>,
+    /// Each session has a receiver until it has said goodbye to the server.
+    sessions: Arc<watch::Sender<()>>,
 }
+
+/// The time for which the end of a client waits until its sessions have said goodbye. The server would log those that have not.
+const FAREWELL: Duration = Duration::from_millis(100);
 
 /// The current connection, and what it takes to make the next one.
 pub(super) type Link = net::Link<Connector>;
@@ -46,7 +52,7 @@ impl Open for Connector {
 
     async fn open(&self) -> Result<Live> {
         let (conn, at) = self.servers.first_good(true).await?;
-        Ok(Live::start(conn, self.clock.clone(), self.timeout(), at))
+        Ok(Live::start(conn, self.clock.clone(), self.timeout(), at, self.sessions.subscribe()))
     }
 
     fn timeout(&self) -> Duration {
@@ -65,9 +71,20 @@ impl Pooled for Connector {
 }
 
 impl Connector {
+    /// Which server each address of the URL leads to, if there are several.
+    pub(super) async fn survey(&self) -> Vec<Asked> {
+        self.servers.survey().await
+    }
+
     /// For requests that are timed by this clock.
     pub(super) fn new(servers: &Arc<Servers>, clock: &Arc<dyn Clock>) -> Self {
-        Self { servers: servers.clone(), clock: clock.clone() }
+        Self { servers: servers.clone(), clock: clock.clone(), sessions: Arc::default() }
+    }
+
+    /// Waits a moment until the sessions that nobody uses any more have told the server that they end: a process that ends before
+    /// would leave that to the server, which logs it.
+    pub(super) async fn farewell(&self) {
+        let _ = timeout(FAREWELL, self.sessions.closed()).await;
     }
 }
 
@@ -116,6 +133,40 @@ impl Servers {
             async move { servers.try_one(&server, vec![address], has_tables).await }
         });
         conn.await.map_err(|e| e.with_backend(SCHEME))
+    }
+
+    /// Which server each address of the URL leads to, if there are several.
+    async fn survey(&self) -> Vec<Asked> {
+        let mut found = Vec::new();
+        for server in &self.params.servers {
+            match self.addresses(server).await {
+                Ok(addresses) if addresses.is_empty() => found.push((server, Ok(None))),
+                Ok(addresses) => {
+                    found.extend(addresses.into_iter().map(|address| (server, Ok(Some(address)))))
+                }
+                Err(e) => found.push((server, Err(e))),
+            }
+        }
+        let mut asked = Vec::new();
+        if found.len() < 2 {
+            return asked;
+        }
+        for (server, address) in found {
+            let host = format!("{}:{}", server.ip_or_hostname(), server.tcp_port());
+            let (address, who) = match address {
+                Ok(Some(at)) => (at.to_string(), self.who_is_at(server, vec![at]).await),
+                Ok(None) => (host.clone(), self.who_is_at(server, Vec::new()).await),
+                Err(e) => (host.clone(), Err(e)),
+            };
+            asked.push(Asked { host, address, who });
+        }
+        asked
+    }
+
+    async fn who_is_at(&self, server: &Opts, addresses: Vec<SocketAddr>) -> Result<Option<String>> {
+        let (conn, identity) = self.try_one(server, addresses, true).await?;
+        let _ = conn.disconnect().await;
+        Ok(identity)
     }
 
     /// The addresses of a host. The driver would panic where there is no thread to look for them.

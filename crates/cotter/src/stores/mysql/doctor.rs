@@ -9,10 +9,11 @@ use super::replicas::{self, SEMI_SYNC, STATUS};
 use super::rows::{text, value};
 use super::schema::{CLOCK, on_primary};
 use super::state;
-use crate::backend::{Finding, Severity};
+use crate::Result;
+use crate::backend::Finding;
 use crate::stores::shared::lock_state::Now;
+use crate::stores::shared::net::of_addresses;
 use crate::stores::shared::sql::reads;
-use crate::{Level, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -42,10 +43,11 @@ pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     let mut findings = vec![Finding::of_clocks(before, theirs, link.clock().wall())];
     let settings = variables(link, SETTINGS).await?;
     let version = settings.get("version").cloned().unwrap_or_default();
-    findings.push(Finding::new(Severity::Ok, "version", version));
+    findings.push(Finding::ok("version", version));
     findings.push(durability(&settings));
     let (semi_sync, status) = (variables(link, SEMI_SYNC).await?, variables(link, STATUS).await?);
     findings.push(replicas::finding(&semi_sync, &status));
+    findings.extend(of_addresses(&link.connector.survey().await));
     Ok(findings)
 }
 
@@ -78,11 +80,11 @@ impl Lease {
             live.run(|session| Box::pin(async move { session.has_own_number().await })).await
         });
         if asked.await? {
-            return Ok(Finding::new(Severity::Ok, "waiting", "waiters are woken by GET_LOCK"));
+            return Ok(Finding::ok("waiting", "waiters are woken by GET_LOCK"));
         }
         let message =
             "connected through a proxy, so GET_LOCK cannot wake waiters: they poll every 25 to 700 ms";
-        Ok(Finding::new(Severity::Warning, "waiting", message))
+        Ok(Finding::limits("waiting", message))
     }
 }
 
@@ -105,15 +107,11 @@ fn durability(settings: &HashMap<String, String>) -> Finding {
     let (flush, binlog) = (of("innodb_flush_log_at_trx_commit"), of("sync_binlog"));
     let has_binlog = of("log_bin") == "ON";
     if flush == "1" && (!has_binlog || binlog == "1") {
-        return Finding::new(
-            Severity::Ok,
-            "durability",
-            "acknowledged changes survive a crash of the server",
-        );
+        return Finding::ok("durability", "acknowledged changes survive a crash of the server");
     }
     let binlog = if has_binlog { format!(", sync_binlog = {binlog}") } else { String::new() };
     let message = format!(
         "innodb_flush_log_at_trx_commit = {flush}{binlog}: a crash may lose the most recent locks; tokens still increase"
     );
-    Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort)
+    Finding::weakens("durability", message)
 }

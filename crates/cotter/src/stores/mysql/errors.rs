@@ -32,8 +32,10 @@ pub(super) fn explain(e: Failure, writes: bool) -> (Error, bool) {
         return (error.with_backend(SCHEME).with_source(e), true);
     };
     let (error, ends) = (by_code(said), is_end_of_session(said.code));
-    // A statement whose session was ended has been rolled back, unless it was about to answer.
-    let error = if writes && ends { error.with_outcome_unknown() } else { error };
+    // A statement whose session was ended has been rolled back, unless it was about to answer. Every other error is the answer to a
+    // statement that was not carried out.
+    let in_doubt = writes && ends && !is_read_only(said.code);
+    let error = if in_doubt { error.with_outcome_unknown() } else { error };
     (error.with_backend(SCHEME).with_source(e), ends)
 }
 
@@ -64,6 +66,11 @@ fn is_end_of_session(code: u16) -> bool {
     )
 }
 
+/// Whether the server does not accept writes: it has refused the statement.
+fn is_read_only(code: u16) -> bool {
+    matches!(code, 1036 | 1290 | 1792 | 1836 | 1874)
+}
+
 fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
     let message = message.replace('\n', " ");
     match code {
@@ -88,7 +95,7 @@ fn by_code(ServerError { code, message, .. }: &ServerError) -> Error {
             let why = "the server uses statement-based logging; set binlog_format to MIXED or ROW";
             Error::new(ErrorKind::Config, format!("{why} ({message})"))
         }
-        1036 | 1290 | 1792 | 1836 | 1874 => {
+        code if is_read_only(*code) => {
             let why = format!("the server does not accept writes ({message}): it is a replica or read-only");
             Error::new(ErrorKind::Unavailable, why)
         }
@@ -217,6 +224,17 @@ mod tests {
             let (error, ended) = explain(Failure::Server(ServerError { code, message, state }), true);
             assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
             assert_eq!((ended, error.outcome_unknown()), (ends, ends), "{code}: it may have been done");
+        }
+    }
+
+    #[test]
+    fn what_the_server_has_refused_is_not_in_doubt() {
+        for (code, ends, in_doubt) in
+            [(1290, true, false), (1836, true, false), (1142, false, false), (1053, true, true)]
+        {
+            let (message, state) = ("as the server says it".into(), "HY000".into());
+            let (error, ended) = explain(Failure::Server(ServerError { code, message, state }), true);
+            assert_eq!((ended, error.outcome_unknown()), (ends, in_doubt), "{code}: {error}");
         }
     }
 

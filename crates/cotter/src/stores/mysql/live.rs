@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// The work for a connection: one or more statements, which run to their end.
 type Job = Box<dyn for<'s> FnOnce(&'s mut Session) -> Running<'s, ()> + Send>;
@@ -36,11 +36,22 @@ pub(super) struct Live {
 
 impl Live {
     /// Hands a connection over to a task of the caller's runtime.
-    pub(super) fn start(conn: Conn, clock: Arc<dyn Clock>, timeout: Duration, at: AtHost) -> Self {
+    /// `stays` is kept until the server has been told that it ends.
+    pub(super) fn start(
+        conn: Conn,
+        clock: Arc<dyn Clock>,
+        timeout: Duration,
+        at: AtHost,
+        stays: watch::Receiver<()>,
+    ) -> Self {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (signs, stop) = (Arc::<Signs>::default(), Arc::<Notify>::default());
         let session = Session::new(conn, clock, signs.clone());
-        tokio::spawn(work(session, queue, stop.clone()));
+        let working = work(session, queue, stop.clone());
+        tokio::spawn(async move {
+            working.await;
+            drop(stays);
+        });
         let (idle, load) = (Idle::new(), Load::default());
         Self { jobs, signs, stop, number: next_number(), timeout, idle, load, at }
     }

@@ -1,7 +1,6 @@
 //! Whether a failover forgets locks: a diagnosis for `doctor`.
 
-use crate::Level;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use std::collections::HashMap;
 
 /// Whether commits are to wait for replicas, for how many, and for how long. Which of these there are depends on the server.
@@ -41,8 +40,7 @@ pub(super) fn finding(variables: &HashMap<String, String>, status: &HashMap<Stri
     let (settings, status) = (Variables(variables), Variables(status));
     let acknowledging = status.number("clients").unwrap_or(0);
     let connected = connected.or(settings.is_on("enabled").then_some(acknowledging));
-    let warning =
-        |message: String| Finding::new(Severity::Warning, SUBJECT, message).leaving(Level::BestEffort);
+    let warning = |message: String| Finding::weakens(SUBJECT, message);
     if settings.is_on("enabled") {
         let limit = settings.number("timeout").unwrap_or(0);
         let wanted = ["wait_for_replica_count", "wait_for_slave_count"];
@@ -64,7 +62,7 @@ pub(super) fn finding(variables: &HashMap<String, String>, status: &HashMap<Stri
             let message = format!(
                 "each commit waits for {wanted}, and {acknowledging} that acknowledge are connected: nothing can be locked"
             );
-            return Finding::new(Severity::Problem, SUBJECT, message);
+            return Finding::breaks(SUBJECT, message);
         }
         let all = connected.unwrap_or(0).max(acknowledging);
         if wanted < all {
@@ -73,13 +71,13 @@ pub(super) fn finding(variables: &HashMap<String, String>, status: &HashMap<Stri
             ));
         }
         let message = "each commit waits for a replica (semi-synchronous replication)";
-        return Finding::new(Severity::Ok, SUBJECT, message);
+        return Finding::ok(SUBJECT, message);
     }
     match connected {
-        Some(0) => Finding::new(Severity::Ok, SUBJECT, "none are connected"),
+        Some(0) => Finding::ok(SUBJECT, "none are connected"),
         None => {
             let message = "the server does not report its replicas; without semi-synchronous replication, a failover may lose locks";
-            Finding::new(Severity::Warning, SUBJECT, message)
+            Finding::limits(SUBJECT, message)
         }
         Some(n) => warning(format!("{n} asynchronous: {FAILOVER}; enable semi-synchronous replication")),
     }
@@ -88,6 +86,7 @@ pub(super) fn finding(variables: &HashMap<String, String>, status: &HashMap<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Level, Severity};
 
     fn map(pairs: &[(&str, &str)]) -> HashMap<String, String> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

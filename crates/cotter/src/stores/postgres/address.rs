@@ -46,8 +46,15 @@ impl Address {
         // A host may be missing: `host=` can name the folder of a socket instead.
         let end = rest.strip_prefix("//").map_or(rest.len(), |r| 2 + r.find('/').unwrap_or(r.len()));
         let (authority, path) = rest.split_at(end);
-        let missing = authority == "//" || authority.ends_with('@');
-        let rest = if missing { format!("{authority}localhost{path}") } else { rest.to_owned() };
+        // Behind the credentials, if there are any. A port alone is that of a socket.
+        let host = authority.strip_prefix("//").map(|a| a.rsplit_once('@').map_or(a, |(_, host)| host));
+        let rest = match host.filter(|host| host.is_empty() || host.starts_with(':')) {
+            Some(port) => {
+                let credentials = &authority[..authority.len() - port.len()];
+                format!("{credentials}localhost{port}{path}")
+            }
+            None => rest.to_owned(),
+        };
         let url = Url::parse(scheme, &rest, PORT)?;
         let user = url.user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "postgres".into());
         let database = decode("database", url.path)?;

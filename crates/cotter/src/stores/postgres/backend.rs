@@ -37,6 +37,7 @@ impl Lease {
     pub(super) fn new(pool: Pool, shared: Arc<Shared>) -> Self {
         let link = pool.first().clone();
         let mut info = Info::new(SCHEME, &shared.options.common.instance);
+        info.place = shared.options.qualified();
         info.capabilities =
             Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let channel = format!("{}_{}", shared.options.common.prefix, ClaimId::random());

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::shedlock;
 use super::socket;
 use crate::stores::shared::net::{
-    self, Found, Hosts, Load, Open, Password, Pooled, Stream, one_server, timed_out,
+    self, Found, Hosts, Load, Open, Password, Pooled, Stream, one_server, read_only, timed_out,
 };
 use crate::stores::shared::sql::Mode;
 use crate::{Error, ErrorKind, Result};
@@ -126,7 +126,7 @@ impl Connector {
     }
 
     /// The addresses that a host has now.
-    async fn places(&self, endpoint: &Endpoint) -> Result<Vec<Endpoint>> {
+    pub(super) async fn places(&self, endpoint: &Endpoint) -> Result<Vec<Endpoint>> {
         let Endpoint::Tcp(host) = endpoint else { return Ok(vec![endpoint.clone()]) };
         let limit = self.options.common.connect_timeout;
         match timeout(limit, host.each()).await {
@@ -137,7 +137,7 @@ impl Connector {
 
     /// A connection to one of several servers, if it takes writes, and what tells it from any other: no two are started in
     /// the same microsecond, and one that was promoted has the system identifier of the one that it replaces.
-    async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
+    pub(super) async fn primary_at(&self, place: &Endpoint, has_tables: bool) -> Result<Found<Live>> {
         let live = self.try_one(place, has_tables).await?;
         let rows = live.rows("select pg_postmaster_start_time()::text", &[]).await;
         let identity = rows.ok().and_then(|rows| rows.first()?.try_get(0).ok());
@@ -184,8 +184,7 @@ impl Connector {
         let rows = live.rows(CHECK, &bound).await?;
         let row = rows.first().ok_or_else(|| super::errors::unexpected("no row"))?;
         if row.get(0) {
-            let why = "this server is a replica and does not accept writes; put the primary, or all servers, into the URL";
-            return Err(Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME));
+            return Err(read_only(SCHEME, "; put the primary, or all servers, into the URL"));
         }
         if row.get(2) {
             let why = "transactions are read-only for this role, on this database or on this server: \
@@ -195,7 +194,10 @@ impl Connector {
             return Err(Error::new(ErrorKind::Config, why).with_backend(SCHEME).with_retryable(may_change));
         }
         self.was_writable.store(true, Ordering::Relaxed);
-        if process_id(live.cancel_token().1).await == Some(row.get(5)) {
+        let needs_session = matches!(mode, Mode::Row | Mode::Advisory);
+        if process_id(live.cancel_token().1).await == Some(row.get(5))
+            || needs_session && is_pgpool(live).await
+        {
             live.set_direct();
         }
         if row.get::<_, &str>(1) != "read committed" {
@@ -286,6 +288,13 @@ impl Connector {
         };
         timeout(self.options.common.timeout / 2, asking).await.unwrap_or(Ok(false))
     }
+}
+
+/// Whether this is pgpool, which has a session on the primary for each of its clients, and names that of any of its servers in the
+/// message that cancels a statement. A server, which does not know the setting, is not asked: it would log that.
+async fn is_pgpool(live: &Live) -> bool {
+    let told = live.texts("show pool_version").await;
+    told.is_ok_and(|told| told.iter().any(|answer| matches!(answer, SimpleQueryMessage::Row(_))))
 }
 
 /// The process id in the message that cancels a statement: the server's own, unless something else has made it.

@@ -2,13 +2,14 @@
 
 use super::admin::time;
 use super::backend::{Lease, one, value};
-use super::connector::Link;
+use super::connector::{Connector, Link};
 use super::notes;
 use super::standbys::{STANDBYS, Standbys};
 use super::statements::Statements;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
+use crate::stores::shared::net::{Asked, of_addresses};
 use crate::stores::shared::sql::reads;
-use crate::{Level, Moment, Result};
+use crate::{Moment, Result};
 use std::time::SystemTime;
 use tokio_postgres::Row;
 
@@ -36,6 +37,7 @@ pub(super) async fn of_server(link: &Link) -> Result<Vec<Finding>> {
     findings.push(durability(&row)?);
     let standbys = one(link.live().await?.rows(STANDBYS, &[]).await?)?;
     findings.push(Standbys::of(&standbys)?.finding());
+    findings.extend(of_addresses(&link.connector.survey().await));
     Ok(findings)
 }
 
@@ -54,6 +56,35 @@ pub(super) async fn reads(link: &Link, statements: &Statements) -> Finding {
     reads::check(read, write).await
 }
 
+impl Connector {
+    /// Which server each address of the URL leads to, if there are several.
+    async fn survey(&self) -> Vec<Asked> {
+        let mut found = Vec::new();
+        for endpoint in &self.params.endpoints {
+            let host = endpoint.to_string();
+            match self.places(endpoint).await {
+                Ok(places) => found.extend(places.into_iter().map(|place| (host.clone(), Ok(place)))),
+                Err(e) => found.push((host, Err(e))),
+            }
+        }
+        let mut asked = Vec::new();
+        if found.len() < 2 {
+            return asked;
+        }
+        for (host, place) in found {
+            let (address, who) = match place {
+                Ok(place) => {
+                    let found = self.primary_at(&place, true).await;
+                    (place.to_string(), found.map(|(_, identity)| identity))
+                }
+                Err(e) => (host.clone(), Err(e)),
+            };
+            asked.push(Asked { host, address, who });
+        }
+        asked
+    }
+}
+
 impl Lease {
     /// Everything that voids or limits a guarantee.
     pub(super) async fn findings(&self) -> Result<Vec<Finding>> {
@@ -65,11 +96,11 @@ impl Lease {
 
     async fn notifications(&self) -> Finding {
         if self.subscription.wait_until_open().await {
-            return Finding::new(Severity::Ok, "notifications", "waiters are woken by NOTIFY");
+            return Finding::ok("notifications", "waiters are woken by NOTIFY");
         }
         let message =
             "do not arrive, as behind a pooler in transaction mode: waiters poll every 25 to 500 ms";
-        Finding::new(Severity::Warning, "notifications", message)
+        Finding::limits("notifications", message)
     }
 }
 
@@ -78,9 +109,9 @@ fn version(version: &str) -> Finding {
     match major {
         Some(major) if major < VERSION => {
             let message = format!("{version}; the functions require version {VERSION} or later");
-            Finding::new(Severity::Problem, "version", message)
+            Finding::breaks("version", message)
         }
-        _ => Finding::new(Severity::Ok, "version", version),
+        _ => Finding::ok("version", version),
     }
 }
 
@@ -88,14 +119,10 @@ fn version(version: &str) -> Finding {
 fn durability(row: &Row) -> Result<Finding> {
     let (fsync, commit): (String, String) = (value(row, 1)?, value(row, 2)?);
     if fsync == "on" && commit != "off" {
-        return Ok(Finding::new(
-            Severity::Ok,
-            "durability",
-            "acknowledged changes survive a crash of the server",
-        ));
+        return Ok(Finding::ok("durability", "acknowledged changes survive a crash of the server"));
     }
     let message = format!(
         "fsync = {fsync}, synchronous_commit = {commit}: a crash may lose the most recent locks; tokens still increase"
     );
-    Ok(Finding::new(Severity::Warning, "durability", message).leaving(Level::BestEffort))
+    Ok(Finding::weakens("durability", message))
 }

@@ -40,8 +40,9 @@ pub(super) fn explain(e: tokio_postgres::Error, sent: bool) -> Error {
         "55P03" => locked_by_another(said.message(), said.where_()),
         code => by_code(code, said.message()),
     };
-    // A statement whose session was ended has been rolled back, unless it was about to answer.
-    let error = if sent && is_end_of_session(&e) { error.with_outcome_unknown() } else { error };
+    // A statement whose session was ended has been rolled back, unless it was about to answer. Every other error is the answer to a
+    // statement that was not carried out.
+    let error = if sent && is_in_doubt(said.code().code()) { error.with_outcome_unknown() } else { error };
     error.with_backend(SCHEME)
 }
 
@@ -58,6 +59,12 @@ fn refused_login(e: &tokio_postgres::Error) -> Option<Error> {
 /// Whether the server has ended the session, or refuses to work in it.
 pub(super) fn is_end_of_session(e: &tokio_postgres::Error) -> bool {
     e.as_db_error().is_none_or(|said| ENDS_OF_SESSIONS.contains(&said.code().code()))
+}
+
+/// Whether a statement may have been carried out although this is the answer. One that writes nothing where nothing may be written
+/// has not been.
+fn is_in_doubt(code: &str) -> bool {
+    code != READ_ONLY && ENDS_OF_SESSIONS.contains(&code)
 }
 
 fn by_code(code: &str, message: &str) -> Error {
@@ -190,6 +197,16 @@ mod tests {
         for code in ENDS_OF_SESSIONS {
             let error = by_code(code, "terminating connection due to some timeout");
             assert!(error.kind() == ErrorKind::Unavailable && error.is_retryable(), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_has_refused_is_not_in_doubt() {
+        for code in ["25006", "0A000", "42883", "42501", "55P03", "22P05", "53300", "40001"] {
+            assert!(!is_in_doubt(code), "{code}");
+        }
+        for code in ["57P01", "57P02", "25P03"] {
+            assert!(is_in_doubt(code), "{code}");
         }
     }
 

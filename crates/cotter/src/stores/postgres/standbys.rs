@@ -1,8 +1,8 @@
 //! Whether a failover forgets locks: a diagnosis for `doctor`.
 
 use super::backend::value;
-use crate::backend::{Finding, Severity};
-use crate::{Level, Result};
+use crate::Result;
+use crate::backend::Finding;
 use tokio_postgres::Row;
 
 /// The settings of this session, and the standbys. What they do is only shown to roles that may read all statistics.
@@ -42,10 +42,10 @@ impl Standbys {
             let message = format!(
                 "each commit waits for {names}, and no such standby is connected: nothing can be locked"
             );
-            return Finding::new(Severity::Problem, SUBJECT, message);
+            return Finding::breaks(SUBJECT, message);
         }
         if *connected == 0 {
-            return Finding::new(Severity::Ok, SUBJECT, "none are connected");
+            return Finding::ok(SUBJECT, "none are connected");
         }
         let failover = "a failover may lose the most recent locks, so that two clients hold the same one";
         let waits_for = acknowledgements(names);
@@ -64,11 +64,11 @@ impl Standbys {
             let message = format!(
                 "each commit waits for {names}; which standbys these are is not shown to this role: grant pg_read_all_stats to it"
             );
-            return Finding::new(Severity::Ok, SUBJECT, message);
+            return Finding::ok(SUBJECT, message);
         } else {
-            return Finding::new(Severity::Ok, SUBJECT, format!("each commit waits for {names}"));
+            return Finding::ok(SUBJECT, format!("each commit waits for {names}"));
         };
-        Finding::new(Severity::Warning, SUBJECT, message).leaving(Level::BestEffort)
+        Finding::weakens(SUBJECT, message)
     }
 }
 
@@ -83,6 +83,7 @@ fn acknowledgements(names: &str) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Level, Severity};
 
     fn standbys(commit: &str, names: &str, [connected, shown, counted]: [i64; 3]) -> Standbys {
         Standbys { commit: commit.into(), names: names.into(), connected, shown, counted }

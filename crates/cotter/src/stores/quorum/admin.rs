@@ -3,7 +3,8 @@
 use super::backend::Quorum;
 use super::seats::{Answers, member};
 use crate::backend::{
-    Admin, Backend, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Mode, Page, Record, Severity,
+    Admin, Backend, Claim, Cursor, EvictOrder, Eviction, Filter, Finding, Holder, Leave, Mode, Page,
+    RESERVED, Record, Vote,
 };
 use crate::{Error, ErrorKind, FencingToken, Name, Result};
 use async_trait::async_trait;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// The time that a member may take to list all of its names.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The lease of a vote that is given back at once.
+const TRIAL: Duration = Duration::from_secs(2);
 /// The mode that a quorum holds in the same way whatever the tokens of the members.
 const EXCLUSIVE: Mode = Mode::Exclusive;
 
@@ -128,10 +131,13 @@ impl Admin for Quorum {
     async fn diagnose(&self) -> Result<Vec<Finding>> {
         let diagnose = |_, backend: Arc<dyn Backend>| async move {
             let abstains = member(&*backend).abstains().await?;
-            let findings = match backend.admin() {
+            let mut findings = match backend.admin() {
                 Some(admin) => admin.diagnose().await?,
                 None => Vec::new(),
             };
+            if abstains.is_none() {
+                findings.push(vote(&*backend).await);
+            }
             Ok((backend.info().instance.clone(), abstains, findings))
         };
         let (mut findings, mut voting) = (Vec::new(), 0);
@@ -140,7 +146,9 @@ impl Admin for Quorum {
                 Some(Ok((instance, abstains, found))) => {
                     voting += usize::from(abstains.is_none());
                     findings.extend(abstains.map(|left| abstinence(&instance, left)));
-                    findings.extend(found.into_iter().map(|finding| of_member(&instance, finding)));
+                    // What is wrong with one member is not yet wrong with the quorum: a majority makes up for it. One that
+                    // loses what it has acknowledged is in every second majority.
+                    findings.extend(found.into_iter().map(|finding| finding.of_part(&instance)));
                 }
                 Some(Err(e)) => findings.push(silence(seat, &e.to_string())),
                 None => findings.push(silence(seat, "it does not answer")),
@@ -182,16 +190,33 @@ impl Quorum {
         let (of, majority) = (self.seats.len(), self.seats.majority());
         let message = format!("{voting} of {of} members vote, and {majority} are needed");
         match voting {
-            _ if voting < majority => {
-                Finding::new(Severity::Problem, "quorum", message + ": nothing can be locked")
-            }
+            _ if voting < majority => Finding::breaks("quorum", message + ": nothing can be locked"),
             _ if of % 2 == 0 => {
                 let why = format!("{message}: a quorum with one member fewer survives the loss of as many");
-                Finding::new(Severity::Warning, "quorum", why)
+                Finding::limits("quorum", why)
             }
-            _ if voting == of => Finding::new(Severity::Ok, "quorum", message),
-            _ => Finding::new(Severity::Warning, "quorum", message),
+            _ if voting == of => Finding::ok("quorum", message),
+            _ => Finding::limits("quorum", message),
         }
+    }
+}
+
+/// Whether a member can vote: it is asked for a vote of its own, which it gets back.
+async fn vote(backend: &dyn Backend) -> Finding {
+    let subject = "vote";
+    let asked = async {
+        let claim = Claim::new(Name::new(RESERVED)?, EXCLUSIVE, TRIAL);
+        let vote = member(backend).take(&claim, 0).await;
+        // Whatever it has answered, nothing of the claim is left.
+        let released = backend.release(&claim, Leave::used(1)).await;
+        vote.and_then(|vote| released.map(|_| vote))
+    };
+    match asked.await {
+        Ok(Vote::Granted(_)) => Finding::ok(subject, "it has voted for a lock, and has taken its vote back"),
+        // For the lock of another doctor.
+        Ok(Vote::Busy) => Finding::ok(subject, "it votes"),
+        Ok(Vote::Abstains(_)) => Finding::limits(subject, "it abstains"),
+        Err(e) => Finding::breaks(subject, format!("it cannot vote: {e}")),
     }
 }
 
@@ -200,17 +225,11 @@ fn abstinence(instance: &str, left: Duration) -> Finding {
         "{instance} is new or was restarted, and votes in {left:.0?}; `cotter doctor --init` makes it vote at once, if no \
          lock is held"
     );
-    Finding::new(Severity::Warning, "member", why)
+    Finding::limits("member", why)
 }
 
 fn silence(seat: usize, why: &str) -> Finding {
-    Finding::new(Severity::Warning, "member", format!("member {}: {why}", seat + 1))
-}
-
-/// What is wrong with one member is not yet wrong with the quorum: a majority makes up for it.
-fn of_member(instance: &str, finding: Finding) -> Finding {
-    let severity = finding.severity.min(Severity::Warning);
-    Finding::new(severity, finding.subject, format!("{instance}: {}", finding.message))
+    Finding::limits("member", format!("member {}: {why}", seat + 1))
 }
 
 #[cfg(test)]

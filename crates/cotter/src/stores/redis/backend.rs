@@ -44,6 +44,7 @@ impl Native {
     pub(super) fn new(link: Arc<Link>, shared: Arc<Shared>) -> Self {
         let options = &shared.options;
         let mut info = Info::new(SCHEME, &options.instance);
+        info.place.clone_from(&options.prefix);
         info.capabilities =
             Capabilities { per_runtime: true, in_line: true, ..Capabilities::complete(MIN_TTL) };
         let retain = options.retain.as_millis().to_string();

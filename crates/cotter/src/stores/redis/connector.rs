@@ -7,7 +7,7 @@ use super::live::Live;
 use super::options::Options;
 use super::script;
 use super::socket::{Endpoint, Server, SocketState, TrackedStream};
-use crate::stores::shared::net::{ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
+use crate::stores::shared::net::{Asked, ConnectAttempt, Found, HostPort, Password, one_server, timed_out};
 use crate::sync::lock;
 use crate::{Error, Result};
 use redis::aio::{MultiplexedConnection, PubSub};
@@ -84,6 +84,25 @@ impl Connector {
         let live = self.connect_to(&endpoint).await?;
         let identity = question.ask(&live).await?;
         Ok(((live, endpoint), identity))
+    }
+
+    /// Which server each address of the host leads to, if there are several.
+    pub(super) async fn survey(&self) -> Vec<Asked> {
+        let endpoint = &self.server.endpoint;
+        let mut asked = Vec::new();
+        let Some(host) = endpoint.host() else { return asked };
+        // Whoever cannot look them up has no connection either, and everything else says so.
+        let addresses = self.addresses(host).await.unwrap_or_default();
+        if addresses.len() < 2 {
+            return asked;
+        }
+        let question = Question::new(&self.options);
+        for address in addresses {
+            let found = self.master_at(endpoint.at(address.clone()), question.clone()).await;
+            let who = found.map(|(_, identity)| identity);
+            asked.push(Asked { host: host.to_string(), address: address.to_string(), who });
+        }
+        asked
     }
 
     /// Connects the socket, logs in and loads the scripts, in one round trip each.

@@ -3,9 +3,10 @@
 use super::connection::Link;
 use super::errors::unexpected;
 use super::options::{Options, Protocol};
-use super::script;
-use crate::backend::{Finding, Severity};
-use crate::{Error, ErrorKind, Level, Moment, Result};
+use super::{rights, script};
+use crate::backend::Finding;
+use crate::stores::shared::net::of_addresses;
+use crate::{Error, ErrorKind, Moment, Result};
 use redis::Value;
 use std::time::{Duration, SystemTime};
 
@@ -25,13 +26,14 @@ pub(super) async fn is_through_proxy(link: &Link) -> Result<bool> {
 /// Everything that voids or limits a guarantee. Settings that the server does not reveal are findings too.
 pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Finding>> {
     let mut findings = vec![clock(link).await?];
+    findings.extend(of_addresses(&link.connector.survey().await));
     if options.protocol == Protocol::GetSet {
-        findings.extend(FLAWS.map(|(subject, flaw)| Finding::new(Severity::Warning, subject, flaw)));
+        findings.extend(FLAWS.map(|(subject, flaw)| Finding::limits(subject, flaw)));
     }
     if is_through_proxy(link).await? {
-        findings.push(Finding::new(Severity::Warning, "proxy", BEHIND_PROXY));
+        findings.push(Finding::limits("proxy", BEHIND_PROXY));
         if options.protocol == Protocol::Native {
-            findings.extend(subscriptions(link, &channel(&options.prefix)).await);
+            findings.push(rights::messages(link, &options.prefix).await);
         }
         return Ok(findings);
     }
@@ -46,9 +48,9 @@ pub(super) async fn diagnose(link: &Link, options: &Options) -> Result<Vec<Findi
             Err(e) => findings.push(unknown(setting, "CONFIG GET", &e)?),
         }
     }
-    findings.extend(persistence(link).await?);
+    findings.extend(persistence(link, options).await?);
     if options.protocol == Protocol::Native {
-        findings.extend(permissions(link, &options.prefix).await?);
+        findings.extend(rights::check(link, &options.prefix).await?);
     }
     Ok(findings)
 }
@@ -76,8 +78,10 @@ const SETTINGS: &[(&str, Judge)] = &[("maxmemory-policy", eviction), ("min-repli
 
 async fn clock(link: &Link) -> Result<Finding> {
     let before = link.clock().wall();
-    let (theirs, _) = time(link).await?;
-    Ok(Finding::of_clocks(before, theirs, link.clock().wall()))
+    match time(link).await {
+        Ok((theirs, _)) => Ok(Finding::of_clocks(before, theirs, link.clock().wall())),
+        Err(e) => unknown("clock", "TIME", &e),
+    }
 }
 
 fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
@@ -85,21 +89,20 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
         |name: &str| info.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
     if let Some(version) = field("valkey_version").or_else(|| field("redis_version")) {
         let old = version.split('.').next().and_then(|v| v.parse().ok()).is_some_and(|v: u32| v < 6);
-        let (severity, why) = match old {
-            true => (Severity::Problem, "; the scripts need version 6 or later"),
-            false => (Severity::Ok, ""),
-        };
-        findings.push(Finding::new(severity, "version", format!("{version}{why}")));
+        findings.push(match old {
+            true => Finding::breaks("version", format!("{version}; the scripts need version 6 or later")),
+            false => Finding::ok("version", version),
+        });
     }
     if field("cluster_enabled") == Some("1") {
         let message =
             "a cluster node, used as a single server: names whose slot is on another node are refused";
         // Its cluster may replace it by a replica at any time, which may lack the most recent locks.
-        findings.push(Finding::new(Severity::Problem, "cluster", message).leaving(Level::BestEffort));
+        findings.push(Finding::voids("cluster", message));
     }
     if field("role").is_some_and(|r| r != "master") {
         let message = "this is a replica: it refuses writes; connect to its master";
-        findings.push(Finding::new(Severity::Problem, "role", message));
+        findings.push(Finding::breaks("role", message));
     }
     let has_replicas = field("connected_slaves").is_some_and(|n| n != "0");
     if let Some(longest) = options.votes.filter(|_| has_replicas) {
@@ -107,7 +110,7 @@ fn from_info(info: &str, options: &Options, findings: &mut Vec<Finding>) {
             "this member of a quorum has replicas: when the first one is attached, or one is promoted, it votes for nothing for \
              {longest:?}, because it may have got an old copy of its data; a member needs none"
         );
-        findings.push(Finding::new(Severity::Warning, "replicas", message));
+        findings.push(Finding::limits("replicas", message));
     } else if options.replicas > 0 || has_replicas {
         findings.push(replication(field("connected_slaves").unwrap_or_default(), options.replicas));
     }
@@ -121,20 +124,20 @@ fn replication(connected: &str, replicas: u32) -> Finding {
     if replicas == 0 {
         let message = "asynchronous: a failover may lose the most recent locks, so that two clients hold the same one; \
             tokens still increase, unless the clock of the new master is behind; set replicas=";
-        return Finding::new(Severity::Warning, "replicas", message).leaving(Level::BestEffort);
+        return Finding::weakens("replicas", message);
     }
     let message = format!("each write waits for {replicas} of {connected} replicas");
     match connected.parse::<u32>() {
-        Ok(n) if n == replicas => Finding::new(Severity::Ok, "replicas", message),
+        Ok(n) if n == replicas => Finding::ok("replicas", message),
         Ok(n) if n < replicas => {
             let why = format!("{message}: nothing can be locked");
-            Finding::new(Severity::Problem, "replicas", why)
+            Finding::breaks("replicas", why)
         }
         _ => {
             let why = format!(
                 "{message}: one that did not acknowledge a write may become the master, and lose the most recent locks"
             );
-            Finding::new(Severity::Warning, "replicas", why).leaving(Level::BestEffort)
+            Finding::weakens("replicas", why)
         }
     }
 }
@@ -152,13 +155,13 @@ fn memory(used: u64, most: u64, retain: Duration) -> Finding {
         names * BUSY_RATE / 1_000_000
     );
     if most == 0 {
-        return Finding::new(Severity::Ok, "memory", costs + "; maxmemory is not set");
+        return Finding::ok("memory", costs + "; maxmemory is not set");
     }
     let rate = most.saturating_sub(used) / names;
     let message = format!("{costs}; up to maxmemory there is room for {rate} a second");
     match rate < BUSY_RATE {
-        true => Finding::new(Severity::Warning, "memory", message + "; shorten retain=, or raise maxmemory"),
-        false => Finding::new(Severity::Ok, "memory", message),
+        true => Finding::limits("memory", message + "; shorten retain=, or raise maxmemory"),
+        false => Finding::ok("memory", message),
     }
 }
 
@@ -167,14 +170,14 @@ fn eviction(policy: &str, protocol: Protocol) -> Finding {
     let harmless =
         policy == "noeviction" || (protocol == Protocol::GetSet && policy.starts_with("volatile-"));
     if harmless {
-        return Finding::new(Severity::Ok, "maxmemory-policy", policy);
+        return Finding::ok("maxmemory-policy", policy);
     }
     let message = format!("{policy}: the server may evict locks; set it to noeviction");
-    Finding::new(Severity::Problem, "maxmemory-policy", message)
+    Finding::voids("maxmemory-policy", message)
 }
 
 /// Whether an acknowledged lock survives a crash of the server.
-async fn persistence(link: &Link) -> Result<Option<Finding>> {
+async fn persistence(link: &Link, options: &Options) -> Result<Option<Finding>> {
     let mut said = Vec::new();
     for setting in ["appendonly", "appendfsync"] {
         match link.query(redis::cmd("CONFIG").arg("GET").arg(setting)).await {
@@ -183,23 +186,29 @@ async fn persistence(link: &Link) -> Result<Option<Finding>> {
         }
     }
     let [appendonly, appendfsync] = &said[..] else { return Ok(None) };
-    let (severity, message) = match (&**appendonly, &**appendfsync) {
-        ("yes", "always") => (Severity::Ok, "append-only file, synced at every change".to_owned()),
+    let message = match (&**appendonly, &**appendfsync) {
+        ("yes", "always") => {
+            let message = "append-only file, synced at every change";
+            return Ok(Some(Finding::ok("persistence", message)));
+        }
         ("yes", fsync) => {
             let most =
                 if fsync == "everysec" { "up to a second" } else { "what the system had not written yet" };
-            let message = format!(
+            format!(
                 "append-only file with appendfsync {fsync}: a power failure loses {most} of acknowledged locks, so that \
                 two clients hold the same one; only `always` keeps them"
-            );
-            (Severity::Warning, message)
+            )
         }
-        _ => {
-            let message = "no append-only file: a restart forgets locks that are held; tokens still increase";
-            (Severity::Warning, message.to_owned())
+        _ => "no append-only file: a restart forgets locks that are held; tokens still increase".to_owned(),
+    };
+    // A member of a quorum grants nothing after a restart until what it has forgotten has ended.
+    let message = match options.votes {
+        None => return Ok(Some(Finding::weakens("persistence", message))),
+        Some(longest) => {
+            format!("{message}; after a restart, this member of a quorum votes for nothing for {longest:?}")
         }
     };
-    Ok(Some(Finding::new(severity, "persistence", message)))
+    Ok(Some(Finding::limits("persistence", message)))
 }
 
 fn replicas(at_least: &str, _: Protocol) -> Finding {
@@ -207,55 +216,7 @@ fn replicas(at_least: &str, _: Protocol) -> Finding {
         "0" => "writes are acknowledged without any replica".into(),
         n => format!("writes need {n} reachable replicas"),
     };
-    Finding::new(Severity::Ok, "min-replicas-to-write", message)
-}
-
-/// Permissions that an ACL may lack: waiters subscribe, scripts look for subscribers and publish, `list` scans and reads.
-async fn permissions(link: &Link, prefix: &str) -> Result<Vec<Finding>> {
-    let channel = channel(prefix);
-    let (mut numsub, mut publish) = (redis::cmd("PUBSUB"), redis::cmd("PUBLISH"));
-    numsub.arg("NUMSUB").arg(&channel);
-    publish.arg(&channel).arg("");
-    let (mut scan, mut mget) = (redis::cmd("SCAN"), redis::cmd("MGET"));
-    scan.arg(0).arg("MATCH").arg(format!("{prefix}:{{*}}")).arg("COUNT").arg(1);
-    mget.arg(format!("{prefix}:{{doctor}}"));
-    let mut findings = Vec::new();
-    for (ask, severity, refused) in [
-        (numsub, Severity::Problem, "PUBSUB is forbidden: nobody can wait; the ACL needs +pubsub|numsub"),
-        (
-            publish,
-            Severity::Warning,
-            "PUBLISH is forbidden: waiters are not woken; the ACL needs +publish and the channels",
-        ),
-        (scan, Severity::Warning, "SCAN is forbidden: locks cannot be listed; the ACL needs +scan"),
-        (mget, Severity::Warning, "MGET is forbidden: locks cannot be shown; the ACL needs +mget"),
-    ] {
-        match link.query(&ask).await {
-            Ok(_) => {}
-            Err(e) if e.kind() == ErrorKind::Denied => {
-                findings.push(Finding::new(severity, "permissions", refused));
-            }
-            Err(e) if e.outcome_unknown() => return Err(e),
-            // A replica that has lost its master, or a node of a cluster: the other findings say what is wrong.
-            Err(e) => findings.push(Finding::new(Severity::Problem, "requests", e.to_string())),
-        }
-    }
-    findings.extend(subscriptions(link, &channel).await);
-    if findings.is_empty() {
-        let message = "scripts can look for subscribers, and locks can be listed";
-        findings.push(Finding::new(Severity::Ok, "permissions", message));
-    }
-    Ok(findings)
-}
-
-fn channel(prefix: &str) -> String {
-    format!("{prefix}:wake:doctor")
-}
-
-async fn subscriptions(link: &Link, channel: &str) -> Option<Finding> {
-    let e = link.subscribe(channel).await.err()?;
-    let message = format!("cannot subscribe, so waiters poll and have no place in the queue: {e}");
-    Some(Finding::new(Severity::Warning, "subscriptions", message))
+    Finding::ok("min-replicas-to-write", message)
 }
 
 /// The finding for a command that the server refuses. Any other error ends the diagnosis.
@@ -263,7 +224,7 @@ fn unknown(subject: &str, command: &str, e: &Error) -> Result<Finding> {
     match e.kind() {
         ErrorKind::Denied | ErrorKind::Protocol | ErrorKind::Unsupported => {
             let message = format!("unknown, because {command} is not allowed here");
-            Ok(Finding::new(Severity::Warning, subject, message))
+            Ok(Finding::limits(subject, message))
         }
         _ => Err(e.clone()),
     }

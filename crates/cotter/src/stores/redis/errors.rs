@@ -118,8 +118,14 @@ pub(super) fn foreign(key: &str, e: &RedisError) -> Error {
     Error::new(ErrorKind::ForeignKey, why).with_backend(SCHEME)
 }
 
+/// What servers that are only like Redis say to scripts that Redis runs: Dragonfly, and services without servers of their own.
+const FORBIDS_SCRIPTS: [&str; 3] = ["undeclared key", "non local key", "unknown flag"];
+
 /// What cotter cannot do with this server, whatever the request.
 fn beyond(code: &str, said: &str) -> Option<String> {
+    if code == "ERR" && FORBIDS_SCRIPTS.iter().any(|words| said.to_lowercase().contains(words)) {
+        return Some(format!("this kind of server runs no scripts as cotter needs them: {said}"));
+    }
     if code == "MOVED" || code == "ASK" {
         let (slot, node) = said.split_once(' ').unwrap_or((said, "another node"));
         return Some(format!(
@@ -150,7 +156,8 @@ fn by_kind(e: &RedisError, sent: Sent) -> Error {
     }
     match e.kind() {
         redis::ErrorKind::AuthenticationFailed => {
-            Error::new(ErrorKind::Denied, "the server rejected the user name or the password")
+            let said = e.detail().map(|said| format!(": {said}")).unwrap_or_default();
+            Error::new(ErrorKind::Denied, format!("the server rejected the user name or the password{said}"))
         }
         redis::ErrorKind::Parse | redis::ErrorKind::UnexpectedReturnType => {
             let error =
@@ -254,6 +261,18 @@ mod tests {
         for said in [
             "Error running script (call to f_1): @user_script:4: @user_script: 4: Unknown Redis command called from Lua script",
             "Unknown Redis command called from script script: 96c119a6, on @user_script:36.",
+        ] {
+            let error = explain(make_extension_error("ERR".into(), Some(said.into())), Sent::Yes);
+            assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_runs_scripts_otherwise_is_told_from_a_wrong_answer() {
+        for said in [
+            "Error running script (call to f_1): script tried accessing undeclared key",
+            "Script attempted to access a non local key in a cluster node",
+            "Unknown flag given: no-cluster",
         ] {
             let error = explain(make_extension_error("ERR".into(), Some(said.into())), Sent::Yes);
             assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(said), "{error}");

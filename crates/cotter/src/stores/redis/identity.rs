@@ -5,7 +5,8 @@ use super::errors::is_demoted;
 use super::live::Live;
 use super::options::{Options, Protocol};
 use crate::backend::ClaimId;
-use crate::{Error, ErrorKind, Result};
+use crate::stores::shared::net::read_only;
+use crate::{Error, Result};
 use redis::{Cmd, InfoDict, RedisResult, Value};
 use std::time::Duration;
 
@@ -71,6 +72,5 @@ fn text(answer: RedisResult<Value>) -> Option<String> {
 }
 
 fn replica() -> Error {
-    let why = "this server is a replica and does not accept writes";
-    Error::new(ErrorKind::Unavailable, why).with_backend(SCHEME)
+    read_only(SCHEME, "")
 }

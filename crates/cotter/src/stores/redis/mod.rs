@@ -23,7 +23,7 @@
 //! | `member`, `voting` | being a member of a quorum; what each request to a member carries |
 //! | `acceptor` | being a member whose notes are swapped |
 //! | `notes`, `watched` | notes; the notes that are watched for changes |
-//! | `admin`, `doctor` | listing and evicting; diagnosing a server |
+//! | `admin`, `doctor`, `rights` | listing and evicting; diagnosing a server; what its user may do |
 //! | `older/` | the protocols `plain` and `getset` |
 
 mod acceptor;
@@ -48,6 +48,7 @@ mod older;
 mod options;
 mod renewal;
 mod replicated;
+mod rights;
 mod script;
 mod settings;
 mod sharers;

@@ -3,7 +3,7 @@
 use super::files;
 use super::rows::pragma;
 use crate::Result;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Everything that limits a guarantee or costs much.
 pub(super) fn diagnose(connection: &Connection, path: &Path, boot: &str) -> Result<Vec<Finding>> {
     let scope = "only processes of this host that can write to the database share these locks";
-    let mut findings = vec![Finding::new(Severity::Ok, "scope", scope)];
+    let mut findings = vec![Finding::ok("scope", scope)];
     findings.push(journal(pragma(connection, "journal_mode")?.unwrap_or_default().as_str()));
     findings.extend(place(path));
     findings.extend(access(path));
@@ -23,23 +23,23 @@ pub(super) fn diagnose(connection: &Connection, path: &Path, boot: &str) -> Resu
 fn foreign_boot() -> Finding {
     let what = "this container has a boot id of its own, so the boot clock tells whether the machine was started again; \
                 a lock that was held when that happened may stay taken until its lease ends";
-    Finding::new(Severity::Ok, "boot", what)
+    Finding::ok("boot", what)
 }
 
 fn journal(mode: &str) -> Finding {
     if mode == "wal" {
-        return Finding::new(Severity::Ok, "journal", "WAL: a step does not wait for the disk");
+        return Finding::ok("journal", "WAL: a step does not wait for the disk");
     }
     let what = format!(
         "journal_mode is {mode}: each step waits for the disk, and readers and writers block each other; \
          run `cotter migrate`, which sets it to WAL"
     );
-    Finding::new(Severity::Warning, "journal", what)
+    Finding::limits("journal", what)
 }
 
 fn place(path: &Path) -> Option<Finding> {
     let found = files::file_system(path).ok()?;
-    Some(Finding::new(Severity::Ok, "file system", format!("{} is on {}", path.display(), found.name)))
+    Some(Finding::ok("file system", format!("{} is on {}", path.display(), found.name)))
 }
 
 fn access(path: &Path) -> Option<Finding> {
@@ -51,5 +51,5 @@ fn access(path: &Path) -> Option<Finding> {
         "every user of this host can write to {}, and therefore acquire or release any lock",
         path.display()
     );
-    Some(Finding::new(Severity::Warning, "permissions", what))
+    Some(Finding::limits("permissions", what))
 }

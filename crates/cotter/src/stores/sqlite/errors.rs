@@ -29,7 +29,8 @@ pub(super) fn explain(e: rusqlite::Error) -> Error {
         }
         Some(ErrorCode::DiskFull) => {
             let why = "no space left for the database; free some on its file system";
-            Error::new(ErrorKind::Unavailable, why).with_retryable(false).with_outcome_unknown()
+            // Nothing was written, and there may be space again soon: holders go on meanwhile.
+            Error::new(ErrorKind::Unavailable, why)
         }
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
             Error::new(ErrorKind::Unavailable, e.to_string()).with_outcome_unknown()

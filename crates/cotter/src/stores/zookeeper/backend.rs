@@ -53,6 +53,7 @@ impl ZooKeeper {
             ..Capabilities::default()
         };
         info.variant = options.variant();
+        info.names_are_given = options.layout != Layout::Own;
         let inner = Inner { link, keys: Keys::new(options), places: OwnNodes::default(), acl: options.acl };
         Ok(Self { inner: Arc::new(inner), info })
     }

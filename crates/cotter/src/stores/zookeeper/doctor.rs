@@ -1,8 +1,8 @@
 //! Diagnosing an ensemble for `doctor`.
 
 use super::link::Link;
-use crate::backend::{Finding, Severity};
-use crate::{Level, Result};
+use crate::Result;
+use crate::backend::Finding;
 
 /// The first version with container nodes and a bounded wait of a session for a follower that fails.
 const OLDEST: (u32, u32, u32) = (3, 5, 5);
@@ -17,7 +17,7 @@ pub(super) async fn diagnose(link: &Link) -> Result<Vec<Finding>> {
         let name = link.connector.name(host);
         findings.push(match link.told(host, "srvr").await {
             Ok(text) => member(&name, &text),
-            Err(e) => Finding::new(Severity::Warning, "member", format!("{name} does not answer: {e}")),
+            Err(e) => Finding::limits("member", format!("{name} does not answer: {e}")),
         });
     }
     Ok(findings)
@@ -25,17 +25,15 @@ pub(super) async fn diagnose(link: &Link) -> Result<Vec<Finding>> {
 
 fn members(many: usize) -> Finding {
     match many {
-        1 => Finding::new(
-            Severity::Warning,
+        1 => Finding::limits(
             "members",
             "the URL lists one member, and while it is down sessions end and no lock can be acquired; list all members of the ensemble",
         ),
-        n if n % 2 == 0 => Finding::new(
-            Severity::Ok,
+        n if n % 2 == 0 => Finding::ok(
             "members",
             format!("the URL lists {n} members; a cluster with one fewer tolerates as many failures"),
         ),
-        n => Finding::new(Severity::Ok, "members", format!("the URL lists {n} members")),
+        n => Finding::ok("members", format!("the URL lists {n} members")),
     }
 }
 
@@ -44,13 +42,13 @@ fn length(asked: std::time::Duration, given: std::time::Duration) -> Finding {
         let why = format!(
             "the session timeout is {given:?}: the lock of a holder that dies becomes free after that time"
         );
-        return Finding::new(Severity::Ok, "session", why);
+        return Finding::ok("session", why);
     }
     let why = format!(
         "session={asked:?} was requested, but the servers granted {given:?}; they allow 2 to 20 ticks, or the range from \
          minSessionTimeout to maxSessionTimeout"
     );
-    Finding::new(Severity::Warning, "session", why)
+    Finding::limits("session", why)
 }
 
 fn member(host: &str, told: &str) -> Finding {
@@ -63,7 +61,7 @@ fn member(host: &str, told: &str) -> Finding {
         let why = format!(
             "{host} answered {why} to the command srvr, so its version is unknown; add srvr to 4lw.commands.whitelist"
         );
-        return Finding::new(Severity::Warning, "member", why);
+        return Finding::limits("member", why);
     };
     let numbers: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     let mut parts = numbers.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
@@ -73,15 +71,16 @@ fn member(host: &str, told: &str) -> Finding {
             "{host} has version {numbers}; cotter requires 3.5.5 or later: older versions have no container nodes, and may keep \
              the node of a session that has ended"
         );
-        return Finding::new(Severity::Problem, "version", why).leaving(Level::BestEffort);
+        return Finding::voids("version", why);
     }
     let mode = field("Mode:").unwrap_or("unknown");
-    Finding::new(Severity::Ok, "member", format!("{host} has version {numbers} and is in mode {mode}"))
+    Finding::ok("member", format!("{host} has version {numbers} and is in mode {mode}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Level, Severity};
 
     fn said(told: &str) -> (Severity, String, Option<Level>) {
         let found = member("host:2181", told);

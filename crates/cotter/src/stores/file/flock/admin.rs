@@ -3,7 +3,7 @@
 use super::SCHEME;
 use super::backend::FlockFile;
 use crate::backend::{Admin, Cursor, EvictOrder};
-use crate::backend::{Filter, Finding, Holder, Page, Record, Severity};
+use crate::backend::{Filter, Finding, Holder, Page, Record};
 use crate::sys::{FileId, holders, process};
 use crate::{Error, Eviction, Mode, Name, Result};
 use async_trait::async_trait;
@@ -35,25 +35,25 @@ impl Admin for FlockFile {
     }
 
     async fn diagnose(&self) -> Result<Vec<Finding>> {
-        let (severity, lock) = match stat(&self.path) {
-            Ok(_) => (Severity::Ok, format!("{}, the lock that flock(1) takes on it", self.path.display())),
-            Err(rustix::io::Errno::NOENT) => (
-                Severity::Ok,
-                format!("{} does not exist yet; the first use creates it", self.path.display()),
-            ),
-            Err(e) => (Severity::Problem, super::error("looking at", &self.path, e).to_string()),
-        };
-        let (tokens, source) = match &self.counters {
-            Some(directory) => (
-                Severity::Ok,
-                format!("counted in {}, for the processes of this user only", directory.path.display()),
-            ),
-            None => {
-                let why = "there is no home directory for their counter, so they come from the clock alone; name a directory with ?tokens=/DIR";
-                (Severity::Warning, why.to_owned())
+        let path = self.path.display();
+        let lock = match stat(&self.path) {
+            Ok(_) => Finding::ok("lock", format!("{path}, the lock that flock(1) takes on it")),
+            Err(rustix::io::Errno::NOENT) => {
+                Finding::ok("lock", format!("{path} does not exist yet; the first use creates it"))
             }
+            Err(e) => Finding::breaks("lock", super::error("looking at", &self.path, e).to_string()),
         };
-        Ok(vec![Finding::new(severity, "lock", lock), Finding::new(tokens, "tokens", source)])
+        let tokens = match &self.counters {
+            Some(directory) => {
+                let directory = directory.path.display();
+                Finding::ok("tokens", format!("counted in {directory}, for the processes of this user only"))
+            }
+            None => Finding::limits(
+                "tokens",
+                "there is no home directory for their counter, so they come from the clock alone; name a directory with ?tokens=/DIR",
+            ),
+        };
+        Ok(vec![lock, tokens])
     }
 }
 

@@ -35,6 +35,10 @@ impl SessionConnector for Connector {
         Ok(Connection::new(live, id))
     }
 
+    async fn farewell(&self) {
+        Self::farewell(self).await;
+    }
+
     /// The driver does not read between two statements.
     async fn is_there(session: &Connection) -> bool {
         session.tell("DO 0".into()).await.is_ok()

@@ -49,7 +49,9 @@ pub(super) async fn open(pool: Pool, shared: &Arc<Shared>, host: &Host) -> Resul
 }
 
 async fn open_as<S: Steps>(pool: Pool, shared: &Arc<Shared>, host: &Host) -> Result<Arc<dyn Backend>> {
-    let info = info(SCHEME, S::VARIANT, &shared.options.instance, S::ORDERED);
+    let mut info = info(SCHEME, S::VARIANT, &shared.options.instance, S::ORDERED);
+    info.place = format!("{}/{:?}", shared.options.prefix, shared.options.table);
+    info.names_are_given = shared.options.table.is_some();
     let inner = Inner::<S>::open(pool, shared, host).await?;
     Ok(Arc::new(Sessions::open(inner, info).await?))
 }

@@ -142,6 +142,7 @@ impl Backend for ShedLock {
 
     async fn close(&self) {
         self.pool.close();
+        self.link.connector.farewell().await;
     }
 
     fn admin(&self) -> Option<&dyn Admin> {

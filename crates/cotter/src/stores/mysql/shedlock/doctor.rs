@@ -1,12 +1,12 @@
 //! Diagnosing a server and the table for `doctor`.
 
 use super::backend::ShedLock;
-use crate::backend::{Finding, Severity};
+use crate::Result;
+use crate::backend::Finding;
 use crate::stores::mysql::doctor;
 use crate::stores::mysql::errors::unexpected;
 use crate::stores::mysql::rows::text;
 use crate::stores::shared::sql::shedlock::STEP;
-use crate::{Level, Result};
 use std::time::Duration;
 
 impl ShedLock {
@@ -28,23 +28,19 @@ impl ShedLock {
 }
 
 fn precision(step: Duration) -> Finding {
-    let (severity, message) = match step {
-        STEP => (Severity::Ok, "lock_until keeps milliseconds".to_owned()),
-        _ => {
-            let why = format!(
-                "lock_until cuts off fractions of {step:?}: leases end up to that much later; give it and locked_at three digits, \
-                 as in DATETIME(3) NOT NULL, while nothing is locked"
-            );
-            (Severity::Warning, why)
-        }
-    };
-    Finding::new(severity, "precision", message)
+    if step == STEP {
+        return Finding::ok("precision", "lock_until keeps milliseconds");
+    }
+    let why = format!(
+        "lock_until cuts off fractions of {step:?}: leases end up to that much later; give it and locked_at three digits, \
+         as in DATETIME(3) NOT NULL, while nothing is locked"
+    );
+    Finding::limits("precision", why)
 }
 
 fn time_zone(ours: &str, theirs: &str, column: &str) -> Finding {
     if column.eq_ignore_ascii_case("datetime") {
-        return Finding::new(
-            Severity::Ok,
+        return Finding::ok(
             "time zone",
             "lock_until is a DATETIME: the time zones of sessions do not matter",
         );
@@ -55,11 +51,11 @@ fn time_zone(ours: &str, theirs: &str, column: &str) -> Finding {
             "lock_until is a TIMESTAMP, and the time zone of this session ({ours}) differs from that of the server ({theirs}): \
              sessions with different time zones take locks that are held; {remedy}"
         );
-        return Finding::new(Severity::Warning, "time zone", message).leaving(Level::BestEffort);
+        return Finding::voids("time zone", message);
     }
     let message = format!(
         "lock_until is a TIMESTAMP: every session must use the time zone {theirs}, and an hour that it skips cannot be stored; \
          {remedy}"
     );
-    Finding::new(Severity::Warning, "time zone", message)
+    Finding::limits("time zone", message)
 }

@@ -21,6 +21,11 @@ fn addresses() {
         "/run/postgresql/.s.PGSQL.6000/jobs"
     );
     assert_eq!(instance("postgres://app@localhost"), "localhost:5432/app");
+    for url in ["postgres://app@:5433/jobs?host=/run", "postgres://app:secret@:5433/jobs?host=/run"] {
+        assert_eq!(instance(url), "/run/.s.PGSQL.5433/jobs", "{url}");
+    }
+    assert_eq!(instance("postgres://:5433/jobs?host=/run"), "/run/.s.PGSQL.5433/jobs");
+    assert!(refused("postgres:aé").contains("//"));
 }
 
 #[test]

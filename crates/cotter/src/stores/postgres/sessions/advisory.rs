@@ -6,12 +6,14 @@
 use super::backend::{Held, Inner, Steps, setting, silence};
 use super::connection::{Connection, Refusal, block, refusal};
 use crate::backend::Claim;
+use crate::stores::postgres::SCHEME;
 use crate::stores::postgres::backend::{hex, one, value};
 use crate::stores::postgres::connector::Link;
 use crate::stores::postgres::live::Bound;
 use crate::stores::postgres::options::Options;
 use crate::stores::shared::sql::sessions::{Asked, CLAIMED_WITHIN, Tokens, Wait};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, random};
+use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
@@ -27,6 +29,16 @@ pub(super) struct Advisory {
 const PLACE: &str = "advisory";
 /// The limit of a session that is in no transaction.
 const IDLE: &str = "idle_session_timeout";
+
+/// Takes a lock that nobody else has, asks whether the server knows of it, and gives it back.
+fn known(key: i64) -> String {
+    format!(
+        "select pg_catalog.pg_try_advisory_lock({key}); select version(); \
+         select exists (select from pg_locks where locktype = 'advisory' and granted and pid = pg_catalog.pg_backend_pid() \
+           and (classid::bigint << 32) | objid::bigint = {key}); \
+         select pg_catalog.pg_advisory_unlock({key})"
+    )
+}
 
 impl Advisory {
     async fn attempt(&self, inner: &Inner<Self>, session: &Connection, claim: &Claim) -> Result<Asked<Held>> {
@@ -94,14 +106,14 @@ impl Steps for Advisory {
         let key = format!("hashtextextended('{}.{}:' || $1, 0)", options.schema(), options.common.prefix);
         let hold = format!("{c}_hold_v1('{PLACE}', $1, $2::uuid, $3, $4, {key}, pg_backend_pid(), null)");
         Self {
-            attempt: format!("select case when pg_try_advisory_lock({key}) then {hold} end"),
+            attempt: format!("select case when pg_catalog.pg_try_advisory_lock({key}) then {hold} end"),
             wait: format!(
-                "select set_config('lock_timeout', $2, true), pg_advisory_lock({key}), {}",
+                "select set_config('lock_timeout', $2, true), pg_catalog.pg_advisory_lock({key}), {}",
                 silence(IDLE, CLAIMED_WITHIN.min(lasts), false)
             ),
             tokens: format!("select {hold}, {}", silence(IDLE, lasts, false)),
-            unlock: format!("select pg_advisory_unlock({key})"),
-            reset: format!("select pg_advisory_unlock_all(), {}", silence(IDLE, lasts, false)),
+            unlock: format!("select pg_catalog.pg_advisory_unlock({key})"),
+            reset: format!("select pg_catalog.pg_advisory_unlock_all(), {}", silence(IDLE, lasts, false)),
         }
     }
 
@@ -109,8 +121,28 @@ impl Steps for Advisory {
         PLACE
     }
 
-    async fn check(&self, _: &Link) -> Result<()> {
-        Ok(())
+    /// Refuses a server that has these functions only in name: it grants the lock, and knows nothing of it.
+    async fn check(&self, link: &Link) -> Result<()> {
+        let key = i64::from_be_bytes(random::bits().to_be_bytes()[..8].try_into().unwrap_or_default());
+        let live = link.live().await?;
+        if !live.is_direct() {
+            // Refused as soon as a session is opened.
+            return Ok(());
+        }
+        let answers = live.texts(&known(key)).await?;
+        let rows = answers.iter().filter_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        });
+        let mut told = rows.filter_map(|row| row.get(0));
+        let (granted, version, is_known) = (told.next(), told.next().unwrap_or_default(), told.next());
+        if granted == Some("t") && is_known == Some("t") {
+            return Ok(());
+        }
+        let why = format!(
+            "this server ({version}) does not have the advisory locks that it grants: pg_locks knows nothing of them; use mode=lease"
+        );
+        Err(Error::new(ErrorKind::Unsupported, why).with_backend(SCHEME))
     }
 
     async fn lock(

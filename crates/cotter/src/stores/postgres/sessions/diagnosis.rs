@@ -2,7 +2,7 @@
 
 use super::backend::{Inner, Steps};
 use crate::Result;
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use crate::stores::postgres::backend::{one, value};
 use crate::stores::postgres::doctor;
 use crate::stores::shared::sql::sessions::session_count;
@@ -28,7 +28,7 @@ impl<S: Steps> Inner<S> {
                  a lock in mode=row keeps a transaction open",
                 open / 3600
             );
-            findings.push(Finding::new(Severity::Warning, "transactions", message));
+            findings.push(Finding::limits("transactions", message));
         }
         Ok(findings)
     }

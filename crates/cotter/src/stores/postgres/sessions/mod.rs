@@ -39,7 +39,9 @@ pub(super) async fn open(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc
 }
 
 async fn open_as<S: Steps>(pool: Pool, shared: &Shared, host: &Host) -> Result<Arc<dyn Backend>> {
-    let info = info(SCHEME, S::VARIANT, &shared.options.common.instance, S::ORDERED);
+    let mut info = info(SCHEME, S::VARIANT, &shared.options.common.instance, S::ORDERED);
+    info.place = format!("{}/{:?}", shared.options.qualified(), shared.options.common.table);
+    info.names_are_given = shared.options.common.table.is_some();
     let inner = Inner::<S>::open(pool, shared, host).await?;
     Ok(Arc::new(Sessions::open(inner, info).await?))
 }

@@ -71,7 +71,10 @@ impl Row {
         let (began, locked) = tokio::join!(session.live.run(BEGIN), session.live.ask(&self.lock, &bound));
         began?;
         match locked.map_err(refusal) {
-            Ok(rows) => transaction(&one(rows)?, 1).map(Ok),
+            Ok(rows) => Ok(match transaction(&one(rows)?, 1)? {
+                Some(none) if none.is_empty() => Err(Refusal::Busy),
+                xid => Ok(xid),
+            }),
             Err(refused) => refused.map(Err),
         }
     }

@@ -90,6 +90,7 @@ impl<P: Steps> Older<P> {
             min_ttl: P::MIN_TTL,
             ..Capabilities::default()
         };
+        info.names_are_given = true;
         P::describe(&mut info);
         let pauses = Pauses::up_to(options.retry.unwrap_or(P::RETRY));
         Self { steps: P::new(link, shared), info, pauses }

@@ -13,11 +13,12 @@
 //! | `link` | the current connection to a server, replaced when it breaks |
 //! | `members` | connecting to one of the members of a cluster |
 //! | `one_server` | which of the addresses of a name is the server that accepts writes |
+//! | `survey` | which servers the addresses of a URL lead to |
 //! | `load` | how many requests wait for their answers |
 //! | `pool` | the connections of one runtime |
 //! | `listeners` | who listens to a subscription, and for how long nobody has |
 //! | `tcp` | hosts, and connecting to them |
-//! | `tls` | TLS configuration |
+//! | `tls`, `named` | TLS configuration; a server whose own certificate is named as trusted |
 
 #[cfg(feature = "server")]
 mod blocking;
@@ -36,6 +37,8 @@ mod listeners;
 mod load;
 #[cfg(any(feature = "etcd", feature = "zookeeper"))]
 mod members;
+#[cfg(feature = "server")]
+mod named;
 #[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
 mod one_server;
 mod options;
@@ -43,6 +46,8 @@ mod options;
 mod password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod pool;
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+mod survey;
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 mod tcp;
 #[cfg(feature = "server")]
@@ -84,6 +89,8 @@ pub(crate) use options::{duration, pairs};
 pub(crate) use password::Password;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(crate) use pool::{Pool, Pooled};
+#[cfg(any(feature = "redis", feature = "postgres", feature = "mysql"))]
+pub(crate) use survey::{Asked, of_addresses, read_only};
 #[cfg(any(feature = "redis", feature = "etcd", feature = "postgres", feature = "zookeeper"))]
 pub(crate) use tcp::{HostPort, Stream};
 #[cfg(feature = "server")]

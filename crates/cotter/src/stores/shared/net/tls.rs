@@ -1,8 +1,10 @@
 //! TLS configuration.
 
+use super::named::Named;
 use super::options::read;
 use crate::error::config;
 use crate::{Error, ErrorKind, Result};
+use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -39,8 +41,18 @@ impl Certificates {
     pub(crate) fn config(&self) -> Result<Arc<ClientConfig>> {
         let provider =
             CryptoProvider::get_default().cloned().unwrap_or_else(|| Arc::new(ring::default_provider()));
-        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let builder = builder.map_err(unusable)?.with_root_certificates(self.authorities()?);
+        let builder =
+            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let (builder, authorities) = (builder.map_err(unusable)?, self.authorities()?);
+        let builder = if self.ca.is_none() {
+            builder.with_root_certificates(authorities)
+        } else {
+            let verifier =
+                WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), provider).build();
+            let verifier = Named { authorities: verifier.map_err(unusable)?, certificates: self.named() };
+            // What it adds is not dangerous: certificates that the user has named, byte by byte.
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+        };
         let config = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => {
                 let chain: Vec<_> = CertificateDer::pem_slice_iter(cert)
@@ -54,6 +66,12 @@ impl Certificates {
             _ => return Err(config("cert= and key= must be given together")),
         };
         Ok(Arc::new(config))
+    }
+
+    /// The certificates of the file of `ca=`.
+    fn named(&self) -> Vec<CertificateDer<'static>> {
+        let named = self.ca.iter().flat_map(|ca| CertificateDer::pem_slice_iter(ca));
+        named.filter_map(Result::ok).collect()
     }
 
     fn authorities(&self) -> Result<RootCertStore> {
@@ -104,6 +122,11 @@ fn remedy(said: &str) -> &'static str {
         "; the server needs a new one, unless the clock of this host is wrong"
     } else if says(&["not valid yet", "NotValidYet"]) {
         "; compare the clock of this host with the server's"
+    } else if says(&["CaUsedAsEndEntity"]) {
+        "; it says that it is one of an authority: trust it by a file with itself in ca= (not for mysql:), or make the server's own \
+         with `-addext basicConstraints=critical,CA:FALSE`"
+    } else if says(&["UnsupportedCertVersion"]) {
+        "; it is of version 1, which has no names: make one of version 3, with `-addext subjectAltName=DNS:…`"
     } else if says(&["UnknownIssuer", "BadSignature"]) {
         "; set ca= to a file with the trusted authorities"
     } else {
@@ -154,6 +177,8 @@ mod tests {
                 "needs a new one",
             ),
             ("certificate not valid yet: verification time 1 (UNIX)", "compare the clock"),
+            ("Other(OtherError(CaUsedAsEndEntity))", "ca="),
+            ("Other(OtherError(UnsupportedCertVersion))", "subjectAltName"),
         ] {
             let error =
                 refused(&format!("invalid peer certificate: {said}")).expect("it is about a certificate");

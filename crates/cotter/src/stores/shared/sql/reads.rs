@@ -1,10 +1,10 @@
 //! Whether what was written is read back at once: a diagnosis for `doctor`.
 
-use crate::backend::{Finding, Note, Severity};
+use crate::backend::{Finding, Note, RESERVED};
 use crate::{ErrorKind, Result, random};
 
-/// The note that doctor writes, beside a name that is not locked.
-pub(crate) const NAME: &str = "cotter:doctor";
+/// The note that doctor writes.
+pub(crate) const NAME: &str = RESERVED;
 pub(crate) const KEY: &str = "reads";
 /// The number of new connections over which it is read: something in between may draw a server for each.
 const CONNECTIONS: usize = 10;
@@ -22,21 +22,19 @@ where
     Writes: Future<Output = Result<Option<u64>>> + Send,
 {
     match old_reads(&mut read, &mut write).await {
-        Ok(0) => Finding::new(Severity::Ok, SUBJECT, "what was written is read over new connections at once"),
+        Ok(0) => Finding::ok(SUBJECT, "what was written is read over new connections at once"),
         Ok(old) => {
             let message = format!(
                 "of {CONNECTIONS} new connections, {old} have read what was there before the last write: something in between has \
                  replicas answer reads; it has to send everything to the primary, or do so for statements that lock rows or call \
                  volatile functions"
             );
-            Finding::new(Severity::Problem, SUBJECT, message)
+            Finding::breaks(SUBJECT, message)
         }
-        Err(e) if e.kind() == ErrorKind::Denied => {
-            Finding::new(Severity::Warning, SUBJECT, format!("not checked: {e}"))
-        }
+        Err(e) if e.kind() == ErrorKind::Denied => Finding::limits(SUBJECT, format!("not checked: {e}")),
         Err(e) => {
             let message = format!("a note could not be written and read over new connections: {e}");
-            Finding::new(Severity::Problem, SUBJECT, message)
+            Finding::breaks(SUBJECT, message)
         }
     }
 }

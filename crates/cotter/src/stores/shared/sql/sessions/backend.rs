@@ -1,5 +1,6 @@
 //! The contract for all modes in which a lock lives with a session.
 
+use super::connection::SessionConnector;
 use super::keeper::Keeper;
 use super::seats::{End, Seats, State};
 use super::store::{IdOf, Store};
@@ -153,6 +154,7 @@ impl<S: Store> Backend for Sessions<S> {
         self.seats().leave_all();
         self.store.parts().spares.close();
         self.store.parts().pool.close();
+        self.store.parts().link.connector.farewell().await;
     }
 
     fn notes(&self) -> Option<&dyn Notes> {

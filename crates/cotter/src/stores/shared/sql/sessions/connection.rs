@@ -13,6 +13,12 @@ pub(crate) trait SessionConnector: Pooled<Live: SessionLive> {
     /// Opens a session that the server ends when its client is silent for this long. May be dropped.
     fn open_session(&self, silence: Duration) -> impl Future<Output = Result<Connection<Self>>> + Send;
 
+    /// Waits a moment until the sessions that nobody uses any more have told the server that they end, where their driver does not
+    /// do so by itself.
+    fn farewell(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Whether the server still has the session, as far as the driver does not notice that by itself. Cancel safe.
     fn is_there(session: &Connection<Self>) -> impl Future<Output = bool> + Send;
 }

@@ -1,6 +1,6 @@
 //! The errors that these modes have in every database.
 
-use crate::backend::{Finding, Severity};
+use crate::backend::Finding;
 use crate::stores::shared::sql::Table;
 use crate::{Error, ErrorKind};
 
@@ -38,6 +38,5 @@ pub(crate) fn not_ended(scheme: &'static str, session: &str) -> Error {
 /// Diagnoses the number of sessions that a server has, and may have.
 pub(crate) fn session_count(now: u64, limit: u64) -> Finding {
     let message = format!("{now} of {limit}; each lock that is held or waited for uses one");
-    let severity = if now * 10 > limit * 8 { Severity::Warning } else { Severity::Ok };
-    Finding::new(severity, "sessions", message)
+    if now * 10 > limit * 8 { Finding::limits("sessions", message) } else { Finding::ok("sessions", message) }
 }
